@@ -1,0 +1,10 @@
+// After `tsc`: what the compiled plugins read at run time and the compiler leaves behind (pages, styles, pictures).
+const { cpSync, statSync } = require("node:fs");
+const { join } = require("node:path");
+
+const root = join(__dirname, "..");
+const target = process.argv[2] ?? join(root, "dist");
+cpSync(join(root, "plugins"), join(target, "plugins"), {
+  recursive: true,
+  filter: (path) => statSync(path).isDirectory() || !/\.(ts|md)$/.test(path),
+});

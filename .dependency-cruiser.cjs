@@ -1,0 +1,162 @@
+// The import rules of the house, run by `npm run check`. Type-only imports count like the others, except where a rule says so.
+//
+// `test/house/imports.test.ts` breaks every rule once and sees it fire, and asserts that each still matches files.
+
+/** One package, few importers: what is imported in one place can be replaced in one place. */
+const oneImporter = (name, packages, importers) => ({
+  name: `one-importer-${name}`,
+  comment: `Only ${importers.join(", ")} may import ${packages.join(", ")}.`,
+  severity: "error",
+  from: { path: "^(core|plugins)/", pathNot: importers.map((path) => `^${path}`) },
+  to: { path: packages.map((id) => `(^|/)node_modules/${id}/|^${id}(/|$)`) },
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: "no-cycles",
+      comment: "Two files that need each other are one file, or lack a third. Types count too: a reader follows them as well.",
+      severity: "error",
+      from: { path: "^(core|plugins|transforms|bench)/" },
+      to: { circular: true },
+    },
+    {
+      name: "no-orphans",
+      comment: "A file that nobody imports and that is no door is dead.",
+      severity: "error",
+      from: {
+        orphan: true,
+        path: "^(core|plugins)/",
+        pathNot: ["^core/(index|sdk|testkit/index|cli/main|transforms/(runner|compiler))\\.", "^plugins/[^/]+/index\\.", "/worker\\."],
+      },
+      to: {},
+    },
+    {
+      name: "no-unresolvable",
+      comment: "Every import leads to a file, or to a package that is installed.",
+      severity: "error",
+      from: { path: "^(core|plugins|transforms|bench)/" },
+      to: { couldNotResolve: true, pathNot: "^service-gateway(/sdk|/testkit)?$" },
+    },
+    {
+      name: "production-needs-no-dev-dependency",
+      comment: "What is published runs without the development dependencies. Types are gone by then, so they may come from them.",
+      severity: "error",
+      // The testkit runs in the test runner of whoever uses it.
+      from: { path: "^(core|plugins|transforms)/", pathNot: "^core/testkit/" },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "core-knows-no-plugin",
+      comment: "The runtime is complete without any plugin; plugins come in by the loader, as a stranger's would.",
+      severity: "error",
+      from: { path: "^core/" },
+      to: { path: "^(plugins|transforms|examples|test|bench)/" },
+    },
+    {
+      name: "plugins-use-the-door",
+      comment: "A bundled plugin imports `service-gateway/sdk` by name, as a stranger does, and nothing else of this repository.",
+      severity: "error",
+      from: { path: "^(plugins|transforms|examples)/" },
+      to: { path: ["^(core|test|bench|\\.ci)/", "^service-gateway$", "^service-gateway/testkit$"] },
+    },
+    {
+      name: "plugins-are-strangers",
+      comment: "No plugin imports another one.",
+      severity: "error",
+      from: { path: "^plugins/([^/]+)/" },
+      to: { path: "^plugins/", pathNot: "^plugins/$1/" },
+    },
+    {
+      name: "core-does-not-use-its-own-door",
+      comment: "Inside, files are imported by their path; the doors by name are for those outside.",
+      severity: "error",
+      from: { path: "^core/" },
+      to: { path: "^service-gateway(/|$)" },
+    },
+    {
+      name: "types-stand-alone",
+      comment: "The vocabulary and the error table import nothing, so that everything can import them.",
+      severity: "error",
+      from: { path: "^core/(types|errors|product)\\." },
+      to: { path: "." },
+    },
+    {
+      name: "hooks-know-only-the-vocabulary",
+      comment: "types, errors <- hooks: the table stands below every room.",
+      severity: "error",
+      from: { path: "^core/hooks\\." },
+      to: { path: "^core/", pathNot: "^core/(types|errors|state/store)\\." },
+    },
+    {
+      name: "stations-are-strangers",
+      comment: "Only the spine imports stations; they meet in the hook table.",
+      severity: "error",
+      from: { path: "^(core|plugins)/", pathNot: "^core/path/index\\." },
+      to: { path: "^core/path/(ingress|gating|routing|turn|formatting|delivery)\\." },
+    },
+    {
+      name: "path-is-composed-once",
+      comment: "path/index <- gateway: only the composition builds the spine.",
+      severity: "error",
+      from: { path: "^core/", pathNot: "^core/(gateway|runtime|testkit/.*)\\." },
+      to: { path: "^core/path/index\\." },
+    },
+    {
+      name: "gateway-is-the-top",
+      comment: "gateway <- index, cli: nothing below the composition knows it.",
+      severity: "error",
+      from: { path: "^core/", pathNot: "^core/(index\\.|cli/|testkit/)" },
+      to: { path: "^core/(gateway|index)\\." },
+    },
+    {
+      name: "nobody-imports-the-command-line",
+      comment: "The command line is one way to run the gateway, not a part of it.",
+      severity: "error",
+      from: { path: "^(core|plugins)/", pathNot: "^core/cli/" },
+      to: { path: "^core/cli/" },
+    },
+    {
+      name: "media-stands-alone",
+      comment: "What is fetched for whoever asks is judged by rules that know neither agents, channels nor configuration.",
+      severity: "error",
+      from: { path: "^core/media/" },
+      to: { path: "^core/", pathNot: "^core/(media/|types\\.|errors\\.)" },
+    },
+    {
+      name: "media-is-wired-once",
+      comment: "Only the composition decides what is fetched; a second way out would be one without a guard.",
+      severity: "error",
+      from: { path: "^core/", pathNot: "^core/(media/|runtime\\.|sdk\\.)" },
+      to: { path: "^core/media/" },
+    },
+    oneImporter("tapable", ["tapable"], ["core/hooks\\."]),
+    oneImporter("jiti", ["jiti"], ["core/host/load\\.", "core/transforms/compiler\\."]),
+    oneImporter("pino", ["pino"], ["core/log\\."]),
+    oneImporter("fastify", ["fastify"], ["core/http/", "core/webhooks/"]),
+    oneImporter("grammy", ["grammy", "@grammyjs/[^/]+"], ["plugins/botchat/", "plugins/playground/"]),
+    oneImporter("ai", ["ai", "@ai-sdk/[^/]+"], ["plugins/ai/"]),
+    oneImporter("commander", ["commander"], ["core/cli/"]),
+    {
+      name: "one-importer-sqlite",
+      comment:
+        "Only the embedded store touches the database engine, and the lock, which borrows its file locks; everybody else uses the port.",
+      severity: "error",
+      from: { path: "^(core|plugins)/", pathNot: "^core/state/(sqlite/|lock\\.)" },
+      to: { path: "^(node:)?sqlite$" },
+    },
+    {
+      name: "store-port-is-neutral",
+      comment: "The port knows nothing of the engine behind it.",
+      severity: "error",
+      from: { path: "^core/state/[^/]+$", pathNot: "^core/state/sqlite/" },
+      to: { path: "^core/state/sqlite/" },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "(^|/)node_modules/" },
+    tsPreCompilationDeps: true,
+    // The packages' own export maps decide, as they do at run time.
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
+  },
+};

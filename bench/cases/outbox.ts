@@ -1,0 +1,64 @@
+/** Answers that wait for the platform's limits: how fast they go out, and what that costs the process. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { setStage } from "./chat.ts";
+import { inWorkshop, processorSeconds } from "./processes.ts";
+import { atLeast, atMost, type Bench, median, paired, spread } from "./report.ts";
+
+/** A thousand people write so often. */
+const messages = 10;
+const seconds = 15;
+const allowed = 30;
+const bot = "ours_bot";
+
+/** Waits until the process has nothing to do but what the limits let go: no busier than three times before. */
+async function settled(pid: number): Promise<void> {
+  let calm = 0;
+  for (let before = processorSeconds(pid); calm < 3; ) {
+    await sleep(1_000);
+    const now = processorSeconds(pid);
+    calm = now - before < 0.5 ? calm + 1 : 0;
+    before = now;
+  }
+}
+
+export const outbox: Bench = {
+  name: "outbox",
+  summary: "10,000 answers at the rate that the platform allows",
+  run: ({ rounds }) =>
+    inWorkshop(async (workshop) => {
+      const { measure, gateway } = await setStage(workshop, { limits: {} });
+      const pid = gateway.pid ?? 0;
+      const sent = async () => (await measure({ what: "count", bot }))[0] ?? Number.NaN;
+      await measure({ what: "write", bot, messages });
+      await settled(pid);
+      const rates: number[] = [];
+      const shares: number[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        const before = { sent: await sent(), used: processorSeconds(pid), at: performance.now() };
+        await sleep(seconds * 1_000);
+        const elapsed = (performance.now() - before.at) / 1_000;
+        shares.push((100 * (processorSeconds(pid) - before.used)) / elapsed);
+        rates.push(((await sent()) - before.sent) / elapsed);
+      }
+      const reference = rates.map(() => allowed);
+      const ratios = paired(rates, reference);
+      return [
+        {
+          name: "outbox",
+          figure: "answers a second, 10,000 that wait; reference: what the platform allows",
+          ours: spread(rates, 1),
+          reference: String(allowed),
+          measure: `ratio ${spread(ratios, 2)}`,
+          ...atLeast(median(ratios), 0.9),
+        },
+        {
+          name: "outbox",
+          figure: "per cent of a core that this takes; reference: a core",
+          ours: spread(shares, 1),
+          reference: "100",
+          measure: `${spread(shares, 1)} %`,
+          ...atMost(median(shares), 20, " %"),
+        },
+      ];
+    }),
+};

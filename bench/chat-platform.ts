@@ -1,0 +1,102 @@
+/**
+ * The emulated platform in a process of its own, with people who write and a stop-watch. It is told by messages of its
+ * parent what to measure; the clock that starts at "the update is there" and stops at "the answer came in" is this one's.
+ */
+import { createPlatform, type PlatformEvent } from "../plugins/playground/platform/index.ts";
+
+export type ChatTask =
+  | { readonly what: "roundtrip"; readonly bot: string; readonly count: number }
+  /** `backlog`: timed from the moment when all of it waits. Both end with an error when a chat's answers are not in its order. */
+  | { readonly what: "throughput" | "backlog"; readonly bot: string; readonly chats: number; readonly messages: number }
+  /** Everybody writes so often; how many messages the bot has sent by then. */
+  | { readonly what: "write"; readonly bot: string; readonly messages: number }
+  /** How many messages the bots have sent so far. */
+  | { readonly what: "count"; readonly bot: string };
+
+const people = Array.from({ length: 1_000 }, (_, index) => ({ id: 10_001 + index, first_name: `Person ${index}` }));
+const bots = process.argv.slice(2).map((username, index) => ({ username, name: username, token: `${7_000 + index}:bench-bot-token` }));
+const platform = await createPlatform({ bots, seed: { people, groups: [] }, recordCalls: false });
+let serial = 0;
+let newcomers = 0;
+let answers = 0;
+platform.on((event) => {
+  if (answerOf(event) !== undefined) answers += 1;
+});
+
+/** Text of a bot's message. */
+function answerOf(event: PlatformEvent): string | undefined {
+  return event.type === "message" && event.message.from.is_bot ? event.message.text : undefined;
+}
+
+/** One message at a time, of somebody who has not written before: milliseconds from the update to its answer. */
+async function roundtrip(bot: string, count: number): Promise<readonly number[]> {
+  const times: number[] = [];
+  const person = people[people.length - 1 - (newcomers++ % people.length)];
+  for (let done = 0; done < count && person !== undefined; done += 1) {
+    serial += 1;
+    const text = `message ${serial}`;
+    const answered = platform.waitFor((event) => answerOf(event) === text, 10_000);
+    const begun = performance.now();
+    platform.act.say(person.id, person.id, text, { bot });
+    await answered;
+    times.push(performance.now() - begun);
+    // As people do: not in the very moment of the answer, when the bot is still busy with its end.
+    await new Promise((resolve) => setTimeout(resolve, 8));
+  }
+  return times;
+}
+
+function write(bot: string, messages: number): void {
+  for (let round = 0; round < messages; round += 1) for (const { id } of people) platform.act.say(id, id, `note ${round}`, { bot });
+}
+
+async function work(task: ChatTask): Promise<readonly number[]> {
+  if (task.what === "roundtrip") return roundtrip(task.bot, task.count);
+  if (task.what === "throughput" || task.what === "backlog") return flood(task);
+  if (task.what === "write") write(task.bot, task.messages);
+  return [answers];
+}
+
+/** Everything at once: milliseconds until the last answer. */
+async function flood({ what, bot, chats, messages }: Extract<ChatTask, { readonly chats: number }>): Promise<readonly number[]> {
+  let open = chats * messages;
+  let disordered = 0;
+  const latest = new Map<number, number>();
+  const done = Promise.withResolvers<void>();
+  const end = platform.on((event) => {
+    const text = answerOf(event);
+    if (text === undefined || event.type !== "message") return;
+    const chat = event.message.chat.id;
+    const place = Number(text.slice("message ".length));
+    // Messages go round the chats, so the next one of a chat is one round later.
+    if (place !== (latest.get(chat) ?? place - chats) + chats) disordered += 1;
+    latest.set(chat, place);
+    open -= 1;
+    if (open === 0) done.resolve();
+  });
+  let begun = performance.now();
+  for (let round = 0; round < messages; round += 1) {
+    for (const { id } of people.slice(0, chats)) {
+      serial += 1;
+      platform.act.say(id, id, `message ${serial}`, { bot });
+    }
+  }
+  if (what === "backlog") begun = performance.now();
+  const late = setTimeout(() => done.reject(new Error(`${open} messages were not answered within 120 s`)), 120_000);
+  await done.promise.finally(() => {
+    clearTimeout(late);
+    end();
+  });
+  const ms = performance.now() - begun;
+  if (disordered > 0) throw new Error(`${disordered} answers were not in the order of their chat`);
+  return [ms];
+}
+
+process.on("message", (task: ChatTask) => {
+  work(task).then(
+    (times) => process.send?.({ times }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit(0));
+process.send?.({ url: platform.url, tokens: bots.map(({ token }) => token) });

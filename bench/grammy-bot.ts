@@ -1,0 +1,33 @@
+/**
+ * What the channel is held against: an echo bot on bare grammY. `node bench/grammy-bot.ts API_ROOT TOKEN start|runner`.
+ *
+ * `start` is `bot.start()` with the default client; `runner` is the runner with `sequentialize` for each chat, over undici.
+ */
+import { run, sequentialize } from "@grammyjs/runner";
+import { Bot } from "grammy";
+import { Pool } from "undici";
+
+const [apiRoot = "", token = "", mode = "start"] = process.argv.slice(2);
+
+/** grammY passes a signal of its own make, so undici's `fetch` cannot be handed to it as it is. */
+function undiciFetch(root: string): typeof globalThis.fetch {
+  const pool = new Pool(root, { connections: 64 });
+  const bridge = async (address: string, init: { readonly body: string; readonly headers: Record<string, string> }) => {
+    const { connection: _hopByHop, ...headers } = init.headers;
+    const { body } = await pool.request({ path: new URL(address).pathname, method: "POST", headers, body: init.body });
+    const text = await body.text();
+    return { json: () => JSON.parse(text) };
+  };
+  return bridge as unknown as typeof globalThis.fetch;
+}
+
+const client = { apiRoot, ...(mode === "runner" ? { fetch: undiciFetch(apiRoot) as never } : {}) };
+const bot = new Bot(token, { client });
+if (mode === "runner") bot.use(sequentialize((context) => String(context.chat?.id ?? "")));
+bot.on("message:text", async (context) => {
+  await context.reply(context.message.text);
+});
+await bot.init();
+if (mode === "runner") run(bot);
+else void bot.start();
+console.log("ready");

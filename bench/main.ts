@@ -1,0 +1,60 @@
+/**
+ * The benchmarks: `npm run bench -- [NAME ...] [--rounds 5] [--write]`.
+ *
+ * Each is measured against a reference in the same run, by turns, because the machine is never the same twice. `--write`
+ * puts the results into the table of README.md here.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { backlog } from "./cases/backlog.ts";
+import { roundtrip, throughput } from "./cases/chat.ts";
+import { mapped } from "./cases/mapped.ts";
+import { outbox } from "./cases/outbox.ts";
+import { memory, size, start } from "./cases/package.ts";
+import { render } from "./cases/render.ts";
+import { type Bench, columns, type Result, row } from "./cases/report.ts";
+import { templates } from "./cases/template.ts";
+import { slowFlush, wake } from "./cases/wake.ts";
+
+const benches: readonly Bench[] = [wake, mapped, slowFlush, roundtrip, throughput, backlog, outbox, templates, render, start, memory, size];
+const readme = new URL("./README.md", import.meta.url);
+const marks = ["<!-- results -->", "<!-- end of results -->"] as const;
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: "string", default: "5" }, write: { type: "boolean", default: false } },
+});
+
+function chosen(): readonly Bench[] {
+  const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
+  if (unknown.length > 0)
+    throw new Error(`There is no benchmark ${unknown.join(", ")}; there are ${benches.map(({ name }) => name).join(", ")}.`);
+  return positionals.length === 0 ? benches : benches.filter(({ name }) => positionals.includes(name));
+}
+
+function print(result: Result): void {
+  const { figure, ours, reference, measure, target, holds } = result;
+  const verdict = target === undefined ? "" : `, ${target}: ${holds === true ? "holds" : "DOES NOT HOLD"}`;
+  console.log(`  ${figure}\n    ours ${ours}, reference ${reference}, ${measure}${verdict}`);
+}
+
+function write(results: readonly Result[]): void {
+  const machine = `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.versions.node}, ${process.platform}`;
+  const table = [columns, columns.map(() => "---"), ...results.map(row)].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const text = readFileSync(readme, "utf8");
+  const from = text.indexOf(marks[0]) + marks[0].length;
+  const to = text.indexOf(marks[1]);
+  writeFileSync(readme, `${text.slice(0, from)}\n\n${new Date().toISOString().slice(0, 10)}, ${machine}.\n\n${table}\n\n${text.slice(to)}`);
+}
+
+const results: Result[] = [];
+for (const bench of chosen()) {
+  console.log(`${bench.name}: ${bench.summary}`);
+  const found = await bench.run({ rounds: Number(values.rounds) });
+  for (const result of found) print(result);
+  results.push(...found);
+}
+if (values.write) write(results);
+const missed = results.filter(({ holds }) => holds === false);
+console.log(missed.length === 0 ? "Every target holds." : `${missed.length} of ${results.length} figures miss their target.`);

@@ -1,0 +1,261 @@
+/**
+ * Kills the gateway at random moments, again and again, while people write and programs call; then counts what was lost,
+ * done twice, or left without an end. `npm run soak -- [--cycles 200] [--seed 1] [--mode both] [--keep]`.
+ * With `-- --points 50 [--seed 1]` it kills at labelled points instead, so often at each of them.
+ *
+ * The platform and the senders live here, the gateway in a process of its own, on one state directory from start to end.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { createPlatform } from "../plugins/playground/platform/index.ts";
+import { type Check, check, type Findings, type Kill } from "./soak/checks.ts";
+import { createRandom, type Random } from "./soak/random.ts";
+import { createSenders, type Senders } from "./soak/senders.ts";
+import { countUnsettled, readPreviews, readState } from "./soak/state.ts";
+import { createVictims, type Victims } from "./soak/victim.ts";
+import { createWitness, type Witness } from "./soak/witness.ts";
+
+const { values } = parseArgs({
+  options: {
+    cycles: { type: "string", default: "200" },
+    seed: { type: "string", default: "1" },
+    mode: { type: "string", default: "both" },
+    keep: { type: "boolean", default: false },
+    points: { type: "string" },
+  },
+});
+const cycles = Number(values.cycles);
+const seed = Number(values.seed);
+/** How updates come in; each process has one way, and `both` draws it. */
+const ways = ["polling", "webhook"] as const;
+type Way = (typeof ways)[number];
+const mode = values.mode === "both" ? values.mode : ways.find((way) => way === values.mode);
+if (mode === undefined) throw new Error(`--mode ${values.mode}: choose polling, webhook or both.`);
+/** However slow the machine is, the soak comes to an end. */
+const deadlineMs = 120_000 + cycles * 4_000;
+/** So much is written at most before it is answered: three attempts are all that an event has. */
+const mostOpen = 40;
+
+const people = [1001, 1002, 1003, 1004, 1005, 1006];
+const hookToken = "soak-hook-token-123456";
+const botToken = "4242:soak-bot-token";
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const now = () => Date.now();
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+interface Ports {
+  readonly gateway: number;
+  readonly webhook: number;
+}
+
+function writeConfig(way: Way, { directory, apiRoot, ports }: { directory: string; apiRoot: string; ports: Ports }): string {
+  const file = join(directory, `${way}.json`);
+  const webhook = {
+    webhookUrl: `http://127.0.0.1:${ports.webhook}/soak`,
+    webhookPath: "/soak",
+    webhookPort: ports.webhook,
+    webhookSecret: "soak-webhook-secret",
+  };
+  const config = {
+    gateway: { port: ports.gateway, drainSeconds: 20 },
+    state: { dir: join(directory, "state") },
+    session: { dmScope: "per-account-channel-peer" },
+    agents: { defaults: { maxConcurrent: 16, heartbeat: { every: "0" } } },
+    hooks: { enabled: true, token: hookToken },
+    channels: {
+      botchat: {
+        botToken,
+        apiRoot,
+        dmPolicy: "open",
+        allowFrom: ["*"],
+        limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 },
+        polling: { minDelayMs: 20, timeoutSeconds: 20 },
+        ...(way === "webhook" ? webhook : {}),
+      },
+    },
+    plugins: {
+      load: [fileURLToPath(new URL("./soak-observer.ts", import.meta.url))],
+      entries: {
+        echo: { options: { delayMs: 25 } },
+        "soak-observer": { options: { file: join(directory, "observed") } },
+      },
+    },
+  };
+  writeFileSync(file, JSON.stringify(config, null, 2));
+  return file;
+}
+
+/** When in its life a process is killed. */
+type Moment = "start" | "run" | "send" | "accept" | "late";
+
+function nextMoment(random: Random): Moment {
+  const die = random.next();
+  if (die < 0.2) return "start";
+  if (die < 0.45) return "run";
+  if (die < 0.65) return "send";
+  return die < 0.8 ? "accept" : "late";
+}
+
+function nextCall(listen: (listener: () => void) => void, withinMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      listen(() => {});
+      resolve();
+    };
+    const timer = setTimeout(end, withinMs);
+    listen(end);
+  });
+}
+
+/** Lets the gateway work off what waits: a kill at rest, and fewer events that are killed in all their attempts. */
+async function untilIdle(open: () => number, withinMs: number): Promise<void> {
+  for (const end = now() + withinMs; now() < end && open() > 0; ) await sleep(40);
+}
+
+interface Scene {
+  readonly victims: Victims;
+  readonly senders: Senders;
+  readonly witness: Witness;
+  readonly random: Random;
+  readonly kills: Kill[];
+  readonly unanswered: () => number;
+  readonly previews: () => readonly string[];
+}
+
+async function cycle({ victims, senders, witness, random, kills, unanswered, previews }: Scene): Promise<void> {
+  const moment = nextMoment(random);
+  if (unanswered() < mostOpen && random.chance(0.5)) senders.burst();
+  const victim = await victims.start();
+  if (moment === "start") await Promise.race([sleep(random.between(0, 300)), victim.ready.then(() => sleep(random.between(0, 30)))]);
+  else {
+    await victim.ready;
+    if (unanswered() < mostOpen) senders.burst();
+    if (moment === "run") await sleep(random.between(0, 400));
+    else if (moment === "late") await untilIdle(unanswered, 2_500);
+    else {
+      // At the n-th thing that happens from now on, so that a kill hits each step of a turn.
+      for (let steps = random.whole(1, 4); steps > 0; steps -= 1) {
+        await nextCall(moment === "send" ? witness.onBot : senders.onAcknowledged, 400);
+      }
+      await sleep(random.pick([0, 0, 1, 2, 4, 8]));
+    }
+  }
+  const at = now();
+  await victim.kill();
+  kills.push({ at, previews: new Set(previews()) });
+}
+
+/** An answer may have a button, which is pressed, which is answered: it is over when nothing at all is open, twice in a row. */
+async function drain({ victims, senders, unanswered }: Pick<Scene, "victims" | "senders" | "unanswered">): Promise<number | string> {
+  const victim = await victims.start();
+  await victim.ready;
+  await senders.settled();
+  await senders.wakeNow();
+  const end = now() + 60_000;
+  for (let quiet = 0; now() < end && quiet < 2; await sleep(100)) quiet = unanswered() > 0 ? 0 : quiet + 1;
+  return victim.stop(30_000);
+}
+
+function print(rule: Check): void {
+  console.log(`${rule.violations.length === 0 ? "ok  " : "FAIL"} ${rule.rule}`);
+  for (const violation of rule.violations.slice(0, 5)) console.log(`     ${violation}`);
+  if (rule.violations.length > 5) console.log(`     and ${rule.violations.length - 5} more`);
+}
+
+async function soak(directory: string): Promise<Findings & { readonly told: string }> {
+  const random = createRandom(seed);
+  const ports = { gateway: await freePort(), webhook: await freePort() };
+  const persons = people.map((id) => ({ id, first_name: `Person ${id}` }));
+  const platform = await createPlatform({
+    bots: [{ token: botToken, username: "soak_bot", name: "Soak" }],
+    seed: { people: persons, groups: [] },
+    webhookRetryMs: 20,
+    now,
+  });
+  const stateDirectory = join(directory, "state");
+  mkdirSync(stateDirectory, { recursive: true });
+  const [polling, webhook] = ways.map((way) => writeConfig(way, { directory, apiRoot: platform.url, ports }));
+  const configFile = () => (mode === "polling" || (mode === "both" && random.chance(0.5)) ? polling : webhook) ?? "";
+  const victims = createVictims({ outfit: () => ({ configFile: configFile() }) });
+  const senders = createSenders({ platform, persons: people, random, url: `http://127.0.0.1:${ports.gateway}`, token: hookToken });
+  const witness = createWitness(platform, now);
+  const kills: Kill[] = [];
+  const unanswered = () => platform.pending() + senders.busy() + unlessMissing(() => countUnsettled(stateDirectory), 0);
+  const previews = () => unlessMissing(() => readPreviews(stateDirectory), []);
+  const began = now();
+  try {
+    for (let count = 1; count <= cycles; count += 1) {
+      await cycle({ victims, senders, witness, random, kills, unanswered, previews });
+      if (count % 25 === 0 || count === cycles) {
+        const perCycle = Math.round((now() - began) / count);
+        console.log(`${count} of ${cycles} kills, ${senders.said.length} updates, ${senders.hooks.length} hook calls, ${perCycle} ms each`);
+      }
+    }
+    const exitCode = await drain({ victims, senders, unanswered });
+    const state = readState(stateDirectory);
+    const lines = readFileSync(join(directory, "observed"), "utf8").trim().split("\n");
+    const observed = lines.map((line) => line.split(" ")).map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
+    const { said, hooks } = senders;
+    const findings = check({ state, said, hooks, messages: witness.messages, observed, kills, exitCode });
+    const turns = observed.filter(([what]) => what === "turn").length;
+    const told = `${state.events.length} events, ${state.units.size} units, ${findings.gathered} updates joined another, ${turns} turns, ${witness.messages.size} messages sent, ${platform.pending()} updates left, ${Math.round((now() - began) / 1_000)} s`;
+    return { ...findings, told };
+  } finally {
+    senders.close();
+    victims.close();
+    await platform.close();
+  }
+}
+
+/** The database is not there before the first process has made it. */
+function unlessMissing<T>(read: () => T, fallback: T): T {
+  try {
+    return read();
+  } catch {
+    return fallback;
+  }
+}
+
+if (values.points !== undefined) {
+  const { runPoints } = await import("./soak/points/run.ts");
+  process.exit((await runPoints({ seeds: Number(values.points), first: seed })) === 0 ? 0 : 1);
+}
+const directory = mkdtempSync(join(tmpdir(), "soak-"));
+const overdue = setTimeout(() => {
+  console.error(`The soak did not end within ${Math.round(deadlineMs / 1_000)} s; its state is in ${directory}.\n0 passed, 1 failed`);
+  process.exit(1);
+}, deadlineMs);
+console.log(`soak: ${cycles} kills, seed ${seed}, ${mode === "both" ? ways.join(" and ") : mode}`);
+let failed = true;
+try {
+  const { checks, ambiguous, told } = await soak(directory);
+  console.log(told);
+  for (const [what, count] of Object.entries(ambiguous)) console.log(`ambiguous: ${count} ${what}`);
+  for (const rule of checks) print(rule);
+  const broken = checks.filter((rule) => rule.violations.length > 0).length;
+  failed = broken > 0;
+  console.log(`${checks.length - broken} passed, ${broken} failed`);
+} catch (error) {
+  console.error(error);
+  console.log("0 passed, 1 failed");
+} finally {
+  clearTimeout(overdue);
+  if (failed || values.keep) console.error(`The state is kept in ${directory}.`);
+  else rmSync(directory, { recursive: true, force: true });
+}
+process.exitCode = failed ? 1 : 0;

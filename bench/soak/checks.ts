@@ -1,0 +1,283 @@
+/** What must hold after any number of kills. Each check names its rule and lists what breaks it. */
+import type { Said } from "./people.ts";
+import type { HookCall } from "./senders.ts";
+import type { OutboxRow, State } from "./state.ts";
+import { checkGathering, essence, expectedOf, readTold, type Told } from "./told.ts";
+import type { SeenMessage } from "./witness.ts";
+
+export interface Kill {
+  readonly at: number;
+  /** What the state knew of when the process was gone: messages of previews, as `chat:message`. */
+  readonly previews: ReadonlySet<string>;
+}
+
+export interface Evidence {
+  readonly state: State;
+  readonly said: readonly Said[];
+  readonly hooks: readonly HookCall[];
+  readonly messages: ReadonlyMap<string, SeenMessage>;
+  /** Lines of the observer: what, event id, time. */
+  readonly observed: readonly (readonly [what: string, eventId: string, at: number])[];
+  readonly kills: readonly Kill[];
+  readonly exitCode: number | string;
+}
+
+export interface Check {
+  readonly rule: string;
+  readonly violations: readonly string[];
+}
+
+export interface Findings {
+  readonly checks: readonly Check[];
+  /** Updates that joined another one's unit. */
+  readonly gathered: number;
+  /** What a kill leaves nobody able to know, counted. */
+  readonly ambiguous: Readonly<Record<string, number>>;
+}
+
+/** A preview's id is committed as soon as the platform has told it. Kills seek that very moment, so many are lost; more than this share means that it is not. */
+const mostPreviewsLost = 0.5;
+/** So few say nothing about a share. */
+const fewPreviews = 3;
+const outcomes: Readonly<Record<number, string>> = { 4: "answered", 5: "silent", 6: "refused", 7: "failed" };
+
+export function check(evidence: Evidence): Findings {
+  const strangers = explainStrangers(evidence);
+  const { state, said, exitCode } = evidence;
+  const told = readTold(state, said);
+  const gathering = checkGathering(state, said, told);
+  const flagged = state.outbox.filter((row) => row.possiblyRepeated);
+  const failed = (reason: string) => [...state.units.values()].filter((unit) => unit.reason === reason).length;
+  return {
+    checks: [
+      { rule: "every acknowledged hook call is in the inbox", violations: lostHooks(evidence) },
+      { rule: "a hook call that was repeated is one event, and every answer names it", violations: repeatedHooks(evidence) },
+      { rule: "every message, edit and press that the platform was told of is in the inbox, once", violations: lostUpdates(said, told) },
+      {
+        rule: "parts of an album or of a long text, and the edit of a waiting message, are one unit; a press is its own",
+        violations: gathering.violations,
+      },
+      { rule: "every event has exactly one end", violations: ends(evidence) },
+      { rule: "nothing is left unsent", violations: unsent(evidence) },
+      { rule: "no turn began for an event that had ended", violations: turnsAfterTheEnd(evidence) },
+      { rule: "no end was told twice", violations: endsToldTwice(evidence) },
+      { rule: "an event fails for no other reason than being killed again and again", violations: otherFailures(evidence) },
+      { rule: "every answer stands on the platform, once, as it was meant", violations: [...answers(evidence), ...echoes(state, told)] },
+      { rule: "the answers of a chat come in the order of its messages", violations: order(state) },
+      { rule: "no message stands on the platform that nobody answers for", violations: strangers.unexplained },
+      { rule: "of the previews that a kill interrupts, the next process knows most", violations: strangers.forgetful },
+      { rule: "what may have been sent twice says so in its chain of decisions", violations: untold(flagged, evidence) },
+      { rule: "the totals agree with the rows", violations: totals(evidence) },
+      { rule: "the database is sound", violations: state.integrity === "ok" ? [] : [state.integrity] },
+      { rule: "told to stop, the gateway stops cleanly", violations: exitCode === 0 ? [] : [`it ended with ${exitCode}`] },
+    ],
+    gathered: gathering.together,
+    ambiguous: {
+      "parts that came too late for one unit": gathering.apart,
+      "sends of unknown fate": flagged.length,
+      "of them seen twice": strangers.repeats,
+      "given up after two sends of unknown fate": failed("send_fate_unknown"),
+      "previews whose id was lost with the process": strangers.previews,
+      "events that failed after three killed attempts": failed("attempts_exhausted"),
+    },
+  };
+}
+
+function lostHooks({ state, hooks }: Evidence): string[] {
+  const ids = new Set(state.events.map((event) => event.id));
+  return hooks.flatMap((call) => call.acknowledged.filter((id) => !ids.has(id)).map((id) => `${call.mark}: ${id}`));
+}
+
+function repeatedHooks({ state, hooks }: Evidence): string[] {
+  const found = new Map<string, string[]>();
+  for (const event of state.events) {
+    if (event.source !== "hooks" || event.kind === "summary") continue;
+    const { text = "", message = "" } = JSON.parse(event.body) as { readonly text?: string; readonly message?: string };
+    const mark = /\bh\d+\b/.exec(`${text}${message}`)?.[0] ?? "";
+    found.set(mark, [...(found.get(mark) ?? []), event.id]);
+  }
+  return hooks.flatMap(({ mark, key, acknowledged }) => {
+    const ids = found.get(mark) ?? [];
+    const wrong = acknowledged.some((id) => id !== ids[0]) || ids.length > 1 || (key !== undefined && ids.length === 0);
+    return wrong ? [`${mark}: stored as ${ids.join(", ") || "nothing"}, acknowledged as ${acknowledged.join(", ")}`] : [];
+  });
+}
+
+function lostUpdates(said: readonly Said[], { eventsOf, unknown }: Told): string[] {
+  return [
+    ...said.flatMap((one) => (eventsOf(one).length === 1 ? [] : [`${one.key.slice(0, 40)}: ${eventsOf(one).length} events`])),
+    ...unknown.map(({ id, body }) => `${id} is of nobody: ${body.slice(0, 80)}`),
+  ];
+}
+
+function ends({ state }: Evidence): string[] {
+  return state.events.flatMap((event) => {
+    const unit = event.unit === null ? undefined : state.units.get(event.unit);
+    const ended = outcomes[event.state];
+    const sound = ended !== undefined && unit?.state === 2 && unit.outcome === ended && unit.settled_at !== null;
+    return sound ? [] : [`${event.id} (${event.kind}): event ${event.state}, unit ${unit?.state} ${unit?.outcome}`];
+  });
+}
+
+function unsent({ state }: Evidence): string[] {
+  return state.outbox.filter((row) => row.state < 2).map((row) => `unit ${row.unit}, part ${row.position}`);
+}
+
+function turnsAfterTheEnd({ state, observed }: Evidence): string[] {
+  const settledAt = new Map([...state.units.values()].map((unit) => [unit.event_id, unit.settled_at ?? Number.POSITIVE_INFINITY]));
+  const told = new Set<string>();
+  const wrong: string[] = [];
+  for (const [what, eventId, at] of observed) {
+    if (what !== "turn") told.add(eventId);
+    else if (told.has(eventId)) wrong.push(`${eventId}: a turn after its end was told`);
+    else if (at > (settledAt.get(eventId) ?? Number.POSITIVE_INFINITY)) wrong.push(`${eventId}: a turn after its end was stored`);
+  }
+  return wrong;
+}
+
+function endsToldTwice({ state, observed }: Evidence): string[] {
+  const byEvent = new Map([...state.units.values()].map((unit) => [unit.event_id, unit]));
+  const told = new Set<string>();
+  const wrong: string[] = [];
+  for (const [what, eventId] of observed) {
+    if (what === "turn") continue;
+    if (told.has(eventId)) wrong.push(`${eventId}: told twice`);
+    if (byEvent.get(eventId)?.outcome !== what) wrong.push(`${eventId}: told ${what}, stored ${byEvent.get(eventId)?.outcome}`);
+    told.add(eventId);
+  }
+  return wrong;
+}
+
+function otherFailures({ state }: Evidence): string[] {
+  return state.events.flatMap((event) => {
+    const unit = event.unit === null ? undefined : state.units.get(event.unit);
+    if (unit === undefined || unit.outcome === "answered" || (unit.outcome === "silent" && event.kind !== "update")) return [];
+    if (unit.reason === "send_fate_unknown") return [];
+    const leader = state.events.find((one) => one.id === unit.event_id);
+    if (unit.reason === "attempts_exhausted" && (leader?.attempts ?? 0) > 3) return [];
+    return [`${event.id} (${event.kind}): ${unit.outcome}, ${unit.reason}, ${event.attempts} attempts`];
+  });
+}
+
+function claimed(state: State): readonly OutboxRow[] {
+  return state.outbox.filter((row) => row.operation === "send" && row.state === 2);
+}
+
+function answers({ state, messages }: Evidence): string[] {
+  const wrong: string[] = [];
+  const taken = new Set<string>();
+  for (const row of claimed(state)) {
+    const place = `${row.chat}:${row.messageId}`;
+    const message = messages.get(place);
+    if (taken.has(place)) wrong.push(`${place} is the answer of two parts`);
+    taken.add(place);
+    if (message === undefined || message.deleted) wrong.push(`${place} is not on the platform`);
+    else if (squeeze(message.text) !== squeeze(row.text))
+      wrong.push(`${place} reads ${message.text.slice(0, 60)}, not ${row.text.slice(0, 60)}`);
+  }
+  return wrong;
+}
+
+/** Each unit of a chat is answered with what it holds: nothing is missing, nothing is said twice. */
+function echoes(state: State, { units }: Told): string[] {
+  return [...units].flatMap(([unit, said]) => {
+    if (unit.outcome !== "answered") return [];
+    const parts = state.outbox.filter((row) => row.unit === unit.id && row.operation === "send").map((row) => row.text);
+    const answer = essence(parts.join(""));
+    const wanted = expectedOf(said);
+    return answer === wanted ? [] : [`unit ${unit.id} was answered with ${answer.slice(0, 80)}, not with ${wanted.slice(0, 80)}`];
+  });
+}
+
+/** White space is the platform's to trim. */
+function squeeze(text: string): string {
+  return text.replace(/[\s•·-]+/g, " ").trim();
+}
+
+/** By the place that an answer has in its chat; a part that was sent twice counts with its last place. */
+function order(state: State): string[] {
+  const ranks = new Map(state.events.map(({ id, sequence }) => [id, sequence]));
+  const sent = Map.groupBy(claimed(state), ({ unit }) => unit);
+  const highest = new Map<string, number>();
+  return [...state.units.values()]
+    .filter(({ lane }) => lane.startsWith("botchat:"))
+    .sort((a, b) => (ranks.get(a.event_id) ?? 0) - (ranks.get(b.event_id) ?? 0))
+    .flatMap(({ id, lane }) => {
+      const places = (sent.get(id) ?? []).map(({ messageId }) => Number(messageId));
+      const late = places.filter((place) => place < (highest.get(lane) ?? 0));
+      highest.set(lane, Math.max(highest.get(lane) ?? 0, ...places));
+      return late.map((place) => `${lane}: message ${place} of unit ${id} came before the answer to something older`);
+    });
+}
+
+/** Messages that no sent part names: second copies and lost previews, as far as the state or a kill explains them. */
+function explainStrangers({ state, messages, kills }: Evidence): {
+  readonly unexplained: readonly string[];
+  readonly forgetful: readonly string[];
+  readonly repeats: number;
+  readonly previews: number;
+} {
+  const known = new Set(claimed(state).map((row) => `${row.chat}:${row.messageId}`));
+  // A preview that was lost is the beginning of an answer, and no whole one.
+  const whole = new Set(state.outbox.map((row) => `${row.chat}:${squeeze(row.text)}`));
+  const allowance = new Map<string, number>();
+  for (const row of state.outbox) {
+    const copies = row.reason === "send_fate_unknown" ? 2 : row.possiblyRepeated ? 1 : 0;
+    const name = `${row.chat}:${squeeze(row.text)}`;
+    if (copies > 0) allowance.set(name, (allowance.get(name) ?? 0) + copies);
+  }
+  let repeats = 0;
+  let previews = 0;
+  const unexplained: string[] = [];
+  for (const message of messages.values()) {
+    if (message.deleted || known.has(`${message.chat}:${message.id}`)) continue;
+    const name = `${message.chat}:${squeeze(message.text)}`;
+    const copies = allowance.get(name) ?? 0;
+    const next = kills.find((kill) => kill.at >= message.at);
+    const preview = !whole.has(name);
+    if (copies > 0) {
+      allowance.set(name, copies - 1);
+      repeats += 1;
+    } else if (preview && isLost(message, next)) previews += 1;
+    else {
+      const since = next === undefined ? "no kill after it" : `a kill ${Math.round(next.at - message.at)} ms after it`;
+      unexplained.push(`${message.chat}:${message.id} ${preview ? "preview " : ""}"${message.text.slice(0, 40)}" (${since})`);
+    }
+  }
+  const kept = new Set(kills.flatMap((kill) => [...kill.previews])).size;
+  const forgetful =
+    previews > Math.max(fewPreviews, mostPreviewsLost * (kept + previews)) ? [`${previews} were lost, ${kept} were known`] : [];
+  return { unexplained, forgetful, repeats, previews };
+}
+
+/**
+ * Its id was on its way to the state when the process was killed, however slow the machine was just then: the state
+ * that the next process found did not have it. One that was edited had come so far, and is not excused.
+ */
+function isLost(message: SeenMessage, next: Kill | undefined): boolean {
+  return next !== undefined && !message.edited && !next.previews.has(`${message.chat}:${message.id}`);
+}
+
+function untold(flagged: readonly OutboxRow[], { state }: Evidence): string[] {
+  const telling = new Set(["possibly_repeated", "send_fate_unknown"]);
+  return flagged
+    .filter((row) => state.codes.get(row.unit)?.some((code) => telling.has(code)) !== true)
+    .map((row) => `unit ${row.unit}, part ${row.position}: ${state.codes.get(row.unit)?.join(" ")}`);
+}
+
+function totals({ state }: Evidence): string[] {
+  const events = (codes: readonly number[]) => state.events.filter((event) => codes.includes(event.state)).length;
+  const rows: readonly (readonly [string, number])[] = [
+    ["waiting", events([2])],
+    ["running", events([3])],
+    ["answered", events([4])],
+    ["silent", events([5])],
+    ["refused", events([6])],
+    ["failed", events([7])],
+    ["kept", events([4, 5, 6, 7])],
+    ["outbox", state.outbox.filter((row) => row.state < 2).length],
+  ];
+  return rows.flatMap(([name, count]) =>
+    (state.numbers.get(name) ?? 0) === count ? [] : [`${name}: ${state.numbers.get(name)} counted, ${count} there`],
+  );
+}

@@ -1,0 +1,68 @@
+/** The labelled points between "the turn is done" and "it was sent" at which a gateway is killed. */
+
+export interface Aim {
+  /** A write of the store; absent: the platform's side kills. */
+  readonly write?: "say" | "sending" | "notSent" | "sent" | "unsendable" | "settle" | "setPreview" | "decide";
+  readonly when?: "before" | "after";
+  /** The how many-th of its kind; default the first. */
+  readonly nth?: number;
+  readonly chat: string;
+  /** A store that is broken on purpose: forgets what waits, or does not record what was sent. Shows that the bench sees it. */
+  readonly spoil?: "forget" | "unrecorded";
+}
+
+/** `plain`: sent anew. `grown`: a preview that becomes the answer. `buttons`: a preview that goes, and a message anew. `album`: three pictures. */
+export type Shape = "plain" | "grown" | "buttons" | "album";
+
+export interface Point {
+  readonly label: string;
+  readonly write?: readonly [name: NonNullable<Aim["write"]>, when: NonNullable<Aim["when"]>];
+  /** A call that the platform has seen and not carried out, has carried out, or has answered too. */
+  readonly call?: readonly [method: string, when: "seen" | "done" | "answered"];
+  /** One of them is drawn. */
+  readonly shapes: readonly Shape[];
+  /** What the platform does to the first message, so that the point is reached. */
+  readonly fault?: "flood" | "refuse" | "reset-after";
+  /** The message was on the platform, and the state did not know: it may be there twice. */
+  readonly unknown?: true;
+  /** The platform has shown a preview whose id nobody has written down. */
+  readonly strayPreview?: true;
+  /** The first part was refused for good. */
+  readonly refused?: true;
+  /** The one repetition that a doubt allows may have been used up by the process that died: then it ends as failed, and says why. */
+  readonly doubted?: true;
+}
+
+const texts: readonly Shape[] = ["plain", "grown", "buttons"];
+const once = { shapes: ["plain"] } as const;
+
+export const points: readonly Point[] = [
+  { label: "before the outbox is written", write: ["say", "before"], shapes: [...texts, "album"] },
+  { label: "after the outbox is written", write: ["say", "after"], shapes: [...texts, "album"] },
+  { label: "before a row is marked again, after a 429", write: ["sending", "before"], fault: "flood", ...once },
+  { label: "after a row is marked again, after a 429", write: ["sending", "after"], fault: "flood", ...once },
+  { label: "before it is written that a try did not happen", write: ["notSent", "before"], fault: "flood", ...once },
+  { label: "after it is written that a try did not happen", write: ["notSent", "after"], fault: "flood", ...once },
+  { label: "before a part is recorded", write: ["sent", "before"], shapes: texts, unknown: true },
+  { label: "after a part is recorded", write: ["sent", "after"], shapes: texts },
+  { label: "before a refused part is recorded", write: ["unsendable", "before"], fault: "refuse", ...once },
+  { label: "after a refused part is recorded", write: ["unsendable", "after"], fault: "refuse", refused: true, ...once },
+  { label: "before the end is written", write: ["settle", "before"], shapes: [...texts, "album"], unknown: true },
+  { label: "after the end is written", write: ["settle", "after"], shapes: [...texts, "album"] },
+  { label: "before a preview is written down", write: ["setPreview", "before"], shapes: ["grown", "buttons"], strayPreview: true },
+  { label: "after a preview is written down", write: ["setPreview", "after"], shapes: ["grown", "buttons"] },
+  { label: "before a doubt is written down", write: ["decide", "before"], fault: "reset-after", unknown: true, doubted: true, ...once },
+  { label: "after a doubt is written down", write: ["decide", "after"], fault: "reset-after", unknown: true, doubted: true, ...once },
+  { label: "a message was asked for, not sent", call: ["sendMessage", "seen"], ...once },
+  { label: "a message was sent, not answered", call: ["sendMessage", "done"], unknown: true, ...once },
+  { label: "a message was sent and answered", call: ["sendMessage", "answered"], unknown: true, ...once },
+  { label: "an edit in place was asked for, not made", call: ["editMessageText", "seen"], shapes: ["grown"] },
+  { label: "an edit in place was made, not answered", call: ["editMessageText", "done"], shapes: ["grown"] },
+  { label: "an edit in place was made and answered", call: ["editMessageText", "answered"], unknown: true, shapes: ["grown"] },
+  { label: "a preview's removal was asked for, not done", call: ["deleteMessage", "seen"], shapes: ["buttons"] },
+  { label: "a preview was removed, not answered", call: ["deleteMessage", "done"], shapes: ["buttons"] },
+  { label: "a preview was removed, and answered", call: ["deleteMessage", "answered"], shapes: ["buttons"] },
+  { label: "an album was asked for, not sent", call: ["sendMediaGroup", "seen"], shapes: ["album"] },
+  { label: "an album was sent, not answered", call: ["sendMediaGroup", "done"], shapes: ["album"], unknown: true },
+  { label: "an album was sent and answered", call: ["sendMediaGroup", "answered"], shapes: ["album"], unknown: true },
+];

@@ -1,0 +1,204 @@
+/** One state directory and one platform; a gateway process for each point, which dies there; the next one mends what it left. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
+import type { Random } from "../random.ts";
+import { countUnsettled, readState } from "../state.ts";
+import { createVictims, type Outfit, type Victims } from "../victim.ts";
+import type { Aim, Point } from "./aim.ts";
+import { type Case, judge, type Shown, type Verdict } from "./judge.ts";
+import { chunkLimit } from "./parts.ts";
+
+const botToken = "4242:crash-bot-token";
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+interface Run {
+  readonly points: readonly Point[];
+  readonly random: Random;
+  /** First part of each answer's name. */
+  readonly name: string;
+  readonly spoil?: Aim["spoil"];
+  /** So long at most does a process need to come to its point, or to work everything off. */
+  readonly withinMs: number;
+}
+
+interface Planned extends Case {
+  readonly aim: Aim;
+  /** Another chat, busy at the same time. */
+  readonly neighbour?: Case;
+}
+
+export async function crashAtEach(run: Run): Promise<Verdict> {
+  const directory = mkdtempSync(join(tmpdir(), "crash-points-"));
+  const cases = run.points.map((point, index) => plan(point, index, run));
+  const chats = cases.flatMap(({ chat, neighbour }) => (neighbour === undefined ? [chat] : [chat, neighbour.chat]));
+  const people = chats.map((id) => ({ id, first_name: `Person ${id}` }));
+  const platform = await createPlatform({
+    bots: [{ token: botToken, username: "crash_bot", name: "Crash" }],
+    seed: { people, groups: [] },
+  });
+  const victims = createVictims({ outfit: outfits({ directory, apiRoot: platform.url, cases, spoil: run.spoil }) });
+  const stray: string[] = [];
+  try {
+    for (const one of cases) stray.push(...(await crash(one, { victims, platform, directory, run })));
+    const last = await victims.start();
+    await last.ready;
+    if (!(await idle(platform, directory, run.withinMs))) stray.push(`${run.name}: the last process did not work everything off`);
+    const code = await last.stop(run.withinMs);
+    if (code !== 0) stray.push(`${run.name}: the last process ended with ${code}`);
+    return sum(stray, cases, { platform, directory });
+  } finally {
+    victims.close();
+    await platform.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function plan(point: Point, index: number, { random, name }: Run): Planned {
+  const shape = random.pick(point.shapes);
+  const parts = shape === "album" ? 1 : random.whole(2, 4);
+  const chat = 2_001 + index * 2;
+  const [write, when] = point.write ?? [];
+  const nth = write === "sent" ? random.whole(1, parts - 1) : 1;
+  const aim: Aim = { chat: String(chat), ...(write === undefined || when === undefined ? {} : { write, when, nth }) };
+  const label = `${name}p${index + 1}`;
+  // A fault hits whoever comes first, so nobody else may.
+  const alone = point.fault !== undefined || point.call !== undefined || random.chance(0.5);
+  const neighbour: Case = { name: `${label}b`, chat: chat + 1, shape: "plain", parts: random.whole(1, 3) };
+  return { name: label, chat, point, shape, parts, aim, ...(alone ? {} : { neighbour }) };
+}
+
+interface Outfits {
+  readonly directory: string;
+  readonly apiRoot: string;
+  readonly cases: readonly Planned[];
+  readonly spoil: Aim["spoil"];
+}
+
+/** The processes in their order: one for each case, and one more that lives. A case with a preview has a channel that shows one. */
+function outfits({ directory, apiRoot, cases, spoil }: Outfits): () => Outfit {
+  mkdirSync(join(directory, "state"), { recursive: true });
+  const waiting = [...cases];
+  return () => {
+    const next = waiting.shift();
+    const mode = next?.shape === "grown" || next?.shape === "buttons" ? "partial" : "off";
+    const configFile = join(directory, `${mode}.json`);
+    writeFileSync(configFile, JSON.stringify(config(mode, directory, apiRoot)));
+    return { configFile, preload: here("./crash-process.ts"), env: { CRASH_AIM: JSON.stringify({ ...next?.aim, spoil }) } };
+  };
+}
+
+function config(streamMode: string, directory: string, apiRoot: string): object {
+  return {
+    gateway: { port: 0, drainSeconds: 20 },
+    state: { dir: join(directory, "state") },
+    session: { dmScope: "per-account-channel-peer" },
+    agents: { defaults: { engine: "crash-scripted", heartbeat: { every: "0" } } },
+    channels: {
+      botchat: {
+        botToken,
+        apiRoot,
+        dmPolicy: "open",
+        allowFrom: ["*"],
+        ackReaction: "",
+        streamMode,
+        textChunkLimit: chunkLimit,
+        limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 },
+        retry: { minDelayMs: 20, maxDelayMs: 200 },
+        polling: { minDelayMs: 20, timeoutSeconds: 20 },
+      },
+    },
+    plugins: { load: [here("./scripted.ts")] },
+  };
+}
+
+interface Scene {
+  readonly victims: Victims;
+  readonly platform: Platform;
+  readonly directory: string;
+  readonly run: Run;
+}
+
+/** What went wrong beside the answer: nothing, as a rule. */
+async function crash(one: Planned, { victims, platform, directory, run }: Scene): Promise<readonly string[]> {
+  const { point, neighbour } = one;
+  const complaints: string[] = [];
+  const victim = await victims.start();
+  await victim.ready;
+  if (!(await idle(platform, directory, run.withinMs))) complaints.push(`${one.name}: what the process before left was not worked off`);
+  const reached = Promise.withResolvers<void>();
+  void victim.gone.then(() => reached.resolve());
+  const deaf =
+    point?.call === undefined ? () => {} : killAt(point.call, one, { platform, random: run.random, kill: () => void victim.kill() });
+  if (point?.fault !== undefined)
+    platform.faults.add({ method: "sendMessage", times: 1, kind: point.fault, ...(point.fault === "flood" && { retryAfter: 1 }) });
+  for (const { chat, shape, name, parts } of neighbour === undefined ? [one] : [neighbour, one]) {
+    platform.act.say(chat, chat, `${shape} ${name} ${parts}`);
+  }
+  const late = setTimeout(() => {
+    complaints.push(`${one.name}: the point "${point?.label}" was not reached (${one.shape})`);
+    reached.resolve();
+  }, run.withinMs);
+  await reached.promise;
+  clearTimeout(late);
+  deaf();
+  await victim.kill();
+  platform.faults.clear();
+  return complaints;
+}
+
+interface Killing {
+  readonly platform: Platform;
+  readonly random: Random;
+  readonly kill: () => void;
+}
+
+const faultOf = { seen: "drop", done: "reset-after", answered: undefined } as const;
+
+/** Kills when the platform gets the call: before it has told of it, or a little later. */
+function killAt([method, when]: NonNullable<Point["call"]>, { chat }: Case, { platform, random, kill }: Killing): () => void {
+  const kind = faultOf[when];
+  if (kind !== undefined) platform.faults.add({ method, times: 1, kind });
+  const wait = random.whole(0, 3);
+  return platform.on((event) => {
+    if (event.type !== "call") return;
+    const call = platform.calls.list({ since: event.seq })[0];
+    if (call?.method !== method || String(call.params.chat_id) !== String(chat)) return;
+    if (when === "answered") setTimeout(kill, wait);
+    else kill();
+  });
+}
+
+/** Nothing waits on the platform, nothing has no end in the state. */
+async function idle(platform: Platform, directory: string, withinMs: number): Promise<boolean> {
+  for (const end = performance.now() + withinMs; performance.now() < end; await sleep(15)) {
+    if (platform.pending() === 0 && countUnsettled(join(directory, "state")) === 0) return true;
+  }
+  return false;
+}
+
+function sum(
+  complaints: readonly string[],
+  cases: readonly Planned[],
+  { platform, directory }: Pick<Scene, "platform" | "directory">,
+): Verdict {
+  const state = readState(join(directory, "state"));
+  const asked = cases.flatMap((one) => (one.neighbour === undefined ? [one] : [one, one.neighbour]));
+  const verdicts = asked.map((one) => judge(one, shownIn(platform, one.chat), state));
+  const broken = state.integrity === "ok" ? [] : [`the database: ${state.integrity}`];
+  return {
+    violations: [...complaints, ...broken, ...verdicts.flatMap(({ violations }) => violations)],
+    repeated: verdicts.reduce((all, { repeated }) => all + repeated, 0),
+    stray: verdicts.reduce((all, { stray }) => all + stray, 0),
+  };
+}
+
+function shownIn(platform: Platform, chat: number): readonly Shown[] {
+  const room = [...platform.world.rooms.values()].find((one) => one.chat.id === chat);
+  return [...(room?.messages.values() ?? [])]
+    .filter(({ from }) => from?.is_bot === true)
+    .map(({ text, caption, media_group_id: group }) => ({ text: text ?? caption ?? "", ...(group === undefined ? {} : { group }) }));
+}

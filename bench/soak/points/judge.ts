@@ -1,0 +1,68 @@
+/** Holds what people see after a crash against what was to be said. Each violation is a sentence. */
+import type { State } from "../state.ts";
+import type { Point, Shape } from "./aim.ts";
+import { marker } from "./parts.ts";
+
+export interface Case {
+  readonly name: string;
+  readonly chat: number;
+  /** Absent: a neighbour, whose process died at any moment. */
+  readonly point?: Point;
+  readonly shape: Shape;
+  readonly parts: number;
+}
+
+export interface Shown {
+  readonly text: string;
+  /** Of an album. */
+  readonly group?: string;
+}
+
+export interface Verdict {
+  readonly violations: readonly string[];
+  /** Parts that are there twice, where nobody could know. */
+  readonly repeated: number;
+  /** Previews that nobody could know of. */
+  readonly stray: number;
+}
+
+const settled = 2;
+
+export function judge(asked: Case, shown: readonly Shown[], state: State): Verdict {
+  const { name, chat, point, parts, shape } = asked;
+  const violations: string[] = [];
+  const where = `${name} (${point?.label ?? "a neighbour"}, ${shape})`;
+  const complain = (what: string) => void violations.push(`${where}: ${what}`);
+  const rows = state.outbox.filter((row) => row.chat === String(chat));
+  let repeated = 0;
+  for (let part = 1; part <= parts; part += 1) {
+    const copies = shown.filter(({ text }) => text.includes(marker(name, part))).length;
+    const wanted = point?.refused === true && part === 1 ? 0 : 1;
+    if (copies < wanted) complain(`part ${part} of ${parts} is lost`);
+    if (copies <= wanted) continue;
+    repeated += copies - 1;
+    if (copies > 2) complain(`part ${part} is there ${copies} times`);
+    if (point !== undefined && point.unknown !== true) complain(`part ${part} is repeated, though its fate was known`);
+    if (!rows.some((row) => row.possiblyRepeated)) complain(`part ${part} is repeated, and no row says so`);
+  }
+  const stray = shown.filter((one) => !isPart(one, shown, name)).length;
+  if (stray > (point?.strayPreview === true ? 1 : 0)) complain(`${stray} messages stay that are no part of the answer`);
+  const units = [...state.units.values()].filter(({ lane }) => lane.endsWith(`:${chat}`));
+  const ends = units.map((unit) => (unit.state === settled ? `${unit.outcome} ${unit.reason}` : "not settled")).join();
+  const allowed =
+    point?.refused === true
+      ? /^failed (?!send_fate_unknown)/
+      : point?.doubted === true
+        ? /^(?:answered |failed send_fate_unknown$)/
+        : /^answered /;
+  if (units.length !== 1 || !allowed.test(ends)) complain(`it ended ${ends || "nowhere"}`);
+  return { violations, repeated, stray };
+}
+
+/** A picture of an album without words belongs to the one that has them. */
+function isPart({ text, group }: Shown, shown: readonly Shown[], name: string): boolean {
+  if (text.includes(`${name}n`)) return true;
+  if (group === undefined) return false;
+  const album = shown.filter((one) => one.group === group);
+  return album.length === 3 && album.some((one) => one.text.includes(`${name}n`));
+}

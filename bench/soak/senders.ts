@@ -1,0 +1,129 @@
+/** The outside world: people who write, and programs that call hooks until they are acknowledged. It remembers what it did. */
+import type { Platform } from "../../plugins/playground/platform/index.ts";
+import { createPeople, type Said, sentence } from "./people.ts";
+import type { Random } from "./random.ts";
+
+export interface HookCall {
+  readonly endpoint: "wake" | "agent";
+  /** Stands in the body, and nowhere else. */
+  readonly mark: string;
+  readonly key?: string;
+  /** Event ids of all acknowledgements: one id, however often it was sent. */
+  readonly acknowledged: string[];
+  /** Person who is told; hook runs only. */
+  readonly to?: number;
+}
+
+export interface Senders {
+  readonly said: readonly Said[];
+  readonly hooks: readonly HookCall[];
+  /** Somebody writes, something calls. */
+  burst(): void;
+  /** A wake that takes everything along that waits for a heartbeat. */
+  wakeNow(): Promise<void>;
+  /** Calls that are not acknowledged yet, and second thoughts of people. */
+  busy(): number;
+  /** Resolves when every call is acknowledged, or given up, and nobody is about to edit or press. */
+  settled(): Promise<void>;
+  onAcknowledged(listener: () => void): void;
+  close(): void;
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+export function createSenders(options: {
+  readonly platform: Platform;
+  readonly persons: readonly number[];
+  readonly random: Random;
+  readonly url: string;
+  readonly token: string;
+}): Senders {
+  const { platform, persons, random, url, token } = options;
+  const hooks: HookCall[] = [];
+  const running = new Set<Promise<void>>();
+  const stop = new AbortController();
+  let told: () => void = () => {};
+  let serial = 0;
+
+  const people = createPeople({ platform, random, later: (ms, act) => begin(pause(ms).then(act)) });
+
+  function body(call: HookCall, mode: string): string {
+    const text = `${call.mark} ${sentence(random, 2, 8)}`;
+    if (call.endpoint === "wake") return JSON.stringify({ text, mode });
+    return JSON.stringify({ message: text, name: "Soak", channel: "botchat", to: String(call.to), deliver: true, wakeMode: mode });
+  }
+
+  /** One try; `undefined` when nobody can say whether it arrived. */
+  async function post(call: HookCall, content: string): Promise<string | undefined> {
+    try {
+      const answer = await fetch(`${url}/hooks/${call.endpoint}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          ...(call.key === undefined ? {} : { "idempotency-key": call.key }),
+        },
+        body: content,
+        signal: AbortSignal.any([stop.signal, AbortSignal.timeout(5_000)]),
+      });
+      const said = (await answer.json()) as { readonly eventId?: string; readonly error?: unknown };
+      if (answer.ok && said.eventId !== undefined) return said.eventId;
+      if (answer.status < 500) throw new Error(`${call.endpoint} was refused: ${answer.status} ${JSON.stringify(said.error)}`);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Error && error.message.includes("was refused")) throw error;
+      return undefined;
+    }
+  }
+
+  async function call(mode: string, withKey = true): Promise<void> {
+    serial += 1;
+    const endpoint = random.pick(["wake", "agent"] as const);
+    const made: HookCall = {
+      endpoint,
+      mark: `h${serial}`,
+      acknowledged: [],
+      ...(withKey ? { key: `soak-${serial}` } : {}),
+      ...(endpoint === "agent" ? { to: random.pick(persons) } : {}),
+    };
+    hooks.push(made);
+    const content = body(made, mode);
+    // A sender with a key repeats until it is told; some repeat once more, because they did not hear it.
+    const wanted = withKey && random.chance(0.3) ? 2 : 1;
+    while (!stop.signal.aborted) {
+      const eventId = await post(made, content);
+      if (eventId !== undefined) {
+        made.acknowledged.push(eventId);
+        told();
+      }
+      if (made.acknowledged.length >= wanted || !withKey) return;
+      if (eventId === undefined) await pause(25);
+    }
+  }
+
+  function begin(work: Promise<void>): void {
+    running.add(work);
+    void work.finally(() => running.delete(work)).catch(() => {});
+  }
+
+  // Nobody can be told anything before having written.
+  for (const person of persons) people.write(person);
+
+  return {
+    said: people.said,
+    hooks,
+    burst() {
+      for (let count = random.whole(1, 3); count > 0; count -= 1) people.write(random.pick(persons));
+      for (let count = random.whole(0, 2); count > 0; count -= 1) begin(call(random.pick(["now", "next-heartbeat"]), random.chance(0.8)));
+    },
+    wakeNow: () => call("now"),
+    busy: () => running.size,
+    async settled() {
+      while (running.size > 0) await Promise.all(running);
+    },
+    onAcknowledged(listener) {
+      told = listener;
+    },
+    close: () => stop.abort(),
+  };
+}

@@ -1,0 +1,134 @@
+/** Reads the state as it lies on the disk, past the gateway's own code. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { PreviewLeft } from "../../core/state/store.ts";
+
+export interface EventRow {
+  /** Its place in the order of acceptance. */
+  readonly sequence: number;
+  readonly id: string;
+  readonly state: number;
+  readonly attempts: number;
+  readonly unit: number | null;
+  readonly source: string;
+  readonly kind: string;
+  readonly accepted_at: number;
+  readonly body: string;
+}
+
+export interface UnitRow {
+  /** Counts up as units are made. */
+  readonly id: number;
+  readonly event_id: string;
+  readonly lane: string;
+  readonly state: number;
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+}
+
+export interface OutboxRow {
+  readonly unit: number;
+  readonly position: number;
+  readonly chat: string;
+  readonly operation: string;
+  /** Text as a reader sees it. */
+  readonly text: string;
+  /** 2: sent. */
+  readonly state: number;
+  readonly possiblyRepeated: boolean;
+  readonly messageId: string | null;
+  readonly reason: string | null;
+}
+
+export interface State {
+  readonly events: readonly EventRow[];
+  readonly units: ReadonlyMap<number, UnitRow>;
+  readonly outbox: readonly OutboxRow[];
+  /** Codes of each unit's chain of decisions. */
+  readonly codes: ReadonlyMap<number, readonly string[]>;
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly integrity: string;
+}
+
+function open(directory: string): DatabaseSync {
+  return new DatabaseSync(join(directory, "state.db"), { readOnly: true, timeout: 5_000 });
+}
+
+/** Events that may still start a unit, or run. */
+export function countUnsettled(directory: string): number {
+  const db = open(directory);
+  try {
+    return Number(db.prepare("SELECT count(*) AS count FROM inbox WHERE state < 4").get()?.count);
+  } finally {
+    db.close();
+  }
+}
+
+/** Messages of previews in progress, as `chat:message`: what the next process will know of. */
+export function readPreviews(directory: string): readonly string[] {
+  const db = open(directory);
+  try {
+    const units = db.prepare("SELECT previews FROM units WHERE previews IS NOT NULL").all();
+    return units.flatMap(({ previews }) => {
+      const { address, messageIds } = JSON.parse(String(previews)) as PreviewLeft;
+      return messageIds.map((id) => `${address.chat}:${id}`);
+    });
+  } finally {
+    db.close();
+  }
+}
+
+function readable(html: unknown): string {
+  const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
+  return String(html ?? "")
+    .replace(/<[^>]*>/g, "")
+    .replace(/&(?:lt|gt|quot|amp);/g, (entity) => entities[entity] ?? entity);
+}
+
+export function readState(directory: string): State {
+  const db = open(directory);
+  try {
+    const all = <Row>(sql: string) => db.prepare(sql).all() as readonly unknown[] as readonly Row[];
+    const codes = new Map<number, string[]>();
+    for (const { unit, entries } of all<{ unit: number; entries: string }>("SELECT unit, entries FROM decisions ORDER BY id")) {
+      const chain = codes.get(unit) ?? [];
+      chain.push(...(JSON.parse(entries) as { readonly code: string }[]).map((decision) => decision.code));
+      codes.set(unit, chain);
+    }
+    const units = all<UnitRow>("SELECT id, event_id, lane, state, outcome, reason, settled_at FROM units");
+    return {
+      events: all<EventRow>("SELECT sequence, id, state, attempts, unit, source, kind, accepted_at, body FROM inbox ORDER BY sequence"),
+      units: new Map(units.map((unit) => [unit.id, unit])),
+      outbox: all<StoredPart>("SELECT * FROM outbox ORDER BY unit, position").map(outboxRow),
+      codes,
+      numbers: new Map(all<{ name: string; value: number }>("SELECT name, value FROM numbers").map(({ name, value }) => [name, value])),
+      integrity: String(db.prepare("PRAGMA integrity_check").get()?.integrity_check),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+interface StoredPart extends Pick<OutboxRow, "unit" | "position" | "operation" | "state" | "reason"> {
+  readonly address: string;
+  readonly part: string;
+  readonly possibly_repeated: number;
+  readonly message_id: string | null;
+}
+
+function outboxRow(row: StoredPart): OutboxRow {
+  const { chat } = JSON.parse(row.address) as { readonly chat: string };
+  const { body } = JSON.parse(row.part) as { readonly body?: { readonly payload?: { readonly text?: string } } };
+  return {
+    unit: row.unit,
+    position: row.position,
+    chat,
+    operation: row.operation,
+    text: readable(body?.payload?.text),
+    state: row.state,
+    possiblyRepeated: row.possibly_repeated === 1,
+    messageId: row.message_id,
+    reason: row.reason,
+  };
+}

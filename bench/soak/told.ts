@@ -1,0 +1,106 @@
+/** What people said, held against what came of it: which event, which unit, which answer. */
+import { buttons, keyOf, type Said } from "./people.ts";
+import type { EventRow, State, UnitRow } from "./state.ts";
+
+export interface Told {
+  /** Events of an update; one, if all is well. */
+  eventsOf(said: Said): readonly EventRow[];
+  /** What each unit of the chats holds. */
+  readonly units: ReadonlyMap<UnitRow, readonly Said[]>;
+  /** Events of updates that nobody made. */
+  readonly unknown: readonly EventRow[];
+}
+
+export function readTold(state: State, said: readonly Said[]): Told {
+  const byKey = new Map(said.map((one) => [one.key, one]));
+  const events = new Map<string, EventRow[]>();
+  const units = new Map<UnitRow, Said[]>();
+  const unknown: EventRow[] = [];
+  for (const event of state.events) {
+    if (event.kind !== "update") continue;
+    const one = byKey.get(keyOf(JSON.parse(event.body)));
+    if (one === undefined) {
+      unknown.push(event);
+      continue;
+    }
+    events.set(one.key, [...(events.get(one.key) ?? []), event]);
+    const unit = event.unit === null ? undefined : state.units.get(event.unit);
+    if (unit !== undefined) units.set(unit, [...(units.get(unit) ?? []), one]);
+  }
+  return { eventsOf: ({ key }) => events.get(key) ?? [], units, unknown };
+}
+
+/** Without white space, bullets and the words that stand for a picture. */
+export function essence(text: string): string {
+  return text.replace(/<?media:image>?/g, "").replace(/[\s•·-]+/g, "");
+}
+
+/** What the echo of a unit must be, in essence. */
+export function expectedOf(said: readonly Said[]): string {
+  const newest = new Map<number, Said>();
+  for (const one of said) newest.set(one.message, { ...newest.get(one.message), ...one });
+  const messages = [...newest.values()].sort((a, b) => a.message - b.message);
+  const texts = messages.map(({ text }) => (text === buttons.asked ? buttons.answer : text));
+  const files = messages.flatMap(({ size }) => (size === undefined ? [] : [`image, image/png, ${size} bytes`]));
+  return essence([...texts, ...files].join(""));
+}
+
+export interface Gathering {
+  readonly violations: readonly string[];
+  /** Parts that came when the others had their turn. */
+  readonly apart: number;
+  /** Albums and long texts that are one unit, and edits that joined their message. */
+  readonly together: number;
+}
+
+/** Albums, long texts and edits that came in time are one unit; nothing else shares one. */
+export function checkGathering(state: State, said: readonly Said[], { eventsOf, units }: Told): Gathering {
+  const violations: string[] = [];
+  let apart = 0;
+  let together = 0;
+  for (const [unit, parts] of units) {
+    const wholes = new Set(parts.map(({ whole }) => whole));
+    if (wholes.size > 1) violations.push(`unit ${unit.id} holds ${[...wholes].join(" and ")}`);
+    if (parts.length > 1 && parts.some(({ kind }) => kind === "press")) violations.push(`unit ${unit.id} holds a press and more`);
+  }
+  const madeBefore = unitsMadeAfter(state);
+  for (const parts of Map.groupBy(said, ({ whole }) => whole).values()) {
+    let previous: EventRow | undefined;
+    for (const part of parts) {
+      const [event] = eventsOf(part);
+      if (event === undefined) continue;
+      const before = previous;
+      previous ??= event;
+      if (part.kind === "message") previous = event;
+      if (before === undefined) continue;
+      if (event.unit === before.unit) {
+        together += 1;
+        continue;
+      }
+      const gap = Math.round(event.accepted_at - before.accepted_at);
+      const waited = part.kind === "edit" && madeBefore(event.sequence) < (before.unit ?? 0);
+      if (waited) violations.push(`${part.key.slice(0, 30)} came while its message waited, and is a unit of its own`);
+      else if (part.kind === "message" && gap < part.waitMs / 2)
+        violations.push(`${part.key} is apart from the part before it, ${gap} ms later`);
+      else if (part.kind === "message") apart += 1;
+    }
+  }
+  return { violations, apart, together };
+}
+
+/**
+ * The first unit that is known to have been made after an event had come in: one whose leader came after it. Any unit
+ * with a higher number was made when that event was in the inbox.
+ */
+function unitsMadeAfter({ events, units }: State): (sequence: number) => number {
+  const leaders = events.filter((event) => event.unit !== null && units.get(event.unit)?.event_id === event.id);
+  let least = Number.POSITIVE_INFINITY;
+  const suffix = leaders
+    .toReversed()
+    .map(({ sequence, unit }) => {
+      least = Math.min(least, unit ?? least);
+      return { sequence, least };
+    })
+    .reverse();
+  return (sequence) => suffix.find((one) => one.sequence > sequence)?.least ?? Number.POSITIVE_INFINITY;
+}

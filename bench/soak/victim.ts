@@ -1,0 +1,110 @@
+/** The gateway processes of the soak: one lives, the next stands by, all of them are killed but the last. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+export interface Victim {
+  /** Resolves when it listens; rejects when it ends before that. */
+  readonly ready: Promise<void>;
+  /** Resolves when it is gone, with its exit code or the signal that ended it. */
+  readonly gone: Promise<number | string>;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with its exit code, or with the signal that it took to end it. */
+  stop(withinMs: number): Promise<number | string>;
+}
+
+export interface Victims {
+  /** Starts the process that stood by, and lets the next one stand by. */
+  start(): Promise<Victim>;
+  /** Ends whatever still runs. */
+  close(): void;
+}
+
+interface Standby {
+  readonly child: ChildProcess;
+  readonly lines: (until: string) => Promise<void>;
+  readonly ended: Promise<number | string>;
+  readonly complaint: () => string;
+}
+
+/** What a process is started with. */
+export interface Outfit {
+  readonly configFile: string;
+  /** A module that is loaded before the gateway. */
+  readonly preload?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function spawnStandby({ configFile, preload, env }: Outfit): Standby {
+  const script = fileURLToPath(new URL("../gateway-process.ts", import.meta.url));
+  const args = [...(preload === undefined ? [] : ["--import", preload]), script, configFile, "--standby"];
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
+  let said = "";
+  let complaint = "";
+  const waiting = new Map<string, () => void>();
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+    for (const [line, resolve] of waiting) if (said.includes(line)) resolve();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    complaint = (complaint + text).slice(-4_000);
+  });
+  // A process that is killed does not read what was written to it.
+  child.stdin.on("error", () => {});
+  const ended = new Promise<number | string>((resolve) => child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown")));
+  return {
+    child,
+    ended,
+    complaint: () => complaint,
+    lines(until) {
+      return new Promise((resolve) => {
+        if (said.includes(until)) resolve();
+        else waiting.set(until, resolve);
+      });
+    },
+  };
+}
+
+/** `outfit` is asked for each process anew. */
+export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Victims {
+  const alive = new Set<ChildProcess>();
+  const prepare = () => {
+    const standby = spawnStandby(outfit());
+    alive.add(standby.child);
+    void standby.ended.then(() => alive.delete(standby.child));
+    return standby;
+  };
+  let next = prepare();
+
+  return {
+    async start() {
+      const { child, lines, ended, complaint } = next;
+      const early = ended.then((how) => {
+        throw new Error(`the gateway ended by itself (${how}): ${complaint()}`);
+      });
+      early.catch(() => {});
+      await Promise.race([lines("standby\n"), early]);
+      next = prepare();
+      child.stdin?.write("go\n");
+      const ready = Promise.race([lines("ready "), early]);
+      ready.catch(() => {});
+      return {
+        ready,
+        gone: ended,
+        async kill() {
+          child.kill("SIGKILL");
+          const how = await ended;
+          if (how !== "SIGKILL") throw new Error(`the gateway ended by itself (${how}): ${complaint()}`);
+        },
+        async stop(withinMs) {
+          const late = setTimeout(() => child.kill("SIGKILL"), withinMs);
+          child.kill("SIGTERM");
+          return ended.finally(() => clearTimeout(late));
+        },
+      };
+    },
+    close() {
+      for (const child of alive) child.kill("SIGKILL");
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/** What `wake` is held against: our own server and hook endpoints, every check of them, and a store that keeps nothing. Prints `ready <address>`. */
+import { checkConfig } from "../core/config/load.ts";
+import { createHttpServer } from "../core/http/server.ts";
+import { createIds } from "../core/ids.ts";
+import { createLog } from "../core/log.ts";
+import { createTable } from "../core/webhooks/mapping.ts";
+import { createResults } from "../core/webhooks/results.ts";
+import { registerWebhooks } from "../core/webhooks/server.ts";
+
+const [token = ""] = process.argv.slice(2);
+const text = JSON.stringify({ gateway: { port: 0 }, hooks: { enabled: true, token } });
+const { config } = checkConfig({ text, file: "bench.json", env: {} });
+const now = Date.now;
+const { log } = createLog({ level: "info", secrets: () => [token], print: "none" });
+const newId = createIds(now);
+const server = createHttpServer({
+  config: () => config,
+  log,
+  now,
+  readiness: () => ({ ready: true, reasons: [] }),
+  metrics: () => "",
+  gatewayToken: () => "not used here",
+});
+const table = createTable([], { signedPaths: new Set(), problems: [] });
+registerWebhooks(server.app, {
+  config: () => config,
+  enabled: () => true,
+  token: () => token,
+  accept: async () => ({ eventId: newId(), duplicate: false }),
+  first: async () => null,
+  body: async () => null,
+  channels: { known: () => false, available: () => false, hasLastRecipient: async () => false },
+  agents: { exists: () => true, defaultId: () => "main" },
+  models: { allowed: () => true },
+  mappings: () => table,
+  transform: async () => undefined,
+  results: createResults({ store: { event: async () => null }, exposeReplies: () => false }),
+  clientAddress: server.clientAddress,
+  newId,
+  now,
+  log,
+});
+console.log(`ready ${(await server.listen()).url}`);

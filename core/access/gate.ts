@@ -1,0 +1,118 @@
+/** Asks authorize() what it needs to know, says who is owner, and hands a stranger a pairing code where the policy says so. */
+import type { GatewayConfig } from "../config/schema.ts";
+import type { LiveAccount } from "../path/live-account.ts";
+import { product } from "../product.ts";
+import type { CommandRole } from "../sdk.ts";
+import type { Inbound, Refusal } from "../types.ts";
+import { identityRule, parseAllowlistEntry } from "./allowlist.ts";
+import { createMentionMatcher, type MentionMatcher, mentionPatterns } from "./mention.ts";
+import type { Pairing } from "./pairing.ts";
+import type { PathOf } from "./place.ts";
+import { authorize, type Verdict } from "./policy.ts";
+import { accountGone, commandForOwner, commandForPeople, pairingFull, pairingNotice } from "./refusals.ts";
+import { settingPath } from "./setting-path.ts";
+
+export interface GateOptions {
+  readonly config: () => GatewayConfig;
+  readonly account: (channel: string, account: string) => LiveAccount | undefined;
+  readonly pairing: Pairing;
+  /** The agent that would answer, for its mention patterns. */
+  readonly agentFor: (inbound: Inbound) => string;
+  /** What `/activation` said in the session of this group; `undefined`: nothing. */
+  readonly activation: (inbound: Inbound) => "always" | "mention" | undefined;
+  readonly onInvalidPattern: (pattern: string, invalid: { readonly path: string; readonly reason: string }) => void;
+}
+
+export interface Gate {
+  /** Whether it may come in. Changes nothing anywhere: anybody may ask, also for what is answered outside the lanes. */
+  check(inbound: Inbound): Promise<Refusal | undefined>;
+  /** Where in the file an option of its account stands. */
+  pathsOf(at: Pick<Inbound, "channel" | "account">): PathOf;
+  /** What let it in, once `check` did. */
+  passedBy(inbound: Inbound): { readonly code: string; readonly path?: string } | undefined;
+  /** The refusal with a pairing code for the sender, where the policy hands one out; it is the same one while it lives. */
+  offer(inbound: Inbound, refusal: Refusal): Promise<Refusal>;
+  /** Whether somebody who was let in may use a command with this role. */
+  checkCommand(inbound: Inbound, command: { readonly name: string; readonly role: CommandRole }): Promise<Refusal | undefined>;
+  /** `commands.ownerAllowFrom` when it is set; else the explicit ids of the account's `allowFrom`, and whom pairing made owner of that account. */
+  isOwner(inbound: Inbound): Promise<boolean>;
+}
+
+export function createGate({ config, account, pairing, agentFor, activation, onInvalidPattern }: GateOptions): Gate {
+  // One matcher for each list of patterns: compiling is dear, and lists are few.
+  const matchers = new Map<string, MentionMatcher>();
+  const passes = new WeakMap<Inbound, Extract<Verdict, { readonly pass: true }>>();
+
+  function matcherFor(inbound: Inbound): MentionMatcher {
+    const { patterns, path } = mentionPatterns(config(), agentFor(inbound));
+    const key = JSON.stringify(patterns);
+    let matcher = matchers.get(key);
+    if (matcher === undefined) {
+      if (matchers.size > 100) matchers.clear();
+      matcher = createMentionMatcher(patterns);
+      for (const { pattern, reason } of matcher.invalid) onInvalidPattern(pattern, { path, reason });
+      matchers.set(key, matcher);
+    }
+    return matcher;
+  }
+
+  function pathsOf({ channel, account: id }: Pick<Inbound, "channel" | "account">): PathOf {
+    const { channels } = config();
+    return settingPath(Object.hasOwn(channels, channel) ? channels[channel] : undefined, channel, id);
+  }
+
+  async function isOwner(inbound: Inbound): Promise<boolean> {
+    const { authority, channel, sender } = inbound;
+    if (authority === "operator") return true;
+    const live = account(channel, inbound.account);
+    if (authority !== "channel" || live === undefined || sender.id === "" || sender.anonymous === true) return false;
+    const listed = config().commands.ownerAllowFrom;
+    // Everybody may be let in, but nobody is owner by a star.
+    const ids = (listed ?? live.access.allowFrom ?? []).map((entry) => parseAllowlistEntry(entry, live.identity));
+    if (ids.includes(sender.id)) return true;
+    return listed === undefined && (await pairing.owners(channel, inbound.account)).includes(sender.id);
+  }
+
+  return {
+    isOwner,
+    pathsOf,
+    passedBy: (inbound) => passes.get(inbound),
+    async check(inbound) {
+      const live = account(inbound.channel, inbound.account);
+      if (inbound.authority === "channel" && live === undefined) return accountGone(inbound);
+      const verdict = await authorize({
+        inbound,
+        access: live?.access ?? {},
+        rule: live?.identity ?? identityRule(inbound.channel),
+        path: pathsOf(inbound),
+        approved: (senderId) => pairing.isPaired(inbound.channel, inbound.account, senderId),
+        mentioned: (text) => matcherFor(inbound).matches(text),
+        activation: inbound.chat.kind === "direct" ? undefined : activation(inbound),
+      });
+      if (!verdict.pass) return verdict.refusal;
+      passes.set(inbound, verdict);
+      return undefined;
+    },
+    async offer(inbound, refusal) {
+      const { channel, chat, sender } = inbound;
+      // Only a message asks for a code; a reaction, a press or an edit of a stranger is ignored.
+      if (refusal.code !== "pairing_required" || inbound.kind !== "message" || sender.isBot === true) return refusal;
+      const offer = await pairing.request({
+        address: { channel, account: inbound.account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) },
+        senderId: sender.id,
+        unit: inbound.id,
+        ...(sender.name === undefined ? {} : { senderName: sender.name }),
+      });
+      if (offer === null) return pairingFull(inbound, refusal);
+      const told = { ...refusal, hint: `Let the sender in: ${product.command} pairing approve ${channel} ${offer.code}` };
+      return offer.tell ? { ...told, notice: pairingNotice(inbound, offer.code) } : told;
+    },
+    async checkCommand(inbound, { name, role }) {
+      if (role === "anyone") return undefined;
+      if (inbound.sender.anonymous === true) return commandForPeople(name);
+      if (role === "allowed" || (await isOwner(inbound))) return undefined;
+      const listed = config().commands.ownerAllowFrom !== undefined;
+      return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
+    },
+  };
+}

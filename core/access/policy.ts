@@ -1,0 +1,101 @@
+/**
+ * The one authorize(), for every channel and every way in. Pure: what it needs to know is handed in,
+ * what follows from a refusal is done by others. Absent or empty means no.
+ */
+import type { Inbound, InboundSender, Refusal } from "../types.ts";
+import { type Allowlist, allows, type IdentityRule, parseAllowlist } from "./allowlist.ts";
+import { type AccountAccess, type PathOf, type PlaceSettings, pathsBelow, placeSettings } from "./place.ts";
+import {
+  chatKindNotHandled,
+  dmDisabled,
+  dmOpenWithoutStar,
+  groupNotListed,
+  groupPolicyDisabled,
+  groupSenderNotAllowed,
+  mentionActivated,
+  mentionRequired,
+  pairingRequired,
+  placeOff,
+  senderNotAllowed,
+} from "./refusals.ts";
+
+export type { AccountAccess } from "./place.ts";
+
+export interface AuthorizeInput {
+  readonly inbound: Inbound;
+  readonly access: AccountAccess;
+  readonly rule: IdentityRule;
+  /** Configuration path of the account, such as `channels.irc`, or how to find the path of each option. */
+  readonly path: string | PathOf;
+  /** Whether a pairing code of this sender was approved for this account. Asked for direct messages only. */
+  readonly approved: (senderId: string) => boolean | Promise<boolean>;
+  /** Whether a configured mention pattern matches the text. */
+  readonly mentioned: (text: string) => boolean;
+  /** What `/activation` said, in place of `requireMention`. */
+  readonly activation?: "always" | "mention" | undefined;
+}
+
+export type Verdict =
+  /** Let in. `code` and `path` say by what, for the trace. */
+  { readonly pass: true; readonly code: string; readonly path?: string } | { readonly pass: false; readonly refusal: Refusal };
+
+type Asked = Omit<AuthorizeInput, "path"> & { readonly pathOf: PathOf };
+
+const pass = (code: string, path?: string): Verdict => ({ pass: true, code, ...(path === undefined ? {} : { path }) });
+const refuse = (refusal: Refusal): Verdict => ({ pass: false, refusal });
+
+export async function authorize({ path, ...input }: AuthorizeInput): Promise<Verdict> {
+  const { inbound } = input;
+  if (inbound.authority !== "channel") return pass(inbound.authority === "hook" ? "hook_token" : "operator");
+  const asked = { ...input, pathOf: typeof path === "string" ? pathsBelow(path) : path };
+  switch (inbound.chat.kind) {
+    case "direct":
+      return authorizeDirect(asked);
+    case "group":
+    case "channel":
+      return authorizeGroup(asked);
+    default:
+      return refuse(chatKindNotHandled(inbound.chat.kind, asked.pathOf));
+  }
+}
+
+/** Only an id that the platform vouches for is compared; who writes as a chat has none. */
+function letsIn(list: Allowlist, { id, anonymous }: InboundSender): boolean {
+  return allows(list, anonymous === true ? "" : id);
+}
+
+async function authorizeDirect({ inbound, access, rule, pathOf, approved }: Asked): Promise<Verdict> {
+  const policy = access.dmPolicy ?? "pairing";
+  const list = parseAllowlist(access.allowFrom ?? [], rule);
+  const { sender } = inbound;
+  if (policy === "disabled") return refuse(dmDisabled(pathOf));
+  if (policy === "open") return list.everybody ? pass("dm_open", pathOf(["dmPolicy"])) : refuse(dmOpenWithoutStar(pathOf));
+  if (letsIn(list, sender)) return pass("sender_allowed", pathOf(["allowFrom"]));
+  if (policy === "allowlist" || sender.anonymous === true || sender.id === "") return refuse(senderNotAllowed(inbound, pathOf));
+  return (await approved(sender.id)) ? pass("sender_paired", pathOf(["dmPolicy"])) : refuse(pairingRequired(inbound, pathOf));
+}
+
+function authorizeGroup(asked: Asked): Verdict {
+  const { inbound, access, pathOf } = asked;
+  const place = placeSettings(access, pathOf, inbound.chat);
+  if (!place.enabled) return refuse(placeOff(place));
+  if (!place.listed) return refuse(groupNotListed(inbound, place));
+  const verdict = authorizeGroupSender(asked, place);
+  if (!verdict.pass || isAddressed(asked)) return verdict;
+  if (asked.activation === "mention") return refuse(mentionActivated());
+  return place.requireMention && asked.activation === undefined ? refuse(mentionRequired(place)) : verdict;
+}
+
+function authorizeGroupSender({ inbound, rule }: Asked, place: PlaceSettings): Verdict {
+  const { groupPolicy, allowFrom, paths } = place;
+  if (groupPolicy === "open") return pass("group_open", paths.groupPolicy);
+  if (groupPolicy === "disabled") return refuse(groupPolicyDisabled(place));
+  return letsIn(parseAllowlist(allowFrom, rule), inbound.sender)
+    ? pass("group_sender_allowed", paths.allowFrom)
+    : refuse(groupSenderNotAllowed(inbound, place));
+}
+
+/** A press is on the bot's own button, and a reaction has no words to mention anybody with. */
+function isAddressed({ inbound, mentioned }: Asked): boolean {
+  return inbound.mention || inbound.kind === "press" || inbound.kind === "reaction" || mentioned(inbound.text);
+}

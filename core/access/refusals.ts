@@ -1,0 +1,131 @@
+/** What each refusal says: the option that decided, as it stands in the file, and what to change there. */
+import { product } from "../product.ts";
+import type { Inbound, InboundSender, Refusal } from "../types.ts";
+import type { PathOf, PlaceSettings } from "./place.ts";
+
+const nobody = "Who writes as a chat is nobody who can be checked.";
+
+export const chatKindNotHandled = (kind: string, pathOf: PathOf): Refusal => ({
+  code: "chat_kind_not_handled",
+  detail: `There are no rules for a ${kind} chat.`,
+  path: pathOf([]),
+  hint: "Write to the bot in a direct chat or in a group.",
+});
+
+export const dmDisabled = (pathOf: PathOf): Refusal => ({
+  code: "dm_disabled",
+  detail: "Direct messages are switched off.",
+  path: pathOf(["dmPolicy"]),
+  hint: `Set ${pathOf(["dmPolicy"])} to "pairing" or "allowlist".`,
+});
+
+export const dmOpenWithoutStar = (pathOf: PathOf): Refusal => ({
+  code: "dm_open_without_star",
+  detail: 'The policy "open" lets nobody in until allowFrom says so.',
+  path: pathOf(["allowFrom"]),
+  hint: `Add "*" to ${pathOf(["allowFrom"])}.`,
+});
+
+export const senderNotAllowed = ({ sender }: Inbound, pathOf: PathOf): Refusal => ({
+  code: "sender_not_allowed",
+  detail: sender.anonymous === true ? nobody : `Sender ${sender.id} is not in the allowlist.`,
+  path: pathOf(["allowFrom"]),
+  hint: addSender(sender, pathOf(["allowFrom"])),
+});
+
+export const pairingRequired = ({ sender }: Inbound, pathOf: PathOf): Refusal => ({
+  code: "pairing_required",
+  detail: `Sender ${sender.id} is not paired.`,
+  path: pathOf(["dmPolicy"]),
+  hint: `Approve the pairing code. To let the sender in without one: ${addSender(sender, pathOf(["allowFrom"]))}`,
+});
+
+export const groupNotListed = ({ chat }: Inbound, { paths }: PlaceSettings): Refusal => ({
+  code: "group_not_listed",
+  detail: `Group ${chat.id} is not listed.`,
+  path: paths.listed,
+  hint: `Add "${chat.id}": {} to ${paths.listed}.`,
+});
+
+export const placeOff = ({ off, paths }: PlaceSettings): Refusal => ({
+  code: `${off ?? "group"}_disabled`,
+  detail: `This ${off ?? "group"} is switched off.`,
+  path: paths.enabled,
+  hint: `Remove ${paths.enabled}.`,
+});
+
+export const groupPolicyDisabled = ({ paths }: PlaceSettings): Refusal => ({
+  code: "group_policy_disabled",
+  detail: "Messages of groups are switched off here.",
+  path: paths.groupPolicy,
+  hint: `Set ${paths.groupPolicy} to "allowlist".`,
+});
+
+export const groupSenderNotAllowed = ({ sender }: Inbound, { paths }: PlaceSettings): Refusal => ({
+  code: "group_sender_not_allowed",
+  detail: sender.anonymous === true ? nobody : `Sender ${sender.id} may not talk to the bot in this group.`,
+  path: paths.allowFrom,
+  hint:
+    sender.anonymous === true
+      ? `Only ${paths.groupPolicy} "open", or "*" in ${paths.allowFrom}, lets them in.`
+      : addSender(sender, paths.allowFrom),
+});
+
+export const mentionRequired = ({ paths }: PlaceSettings): Refusal => ({
+  code: "mention_required",
+  outcome: "silent",
+  detail: "The bot was not mentioned.",
+  path: paths.requireMention,
+  hint: `Mention the bot, reply to it, or set ${paths.requireMention} to false.`,
+});
+
+export const mentionActivated = (): Refusal => ({
+  code: "mention_required",
+  outcome: "silent",
+  detail: "The bot was not mentioned, and /activation mention was said here.",
+  hint: "Mention the bot, reply to it, or mention it with /activation always.",
+});
+
+export const accountGone = ({ channel, account }: Inbound): Refusal => ({
+  code: "account_gone",
+  detail: `The account ${account} is no longer configured.`,
+  path: `channels.${channel}`,
+  hint: "Configure it again to answer what waits.",
+});
+
+export const commandForPeople = (name: string): Refusal => ({
+  code: "command_needs_sender",
+  detail: `/${name} is for people, and who writes as a chat is nobody who can be checked.`,
+  hint: "Write it under one's own name.",
+  notice: `I take \`/${name}\` from people only. Write it under your own name.`,
+});
+
+export const commandForOwner = (name: string, { sender }: Inbound, path: string): Refusal => ({
+  code: "owner_required",
+  detail: `/${name} is for owners, and sender ${sender.id} is none.`,
+  path,
+  hint: addSender(sender, path),
+  notice: `Only the owner of this bot may use \`/${name}\`.`,
+});
+
+export const pairingFull = ({ channel, sender }: Inbound, refusal: Refusal): Refusal => ({
+  ...refusal,
+  code: "pairing_full",
+  detail: `Sender ${sender.id} is not paired, and three others wait for approval.`,
+  hint: `Approve or deny them: ${product.command} pairing list ${channel}`,
+});
+
+/** What a stranger reads. The code and the command stand alone, so that they can be copied. */
+export function pairingNotice({ channel, account, sender }: Inbound, code: string): string {
+  const named = account === "default" ? "" : ` --account ${account}`;
+  return [
+    `**${product.name}**: you are not allowed to talk to this bot yet.`,
+    `Your id: \`${sender.id}\``,
+    `Pairing code: \`${code}\``,
+    `The owner of the bot lets you in with:\n\`\`\`\n${product.command} pairing approve ${channel} ${code}${named}\n\`\`\`\nThe code is good for one hour.`,
+  ].join("\n\n");
+}
+
+function addSender({ id }: InboundSender, list: string): string {
+  return id === "" ? `Only "*" in ${list} lets a sender without an id in.` : `Add "${id}" to ${list}.`;
+}

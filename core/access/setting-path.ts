@@ -1,0 +1,14 @@
+/** Where in the file an option of an account stands: in the account's own entry, or at the root, which every account inherits. */
+import { accountEntry } from "../config/merge.ts";
+import { getPath, renderPath } from "../config/path.ts";
+import type { PathOf } from "./place.ts";
+
+/** What nothing sets is told as the account's own. */
+export function settingPath(section: unknown, channel: string, accountId: string): PathOf {
+  const root = ["channels", channel];
+  return (keys) => {
+    const entry = accountEntry(section, accountId);
+    const inherited = entry === undefined || (getPath(entry.own, keys) === undefined && getPath(section, keys) !== undefined);
+    return renderPath(inherited ? [...root, ...keys] : [...root, "accounts", entry.key, ...keys]);
+  };
+}

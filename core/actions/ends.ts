@@ -1,0 +1,51 @@
+/** Waiting for the end of an event that an action became. */
+import type { Hooks } from "../hooks.ts";
+import type { Store } from "../state/store.ts";
+import type { Outcome, Receipt, TurnRecord } from "../types.ts";
+
+export interface End {
+  readonly outcome: Outcome;
+  readonly reason: string;
+  /** Absent for an event that had ended before anybody waited for it. */
+  readonly receipts?: readonly Receipt[];
+}
+
+export interface Ends {
+  /** `undefined`: it has none within `ms`, or the signal ended the waiting. */
+  wait(eventId: string, options: { readonly ms: number; readonly signal: AbortSignal }): Promise<End | undefined>;
+}
+
+type Listener = (end: End | undefined) => void;
+
+export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap">; readonly store: Pick<Store, "event"> }): Ends {
+  const waiting = new Map<string, Set<Listener>>();
+  hooks.tap("core", "settled", (record: TurnRecord) => {
+    for (const tell of waiting.get(record.eventId) ?? []) tell(record);
+  });
+
+  async function ended(eventId: string): Promise<End | undefined> {
+    const { state, outcome, reason } = (await store.event(eventId)) ?? {};
+    return state !== "settled" || outcome === undefined ? undefined : { outcome, reason: reason ?? outcome };
+  }
+
+  return {
+    async wait(eventId, { ms, signal }) {
+      const { promise, resolve } = Promise.withResolvers<End | undefined>();
+      // Before the store is asked, so that an end between the two is not missed.
+      const listeners = waiting.get(eventId) ?? new Set();
+      waiting.set(eventId, listeners.add(resolve));
+      const leave = () => resolve(undefined);
+      const timer = setTimeout(leave, ms);
+      signal.addEventListener("abort", leave, { once: true });
+      if (signal.aborted) leave();
+      try {
+        return (await ended(eventId)) ?? (await promise);
+      } finally {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", leave);
+        listeners.delete(resolve);
+        if (listeners.size === 0) waiting.delete(eventId);
+      }
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * What an action has to say is an event like any other: it is stored before it is sent, waits for its platform, is sent part by part, and
+ * leaves a trace. It walks beside the turns, so that a tool never waits for the turn that called it.
+ */
+import { createHash } from "node:crypto";
+import type { NoticeBody } from "../agents/notice.ts";
+import type { Hooks } from "../hooks.ts";
+import { controlSuffix } from "../path/lanes.ts";
+import type { Button, Inbound, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../types.ts";
+import type { ActionCaller } from "./recipients.ts";
+import type { ActionCall } from "./schema.ts";
+
+const source = "operator";
+
+/** What is said, and how: the body of the event. */
+export interface Saying extends NoticeBody {
+  /** Whose workspace its files may come from; absent: the default agent's. */
+  readonly agentId?: string;
+  readonly media?: readonly OutboundMedia[];
+  readonly buttons?: readonly (readonly Button[])[];
+  readonly replyTo?: string;
+  readonly silent?: true;
+  readonly replaces?: string;
+}
+
+export function actionEvent(saying: Saying, call: ActionCall, caller: ActionCaller): RawEvent {
+  const { channel, account, chat } = saying.address;
+  return {
+    source,
+    kind: "action",
+    lane: `action:${channel}:${account}:${chat}${controlSuffix}`,
+    // What a hook caused has no more rights when a tool says it.
+    authority: caller.by === "agent" && caller.inbound.authority === "hook" ? "hook" : "operator",
+    ...(caller.by === "agent" ? { dedupeKey: `action:${caller.inbound.id}:${caller.ordinal}:${digest(call)}` } : {}),
+    body: JSON.parse(JSON.stringify(saying)) as Json,
+  };
+}
+
+/** A turn that a crash made run again calls its tools again: the same call at the same place is the same message. */
+function digest(call: ActionCall): string {
+  return createHash("sha256").update(JSON.stringify(call)).digest("hex").slice(0, 32);
+}
+
+export interface SaidEvents {
+  /** The reply with what no engine says: what it answers, replaces, how loud it is. `undefined`: nothing of an action. */
+  complete(reply: Reply, inbound: Inbound): Reply | undefined;
+}
+
+/** The stations of what an operator or an agent said by itself: actions, and notices such as that of a pairing. */
+export function tapSaid(hooks: Hooks, agentId: () => string): SaidEvents {
+  const said = new WeakMap<Inbound, Saying>();
+  hooks.tap("core", "ingress", (event) => {
+    if (event.source !== source || (event.kind !== "notice" && event.kind !== "action")) return undefined;
+    const saying = event.body as unknown as Saying;
+    const inbound: Inbound = {
+      id: event.id,
+      channel: source,
+      account: saying.address.account,
+      kind: "system",
+      chat: { id: saying.address.chat, kind: "system" },
+      sender: { id: source },
+      text: saying.text,
+      media: [],
+      mention: true,
+      timestamp: event.acceptedAt,
+      authority: event.authority,
+      // It goes out as it was given: whoever said it has chosen the words.
+      ...(event.kind === "action" ? { request: { deliverOnly: true } } : {}),
+    };
+    said.set(inbound, saying);
+    return inbound;
+  });
+  hooks.tap("core", "routing", (inbound) => {
+    const saying = said.get(inbound);
+    return saying && { agentId: saying.agentId ?? agentId(), sessionKey: `notice:${inbound.id}`, isolated: true, to: saying.address };
+  });
+  hooks.tap(
+    "core",
+    "turn",
+    (inbound) => {
+      const saying = said.get(inbound);
+      return saying && say(saying);
+    },
+    { order: "early" },
+  );
+  return {
+    complete(reply, inbound) {
+      const { replyTo, silent, replaces } = said.get(inbound) ?? {};
+      if (replyTo === undefined && silent === undefined && replaces === undefined) return undefined;
+      return {
+        ...reply,
+        ...(replyTo === undefined ? {} : { replyTo }),
+        ...(silent === undefined ? {} : { silent }),
+        ...(replaces === undefined ? {} : { replaces }),
+      };
+    },
+  };
+}
+
+async function* say({ text, media = [], buttons }: Saying): AsyncGenerator<TurnEvent> {
+  yield { type: "text", delta: text };
+  for (const one of media) yield { type: "media", media: one };
+  if (buttons !== undefined) yield { type: "buttons", buttons };
+  yield { type: "done" };
+}

@@ -1,0 +1,136 @@
+/** Where an action goes: an operator says where, an agent stays among the chats that the configuration lets it write to. */
+import { parseAllowlist } from "../access/allowlist.ts";
+import { type PathOf, placeSettings } from "../access/place.ts";
+import { parseTarget } from "../agents/target.ts";
+import { ChannelError } from "../errors.ts";
+import type { LiveAccount } from "../path/live-account.ts";
+import type { Address, Inbound, Route } from "../types.ts";
+import { type ActionRefusal, isRefusal, refuse } from "./result.ts";
+import type { ActionCall } from "./schema.ts";
+
+/** Who asks for an action. An agent asks from within a turn; an operator holds the gateway token, or the state. */
+export type ActionCaller =
+  | { readonly by: "agent"; readonly inbound: Inbound; readonly route: Route; readonly ordinal: number }
+  | { readonly by: "operator"; readonly dryRun?: boolean };
+
+export interface RecipientDeps {
+  readonly account: (channel: string, account: string) => LiveAccount | undefined;
+  /** The open accounts of a channel, in the order of the configuration. */
+  readonly accountsOf: (channel: string) => readonly LiveAccount[];
+  readonly pathOf: (live: LiveAccount) => PathOf;
+  readonly isPaired: (channel: string, account: string, id: string) => Promise<boolean>;
+}
+
+/** The chat at hand: where the message came from, and for what no person wrote, where the answer goes. */
+export function placeAtHand(caller: ActionCaller): Address | undefined {
+  if (caller.by === "operator") return undefined;
+  const { inbound, route } = caller;
+  if (inbound.authority !== "channel") return route.to ?? undefined;
+  const { channel, account, chat } = inbound;
+  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+}
+
+/** The account that acts: of the channel that was named, else of the one at hand. */
+export function accountFor(call: ActionCall, caller: ActionCaller, deps: RecipientDeps): LiveAccount | ActionRefusal {
+  const here = placeAtHand(caller);
+  const channel = call.channel ?? here?.channel;
+  if (channel === undefined) return refuse("invalid_arguments", "channel is missing: there is no chat at hand.");
+  // An agent speaks as the account that it was spoken to.
+  const named = caller.by === "operator" ? call.account : undefined;
+  const account = named ?? (here?.channel === channel ? here.account : undefined);
+  const live = account === undefined ? deps.accountsOf(channel)[0] : deps.account(channel, account);
+  if (live !== undefined) return live;
+  const what =
+    account === undefined ? `The channel ${channel} has no account that is open` : `The account ${account} of ${channel} is not open`;
+  return refuse("account_not_open", `${what}: see channels.${channel}, and its status.`);
+}
+
+export interface Recipient {
+  readonly address: Address;
+  readonly kind: "direct" | "group";
+}
+
+export async function recipientFor(
+  call: ActionCall,
+  caller: ActionCaller,
+  live: LiveAccount,
+  deps: RecipientDeps,
+): Promise<Recipient | ActionRefusal> {
+  const here = placeAtHand(caller);
+  const nearby = here?.channel === live.channel && here.account === live.id ? here : undefined;
+  const target = call.to === undefined ? nearby : await readTarget(call.to, live);
+  if (target === undefined) return refuse("invalid_arguments", "to is missing: there is no chat at hand.");
+  if (isRefusal(target)) return target;
+  const { chat } = target;
+  const thread = call.thread ?? target.thread ?? (nearby?.chat === chat ? nearby.thread : undefined);
+  if (thread !== undefined && !live.capabilities.threads) return refuse("not_supported", `The channel ${live.channel} has no topics.`);
+  const address: Address = { channel: live.channel, account: live.id, chat, ...(thread === undefined ? {} : { thread }) };
+  const recipient: Recipient = { address, kind: kindOf(address, caller, live) };
+  return (caller.by === "agent" ? await keepOut(recipient, caller, live, deps) : undefined) ?? recipient;
+}
+
+async function readTarget(to: string, live: LiveAccount): Promise<{ readonly chat: string; readonly thread?: string } | ActionRefusal> {
+  const { chat, ...topic } = parseTarget(to, { threads: live.capabilities.threads });
+  try {
+    return { chat: (await live.connection.resolve?.(chat)) ?? chat, ...topic };
+  } catch (error) {
+    if (error instanceof ChannelError) return refuse(error.reason, `to: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Where nobody says what it is, an id that begins with a minus is a group's. */
+function kindOf({ channel, account, chat }: Address, caller: ActionCaller, { access }: LiveAccount): Recipient["kind"] {
+  if (caller.by === "agent" && caller.inbound.authority === "channel") {
+    const { inbound } = caller;
+    if (inbound.channel === channel && inbound.account === account && inbound.chat.id === chat)
+      return inbound.chat.kind === "direct" ? "direct" : "group";
+  }
+  return Object.hasOwn(access.groups ?? {}, chat) || chat.startsWith("-") ? "group" : "direct";
+}
+
+type AgentCaller = Extract<ActionCaller, { readonly by: "agent" }>;
+
+const isSame = (a: Address | null | undefined, b: Address): boolean =>
+  a !== null && a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat;
+
+/**
+ * A turn that a hook caused speaks where its answer goes, and nowhere else: what it was told may have been written by anybody. Any other
+ * speaks in the chat at hand too, to people whom the configuration or a pairing names, and in groups that it names; a star names nobody.
+ */
+async function keepOut(
+  { address, kind }: Recipient,
+  caller: AgentCaller,
+  live: LiveAccount,
+  deps: RecipientDeps,
+): Promise<ActionRefusal | undefined> {
+  const { inbound, route } = caller;
+  if (isSame(route.to, address)) return undefined;
+  if (inbound.authority === "hook")
+    return refuse("recipient_not_allowed", "A turn that a hook caused may only write to where its answer goes.");
+  if (isSame(placeAtHand(caller), address)) return undefined;
+  const pathOf = deps.pathOf(live);
+  return kind === "group" ? groupKeptOut(address, live, pathOf) : await personKeptOut(address, live, pathOf, deps);
+}
+
+function groupKeptOut({ chat, thread }: Address, { access }: LiveAccount, pathOf: PathOf): ActionRefusal | undefined {
+  if (!Object.hasOwn(access.groups ?? {}, chat))
+    return refuse("recipient_not_allowed", `${pathOf(["groups"])} does not name ${chat}: the agent writes to no other group.`);
+  const place = placeSettings(access, pathOf, { id: chat, kind: "group", ...(thread === undefined ? {} : { thread }) });
+  if (!place.enabled) return refuse("recipient_not_allowed", `${place.paths.enabled} is false.`);
+  return place.groupPolicy === "disabled" ? refuse("recipient_not_allowed", `${place.paths.groupPolicy} is "disabled".`) : undefined;
+}
+
+async function personKeptOut(
+  { channel, account, chat }: Address,
+  { access, identity }: LiveAccount,
+  pathOf: PathOf,
+  deps: RecipientDeps,
+): Promise<ActionRefusal | undefined> {
+  const policy = access.dmPolicy ?? "pairing";
+  if (policy === "disabled") return refuse("recipient_not_allowed", `${pathOf(["dmPolicy"])} is "disabled".`);
+  if (parseAllowlist(access.allowFrom ?? [], identity).ids.has(chat)) return undefined;
+  if (policy === "pairing" && (await deps.isPaired(channel, account, chat))) return undefined;
+  const paired = policy === "pairing" ? ", and no pairing does" : "";
+  return refuse("recipient_not_allowed", `${pathOf(["allowFrom"])} does not name ${chat}${paired}: the agent writes to nobody else.`);
+}

@@ -1,0 +1,215 @@
+/** Does an action: read, gated, addressed, and only then done. */
+import type { PathOf } from "../access/place.ts";
+import { isNoReply, withoutTokens } from "../agents/silence.ts";
+import { ChannelError, reasonOf } from "../errors.ts";
+import type { LiveAccount } from "../path/live-account.ts";
+import { sleep } from "../path/patience.ts";
+import { applyReplyTags } from "../path/reply-tags.ts";
+import { retryPolicy, waitBefore } from "../path/retry.ts";
+import type { EventReport } from "../state/report.ts";
+import type { Store } from "../state/store.ts";
+import type { Accepted, Address, Decision, Json, OutboundMedia, RawEvent, Reply } from "../types.ts";
+import type { End, Ends } from "./ends.ts";
+import { actionEvent, type Saying } from "./events.ts";
+import { checkAction, checkButtons, type Gated } from "./gates.ts";
+import { readAction } from "./read.ts";
+import { type ActionCaller, accountFor, placeAtHand, type RecipientDeps, recipientFor } from "./recipients.ts";
+import { type ActionRefusal, type ActionResult, isRefusal, refuse } from "./result.ts";
+import type { ActionCall } from "./schema.ts";
+
+export interface ActionsDeps extends Omit<RecipientDeps, "pathOf"> {
+  /** Where in the file an option of an account stands. */
+  readonly pathsOf: (at: { readonly channel: string; readonly account: string }) => PathOf;
+  readonly receive: (event: RawEvent) => Promise<Accepted>;
+  readonly ends: Ends;
+  readonly event: Store["event"];
+  /** The messages of a unit that were sent, in order. */
+  readonly sentBy: (unitId: string) => Promise<readonly { readonly chat: string; readonly messageId: string }[]>;
+  readonly random: () => number;
+}
+
+export interface ActionRunner {
+  /** Never throws for what a caller can do something about: that is a refusal. */
+  run(name: string, args: Json, caller: ActionCaller, signal?: AbortSignal): Promise<ActionResult>;
+  /** Tells everybody who waits that it waits. */
+  close(): void;
+}
+
+/** Who asked is told so late that it still waits; the message goes out all the same. */
+const waitMs = 60_000;
+/** A platform that wants more patience than this is not waited for by what nobody has stored. */
+const longestWaitMs = 60_000;
+const usualStickers = 5;
+
+/** What an action is done with, once it may be done. */
+interface Doing {
+  readonly call: ActionCall;
+  readonly caller: ActionCaller;
+  readonly live: LiveAccount;
+  readonly address: Address;
+  readonly signal: AbortSignal;
+  /** Ends the waiting alone, also when the gateway closes. */
+  readonly patience: AbortSignal;
+}
+
+export function createActionRunner(deps: ActionsDeps): ActionRunner {
+  const closing = new AbortController();
+  const pathOf = ({ channel, id }: LiveAccount) => deps.pathsOf({ channel, account: id });
+
+  async function run(call: ActionCall, caller: ActionCaller, signal: AbortSignal): Promise<ActionResult> {
+    const live = accountFor(call, caller, { ...deps, pathOf });
+    if (isRefusal(live)) return live;
+    const gated: Gated = { live, pathOf: pathOf(live), by: caller.by };
+    const closed = checkAction(call.action, gated);
+    if (closed !== undefined) return closed;
+    if (call.action === "sticker-search") return await searchStickers(call, live);
+    const recipient = await recipientFor(call, caller, live, { ...deps, pathOf });
+    if (isRefusal(recipient)) return recipient;
+    const { address, kind } = recipient;
+    const doing: Doing = { call, caller, live, address, signal, patience: AbortSignal.any([signal, closing.signal]) };
+    const noButtons = checkButtons(call, gated, kind);
+    if (noButtons !== undefined) return noButtons;
+    if (call.action === "delete" || call.action === "react") return await change(doing);
+    return await speak(doing);
+  }
+
+  /** What people read: it walks the path of every answer. */
+  async function speak(doing: Doing): Promise<ActionResult> {
+    const { call, caller, live, address, patience } = doing;
+    const saying = sayingOf(doing);
+    if (isRefusal(saying)) return saying;
+    if (caller.by === "operator" && caller.dryRun === true)
+      return { ok: true, dryRun: true, ...placeOf(address), ...partsOf(saying, live) };
+    const { eventId } = await deps.receive(actionEvent(saying, call, caller));
+    const end = await deps.ends.wait(eventId, { ms: waitMs, signal: patience });
+    if (end === undefined)
+      return refuse(
+        "action_waits",
+        `It is accepted, and goes out as soon as the platform takes it: event ${eventId} tells what became of it.`,
+      );
+    // The chat as it was sent to: a group may have got another id on the way.
+    const sent = await deps.sentBy(eventId);
+    if (end.outcome !== "answered") {
+      const failure = failureOf(await deps.event(eventId), end);
+      const [first] = sent;
+      return first === undefined ? failure : { ...failure, error: `${failure.error} Part of it was sent, as message ${first.messageId}.` };
+    }
+    const ids = end.receipts?.flatMap(({ messageId, messageIds = [messageId] }) => messageIds) ?? sent.map(({ messageId }) => messageId);
+    const [messageId] = ids;
+    if (messageId === undefined) return refuse("nothing_sent", "Nothing was sent.");
+    return { ok: true, messageId, chatId: sent[0]?.chat ?? address.chat, ...(ids.length > 1 ? { messageIds: ids } : {}) };
+  }
+
+  /** What is done to a message that is there: at once, and again where that is safe; done twice it is done once. */
+  async function change({ call, caller, live, address, signal, patience }: Doing): Promise<ActionResult> {
+    const messageId = messageOf(call, caller, address);
+    if (messageId === undefined) return refuse("invalid_arguments", "messageId is missing: there is no message at hand in that chat.");
+    const { connection } = live;
+    const isThere = call.action === "delete" ? connection.remove !== undefined : connection.react !== undefined;
+    if (!isThere) return refuse("not_supported", `The channel ${live.channel} cannot ${call.action} messages.`);
+    if (caller.by === "operator" && caller.dryRun === true) return { ok: true, dryRun: true, ...placeOf(address) };
+    const emoji = (call.emoji ?? "").trim();
+    const once = async () =>
+      call.action === "delete"
+        ? await connection.remove?.(messageId, address, signal)
+        : await connection.react?.(messageId, emoji === "" ? null : emoji, address);
+    const policy = retryPolicy(live.options);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await once();
+        return { ok: true };
+      } catch (error) {
+        const reason = error instanceof ChannelError ? error.reason : "channel_failed";
+        const wait =
+          error instanceof ChannelError ? (error.retryAfterMs ?? waitBefore(attempt, policy, deps.random)) : Number.POSITIVE_INFINITY;
+        const again = error instanceof ChannelError && (error.retryable || error.fate === "unknown");
+        if (!again || attempt >= policy.attempts || wait > longestWaitMs || !(await sleep(wait, patience)))
+          return refuse(reason, sentence(reasonOf(error)));
+      }
+    }
+  }
+
+  async function searchStickers(
+    { query = "", limit = usualStickers }: ActionCall,
+    { channel, connection }: LiveAccount,
+  ): Promise<ActionResult> {
+    if (connection.searchStickers === undefined) return refuse("not_supported", `The channel ${channel} has no stickers.`);
+    return { ok: true, stickers: await connection.searchStickers(query, limit) };
+  }
+
+  return {
+    async run(name, args, caller, signal = new AbortController().signal) {
+      const call = readAction(name, args);
+      return isRefusal(call) ? call : await run(call, caller, signal);
+    },
+    close: () => closing.abort(),
+  };
+}
+
+/** The message that is meant: the one that was named, else the one at hand, where it stands in that chat. */
+function messageOf(call: ActionCall, caller: ActionCaller, { channel, account, chat }: Address): string | undefined {
+  if (call.messageId !== undefined || caller.by === "operator") return call.messageId;
+  const here = placeAtHand(caller);
+  const isHere = caller.inbound.authority === "channel" && here?.channel === channel && here.account === account && here.chat === chat;
+  return isHere ? caller.inbound.messageId : undefined;
+}
+
+function sayingOf({ call, caller, live, address }: Doing): Saying | ActionRefusal {
+  const replaces = call.action === "edit" ? messageOf(call, caller, address) : undefined;
+  if (call.action === "edit" && replaces === undefined)
+    return refuse("invalid_arguments", "messageId is missing: there is no message at hand in that chat.");
+  const given = wordsOf(call, caller, address);
+  if (given.text.trim() === "" && given.media.length === 0)
+    return refuse("nothing_to_send", "There is nothing in it that people would read.");
+  const saying: Saying = {
+    address,
+    text: given.text,
+    ...(caller.by === "agent" ? { agentId: caller.route.agentId } : {}),
+    ...(given.media.length === 0 ? {} : { media: given.media }),
+    // A row without a button, where an edit is to take away what stands there.
+    ...(call.buttons === undefined ? {} : { buttons: call.buttons.length === 0 && replaces !== undefined ? [[]] : call.buttons }),
+    ...(given.replyTo === undefined ? {} : { replyTo: given.replyTo }),
+    ...(call.silent === true ? { silent: true } : {}),
+    ...(replaces === undefined ? {} : { replaces }),
+  };
+  if (replaces === undefined) return saying;
+  const { parts } = partsOf(saying, live);
+  return parts.length === 1 ? saying : refuse("edit_too_long", `The text would be ${parts.length} messages; an edit changes one.`);
+}
+
+/** Text and files, without the tags that are understood in answers and the words for silence: an agent may write them here as well. */
+function wordsOf(call: ActionCall, caller: ActionCaller, address: Address): Pick<Reply, "text" | "media" | "replyTo"> {
+  const media = mediaOf(call);
+  const { text = "", replyTo } = call;
+  const given: Reply = { text, media, buttons: [], ...(replyTo === undefined ? {} : { replyTo }) };
+  if (caller.by === "operator") return given;
+  const messageId = messageOf({ action: "send" }, caller, address);
+  const { messageId: _other, ...inbound } = caller.inbound;
+  const tagged = applyReplyTags(given, messageId === undefined ? inbound : { ...inbound, messageId });
+  return { ...tagged, text: isNoReply(tagged.text) ? "" : withoutTokens(tagged.text) };
+}
+
+function mediaOf({ action, media, fileName, fileId, asVoice, asVideoNote }: ActionCall): readonly OutboundMedia[] {
+  if (action === "sticker") return fileId === undefined ? [] : [{ ref: fileId, as: "sticker" }];
+  if (media === undefined || media.trim() === "") return [];
+  const as = asVoice === true ? "voice" : asVideoNote === true ? "video-note" : undefined;
+  const at = /^[a-z][a-z0-9+.-]*:\/\//i.test(media.trim()) ? { url: media.trim() } : { path: media.trim() };
+  return [{ ...at, ...(fileName === undefined ? {} : { fileName }), ...(as === undefined ? {} : { as }) }];
+}
+
+const placeOf = ({ chat, thread }: Address) => ({ chatId: chat, ...(thread === undefined ? {} : { threadId: thread }) });
+
+function partsOf({ address, text, media = [], buttons = [] }: Saying, { connection }: LiveAccount) {
+  const parts = connection.render({ text, media, buttons }, address);
+  return { parts: parts.map(({ kind, chars }) => ({ kind, chars })) };
+}
+
+/** The decision that made it end so tells why. */
+function failureOf(report: EventReport | null, { outcome, reason }: End): ActionRefusal {
+  const isDeciding = ({ verdict }: Decision) => verdict === "failed" || verdict === "refused" || verdict === "silent";
+  const { detail, path } = report?.decisions.findLast(isDeciding) ?? {};
+  const what = detail ?? `It ended ${outcome}: ${reason}`;
+  return refuse(reason, sentence(path === undefined ? what : `${what} (${path})`));
+}
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

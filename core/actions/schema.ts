@@ -1,0 +1,216 @@
+/** The actions as data: their names and their parameters. Each has a short name; three have a second one, with spellings of its own. */
+import type { Button, Json } from "../types.ts";
+
+export type ActionName = "send" | "edit" | "delete" | "react" | "sticker" | "sticker-search";
+
+/** One call, read. Which fields an action has, and which it needs, its schema says. */
+export interface ActionCall {
+  readonly action: ActionName;
+  readonly channel?: string;
+  readonly account?: string;
+  /** A chat, or one of its topics. */
+  readonly to?: string;
+  readonly thread?: string;
+  readonly messageId?: string;
+  readonly text?: string;
+  /** An address, or the path of a file. */
+  readonly media?: string;
+  readonly fileName?: string;
+  /** Set and empty: no buttons from now on. */
+  readonly buttons?: readonly (readonly Button[])[];
+  readonly replyTo?: string;
+  readonly silent?: boolean;
+  readonly asVoice?: boolean;
+  readonly asVideoNote?: boolean;
+  readonly emoji?: string;
+  readonly fileId?: string;
+  readonly query?: string;
+  readonly limit?: number;
+}
+
+export type FieldKey = Exclude<keyof ActionCall, "action">;
+export type FieldKind = "id" | "text" | "flag" | "count" | "buttons";
+
+export interface Field {
+  readonly key: FieldKey;
+  readonly kind: FieldKind;
+  /** The short name's spelling, then the long name's where it has another; the rest are understood, and not shown. */
+  readonly names: readonly string[];
+  readonly description: string;
+}
+
+export interface ActionSchema {
+  readonly name: ActionName;
+  /** Its second name. */
+  readonly also?: string;
+  readonly description: string;
+  readonly fields: readonly Field[];
+  /** Each needs one of the group. */
+  readonly needs: readonly (readonly FieldKey[])[];
+}
+
+const channel: Field = {
+  key: "channel",
+  kind: "id",
+  names: ["channel"],
+  description: "Chat platform; absent: the one at hand.",
+};
+const account: Field = { key: "account", kind: "id", names: ["account", "accountId"], description: "Account of the channel." };
+const to: Field = {
+  key: "to",
+  kind: "id",
+  names: ["to", "to", "chatId", "target"],
+  description: "Chat id, or <chat>:topic:<n>; absent: the chat at hand.",
+};
+const chat: Field = { ...to, names: ["chatId", "chatId", "to", "target"], description: "Chat id; absent: the chat at hand." };
+const thread: Field = {
+  key: "thread",
+  kind: "id",
+  names: ["threadId", "messageThreadId", "thread"],
+  description: "Topic of the chat; absent: in the chat at hand the topic at hand.",
+};
+const messageId: Field = {
+  key: "messageId",
+  kind: "id",
+  names: ["messageId", "messageId", "message_id"],
+  description: "Message id; absent: the message at hand.",
+};
+const text = (description: string): Field => ({ key: "text", kind: "text", names: ["message", "content", "text", "caption"], description });
+const buttons = (description: string): Field => ({ key: "buttons", kind: "buttons", names: ["buttons"], description });
+const replyTo: Field = {
+  key: "replyTo",
+  kind: "id",
+  names: ["replyTo", "replyToMessageId"],
+  description: "Id of the message that this replies to.",
+};
+const silent: Field = { key: "silent", kind: "flag", names: ["silent"], description: "True: it arrives without a sound." };
+
+export const actionSchemas: readonly ActionSchema[] = [
+  {
+    name: "send",
+    also: "sendMessage",
+    description: "Sends a message to a chat: text, a file, buttons.",
+    fields: [
+      channel,
+      account,
+      to,
+      text("The text, as Markdown."),
+      {
+        key: "media",
+        kind: "text",
+        names: ["media", "mediaUrl"],
+        description: "A file: a public http(s) address, or a path in the workspace.",
+      },
+      { key: "fileName", kind: "id", names: ["fileName"], description: "Name under which people see the file." },
+      buttons("Rows of buttons below the message; a press comes back as `callback_data: <value>`."),
+      { key: "asVoice", kind: "flag", names: ["asVoice"], description: "True: audio is sent as a voice note." },
+      { key: "asVideoNote", kind: "flag", names: ["asVideoNote"], description: "True: a video is sent as a round video note." },
+      replyTo,
+      thread,
+      silent,
+    ],
+    needs: [["text", "media"]],
+  },
+  {
+    name: "edit",
+    also: "editMessage",
+    description: "Changes the text of a message that you sent.",
+    fields: [
+      channel,
+      account,
+      chat,
+      messageId,
+      text("The new text, as Markdown."),
+      buttons("New rows of buttons; absent: they stay as they are; []: none."),
+    ],
+    needs: [["text"]],
+  },
+  {
+    name: "delete",
+    also: "deleteMessage",
+    description: "Deletes a message.",
+    fields: [channel, account, chat, messageId],
+    needs: [],
+  },
+  {
+    name: "react",
+    description: "Sets your reaction on a message.",
+    fields: [
+      channel,
+      account,
+      chat,
+      messageId,
+      { key: "emoji", kind: "text", names: ["emoji"], description: "One emoji; an empty text takes the reaction away." },
+    ],
+    needs: [["emoji"]],
+  },
+  {
+    name: "sticker",
+    description: "Sends a sticker by its file id; sticker-search finds some.",
+    fields: [
+      channel,
+      account,
+      to,
+      { key: "fileId", kind: "id", names: ["fileId", "fileId", "stickerId"], description: "File id of the sticker." },
+      replyTo,
+      thread,
+      silent,
+    ],
+    needs: [["fileId"]],
+  },
+  {
+    name: "sticker-search",
+    description: "Finds stickers that you have seen, by words or an emoji.",
+    fields: [
+      channel,
+      account,
+      { key: "query", kind: "text", names: ["query"], description: "What the sticker should show." },
+      { key: "limit", kind: "count", names: ["limit"], description: "How many at most; default 5." },
+    ],
+    needs: [["query"]],
+  },
+];
+
+/** Every name that an action can be called by: its own, then the second one. */
+export const actionNames: readonly string[] = actionSchemas.flatMap(({ name, also }) => (also === undefined ? [name] : [name, also]));
+
+export function schemaOf(name: string): ActionSchema | undefined {
+  return actionSchemas.find((schema) => schema.name === name || schema.also === name);
+}
+
+export const shownName = ({ names: [first = "", second = first] }: Field, long: boolean): string => (long ? second : first);
+
+const types: Readonly<Record<FieldKind, Json>> = {
+  id: { type: "string" },
+  text: { type: "string" },
+  flag: { type: "boolean" },
+  count: { type: "integer", minimum: 1, maximum: 50 },
+  buttons: {
+    type: "array",
+    items: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: { text: { type: "string" }, callback_data: { type: "string", description: "At most 64 bytes." } },
+        required: ["text", "callback_data"],
+        additionalProperties: false,
+      },
+    },
+  },
+};
+
+/** JSON Schema of the arguments, in the spellings of that name. */
+export function parametersOf(schema: ActionSchema, name: string): Json {
+  const long = name === schema.also;
+  // Which account speaks is not the model's to choose.
+  const fields = schema.fields.filter(({ key }) => key !== "account");
+  const needed = schema.needs.flatMap((keys) => (keys.length === 1 ? fields.filter(({ key }) => key === keys[0]) : []));
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      fields.map((field) => [shownName(field, long), { ...(types[field.kind] as object), description: field.description } as Json]),
+    ),
+    required: needed.map((field) => shownName(field, long)),
+    additionalProperties: false,
+  };
+}

@@ -1,0 +1,103 @@
+/** Chat commands: what counts as one, who may use it, and what answers. */
+import { EngineError, PluginError, reasonOf } from "../errors.ts";
+import type { CommandCall, CommandDefinition, CommandRole } from "../sdk.ts";
+import type { Inbound } from "../types.ts";
+
+const validName = /^[a-z0-9_]{1,32}$/;
+
+export interface ParsedCommand {
+  readonly name: string;
+  /** Rest of the first line, trimmed. */
+  readonly args: string;
+  /** Bot that was named behind `@`. */
+  readonly bot?: string;
+}
+
+/** `/name`, `/name@bot`, `/name: rest`, in any case; only the first line counts. `undefined` for any other text. */
+export function parseCommand(text: string): ParsedCommand | undefined {
+  const [line = ""] = text.trimStart().split(/[\r\n\u0085\u2028\u2029]/, 1);
+  // Channels hand text over as Markdown, where an underscore may be escaped.
+  const [, name, bot, rest = ""] = /^\/((?:[a-z0-9_]|\\_){1,64})(?:@((?:[a-z0-9_]|\\_)+))?(?:(?::|(?=\s)|$)\s*(.*))?$/i.exec(line) ?? [];
+  if (name === undefined) return undefined;
+  const plain = name.replaceAll("\\", "").toLowerCase();
+  if (!validName.test(plain)) return undefined;
+  return { name: plain, args: rest.trim(), ...(bot === undefined ? {} : { bot: bot.replaceAll("\\", "") }) };
+}
+
+export interface CommandMatch {
+  readonly name: string;
+  readonly args: string;
+  /** Who may use it; asked before it runs. */
+  readonly role: CommandRole;
+  /** It gets a lane of its own. */
+  readonly control: boolean;
+}
+
+/** The command that a message is. Hooks give none, and an edit with the text of one is an ordinary turn. */
+export function commandIn(commands: Pick<Commands, "match">, inbound: Inbound, botUsername: string | undefined): CommandMatch | undefined {
+  return inbound.authority === "channel" && inbound.kind === "message" ? commands.match(inbound.text, botUsername) : undefined;
+}
+
+export interface ListedCommand {
+  /** `core`, or the plugin that brought it. */
+  readonly plugin: string;
+  readonly definition: CommandDefinition;
+}
+
+export interface Commands {
+  /** Throws `PluginError` `plugin_invalid` for a bad name or one that is taken. */
+  add(plugin: string, definition: CommandDefinition): void;
+  /** The registered command that a text calls; `undefined` for text, unknown commands, and those for another bot. */
+  match(text: string, botUsername?: string): CommandMatch | undefined;
+  /** What is answered, as Markdown. Who may ask was decided before, as everything else is, by the gate. Throws `PluginError` when the command fails. */
+  run(call: CommandCall): Promise<string>;
+  /** Native ones, then those of plugins. */
+  list(): readonly ListedCommand[];
+  /** The same, for a channel's menu. */
+  menu(): readonly { readonly name: string; readonly summary: string }[];
+}
+
+export function createCommands(options: {
+  /** The built-in ones, see `nativeCommands`. They may list the others, so they are made with the registry at hand. */
+  readonly native: (commands: Pick<Commands, "list">) => readonly CommandDefinition[];
+  /** `commands.native`; false: the built-in ones are in no menu, and are text like any other when they are typed. */
+  readonly nativeEnabled?: () => boolean;
+}): Commands {
+  const { nativeEnabled = () => true } = options;
+  const added = new Map<string, ListedCommand>();
+  const exists = ({ plugin }: ListedCommand) => plugin !== "core" || nativeEnabled();
+  const list = () => [...added.values()].filter(exists);
+  for (const definition of options.native({ list })) added.set(definition.name, { plugin: "core", definition });
+
+  return {
+    add(plugin, definition) {
+      const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin, reason });
+      if (!validName.test(definition.name)) throw invalid(`the command name "${definition.name}" is not 1 to 32 of a-z, 0-9 and _`);
+      const other = added.get(definition.name);
+      if (other !== undefined) throw invalid(`the command /${definition.name} is already that of ${other.plugin}`);
+      added.set(definition.name, { plugin, definition });
+    },
+    match(text, botUsername) {
+      const parsed = parseCommand(text);
+      const found = parsed === undefined ? undefined : added.get(parsed.name);
+      if (parsed === undefined || found === undefined || !exists(found)) return undefined;
+      const forAnother =
+        parsed.bot !== undefined && botUsername !== undefined && parsed.bot.toLowerCase() !== botUsername.replace(/^@/, "").toLowerCase();
+      if (forAnother) return undefined;
+      return { name: parsed.name, args: parsed.args, role: found.definition.role, control: found.definition.control === true };
+    },
+    async run(call) {
+      const found = added.get(call.name);
+      if (found === undefined) throw new EngineError("command_unknown", { detail: `There is no command /${call.name}` });
+      try {
+        return await found.definition.run(call);
+      } catch (thrown) {
+        if (thrown instanceof PluginError) throw thrown;
+        const details = { plugin: found.plugin, hook: `/${call.name}`, reason: reasonOf(thrown) };
+        throw new PluginError("plugin_tap_failed", details, { cause: thrown });
+      }
+    },
+    list,
+    menu: () => list().map(({ definition }) => ({ name: definition.name, summary: definition.summary })),
+  };
+}

@@ -1,0 +1,40 @@
+/** An image in words, by the model of the agent that will answer; for what is seen again and again, such as stickers. */
+import { reasonOf } from "../errors.ts";
+import type { EngineDefinition, EngineProvider, PluginLog } from "../sdk.ts";
+import type { Route } from "../types.ts";
+import { chooseModels } from "./models.ts";
+import { type AgentSettings, type AgentsView, agentSettings, knownAgentId } from "./settings.ts";
+
+const patienceMs = 30_000;
+/** One or two sentences; a model that goes on is cut. */
+const maxCharacters = 500;
+
+export type Describe = (
+  image: { readonly path: string; readonly mimeType: string },
+  route: Route,
+  signal: AbortSignal,
+) => Promise<string | undefined>;
+
+/** Resolves with nothing where no model sees images, and where it fails: a message never waits for more than that. */
+export function createDescribe(options: {
+  readonly config: () => AgentsView;
+  readonly engine: (agent: AgentSettings, model: string | undefined) => EngineDefinition;
+  readonly providers: () => Readonly<Record<string, EngineProvider>>;
+  readonly log: Pick<PluginLog, "warn">;
+}): Describe {
+  return async (image, route, signal) => {
+    try {
+      const config = options.config();
+      const agent = agentSettings(config, knownAgentId(config, route.agentId));
+      const models = chooseModels(agent, undefined);
+      const engine = options.engine(agent, models.model);
+      if (engine.describe === undefined) return undefined;
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+      const said = (await engine.describe(image, { ...models, providers: options.providers() }, limit))?.replace(/\s+/g, " ").trim();
+      return said === undefined || said === "" ? undefined : [...said].slice(0, maxCharacters).join("");
+    } catch (thrown) {
+      options.log.warn({ agent: route.agentId, reason: reasonOf(thrown) }, "an image could not be described");
+      return undefined;
+    }
+  };
+}

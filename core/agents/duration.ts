@@ -1,0 +1,39 @@
+/** Durations and hours as the configuration writes them. */
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of `30m`, `2h` and the like; 0 for `0`; `undefined` for anything else. */
+export function parseDuration(text: string): number | undefined {
+  if (text.trim() === "0") return 0;
+  const [, count, unit] = /^\s*(\d+)\s*([smhd])\s*$/.exec(text) ?? [];
+  return count === undefined || unit === undefined ? undefined : Number(count) * (unitMs[unit] ?? 0);
+}
+
+function minuteOfDay(clock: string): number {
+  const [hours = "0", minutes = "0"] = clock.split(":");
+  return Number(hours) * 60 + Number(minutes);
+}
+
+/** The minute of the day at `at` in a zone; in the host's own when the zone is absent. Throws `RangeError` on an unknown zone. */
+function localMinute(at: number, timezone: string | undefined): number {
+  const format = new Intl.DateTimeFormat("en-GB", {
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+    ...(timezone === undefined ? {} : { timeZone: timezone }),
+  });
+  return minuteOfDay(format.format(at));
+}
+
+/** Whether `at` lies in the hours, `start` included, `end` not; `end` may lie after midnight; equal ends mean the whole day. */
+export function isActive(
+  at: number,
+  hours: { readonly start?: string; readonly end?: string; readonly timezone?: string } | undefined,
+): boolean {
+  if (hours === undefined) return true;
+  const start = minuteOfDay(hours.start ?? "00:00");
+  const end = minuteOfDay(hours.end ?? "24:00");
+  const minute = localMinute(at, hours.timezone);
+  if (start === end) return true;
+  return start < end ? minute >= start && minute < end : minute >= start || minute < end;
+}

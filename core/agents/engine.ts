@@ -1,0 +1,242 @@
+/** Runs a turn: chooses engine and model, builds what the engine is handed, and ends it in time. */
+import type { PlaceSettings } from "../access/place.ts";
+import { EngineError, HostError, reasonOf } from "../errors.ts";
+import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../sdk.ts";
+import type { SessionRecord, Store } from "../state/store.ts";
+import type { Inbound, Route, Thinking, TurnEvent } from "../types.ts";
+import { chooseModels, resolveModel } from "./models.ts";
+import { type ActingHint, renderInstructions } from "./prompt.ts";
+import { reasoningMode } from "./reasoning.ts";
+import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId } from "./settings.ts";
+import { type Skills, skillTools } from "./skills.ts";
+import { abortable } from "./stream.ts";
+import { askedMessage, readTranscript } from "./transcript.ts";
+
+export interface Engines {
+  get(id: string): EngineDefinition | undefined;
+  ids(): readonly string[];
+}
+
+/** A turn that is under way. */
+export interface RunningTurn {
+  readonly eventId: string;
+  readonly agentId: string;
+  readonly sessionKey: string;
+  readonly startedAt: number;
+}
+
+export interface AgentTurns {
+  /**
+   * What has to be done before a turn can begin, such as fetching the files of its message. `/stop` aborts it, and what it resolves with
+   * then is not answered.
+   */
+  before(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Inbound>): Promise<Inbound>;
+  /** For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError` (`turn_timeout`, `engine_failed`), or the signal's reason. */
+  turn(inbound: Inbound, route: Route, signal: AbortSignal): Promise<AsyncIterable<TurnEvent> | null>;
+  /** Ends the turns of a session that have begun; their number. */
+  stop(sessionKey: string): number;
+  running(): readonly RunningTurn[];
+  /** Lets the engines of the configured agents load what takes long; call it after the start. What fails is logged. */
+  prepare(): Promise<void>;
+}
+
+export interface AgentTurnsOptions {
+  readonly config: () => AgentsView;
+  readonly store: Pick<Store, "session" | "transcript">;
+  readonly engines: Engines;
+  readonly providers: () => Readonly<Record<string, EngineProvider>>;
+  readonly tools?: (inbound: Inbound, route: Route) => readonly EngineTool[];
+  /** What of the tools the instructions tell; `undefined`: there are none. */
+  readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
+  readonly skills?: Skills;
+  /** What a channel can do, for the instructions. */
+  readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
+  /** What is told before the message at hand, because it happened since the agent was asked last. */
+  readonly context?: (inbound: Inbound, route: Route) => Promise<string>;
+  /** What the configuration says about the place of a message. */
+  readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
+  /** How many user turns of the transcript the model is sent; absent: all. */
+  readonly historyLimit?: (inbound: Inbound, route: Route) => number | undefined;
+  /** A turn is about to begin. */
+  readonly onTurn?: (turn: EngineTurn, route: Route) => void;
+  readonly log: Pick<PluginLog, "info" | "warn" | "debug">;
+  readonly now: () => number;
+}
+
+const defaultTimeoutSeconds = 600;
+/** More than any answer needs; a model that never ends must not fill the memory. */
+const maxCharacters = 1_000_000;
+/** Bounds the prompt where no history limit is configured. */
+const defaultHistoryLimit = 200;
+
+/** Configured by name, else the first that fits: one that needs a model when there is one, one that does not otherwise. */
+export function chooseEngine(engines: Engines, agent: AgentSettings, model: string | undefined): EngineDefinition {
+  const all = engines.ids().flatMap((id) => engines.get(id) ?? []);
+  const chosen =
+    agent.engine !== undefined ? engines.get(agent.engine) : all.find((engine) => (engine.needsModel === true) === (model !== undefined));
+  if (chosen !== undefined) return chosen;
+  const wanted = agent.engine ?? (model === undefined ? "that works without a model" : `for the model ${model}`);
+  throw new HostError("engine_unknown", { engine: wanted, known: engines.ids().join(", ") || "none" });
+}
+
+function setting<T extends string>(session: SessionRecord | null, key: string): T | undefined {
+  const value = session?.settings[key];
+  return typeof value === "string" ? (value as T) : undefined;
+}
+
+/** Ids sort by time; when the clock was set back since the `/stop`, nothing can be said of what came after it. */
+function cameBeforeStop({ id }: Inbound, session: SessionRecord | null, now: number): boolean {
+  const stop = session?.settings.stop as { readonly event: string; readonly at: number } | undefined;
+  return stop !== undefined && stop.at <= now && id <= stop.event;
+}
+
+function stoppedTurn(): EngineError {
+  return new EngineError("stopped", { detail: "The turn was stopped", hint: "Write again to go on." });
+}
+
+export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
+  const { store, engines, log, now } = options;
+  const running = new Map<AbortController, RunningTurn>();
+  /** Turns whose beginning is being read or fetched; to be stopped they are only marked. */
+  const preparing = new Set<{ readonly sessionKey: string; stopped: boolean; readonly stopper?: AbortController }>();
+  const stoppedBefore = new WeakSet<Inbound>();
+
+  /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
+  function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
+    const chosen = setting(session, "model");
+    if (chosen === undefined || resolveModel(chosen, agent.models) !== undefined) return chosen;
+    log.warn({ session: session?.key, model: chosen }, "the session's model is no longer allowed; the default is used");
+    return undefined;
+  }
+
+  /** Everything that one turn needs, read once: it ends under the configuration that it began with. */
+  async function prepare(inbound: Inbound, route: Route) {
+    const config = options.config();
+    const agent = agentSettings(config, knownAgentId(config, route.agentId));
+    const session = await store.session(route.sessionKey);
+    if (cameBeforeStop(inbound, session, now())) throw stoppedTurn();
+    const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
+    const engine = chooseEngine(engines, agent, models.model);
+    const userTurns = options.historyLimit?.(inbound, route) ?? defaultHistoryLimit;
+    const alone = route.isolated || engine.stateless === true || userTurns === 0;
+    const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
+    // What looks at nothing but the message at hand is told nothing else.
+    const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route);
+    const place = options.place?.(inbound);
+    const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
+    let tools: readonly EngineTool[] | undefined;
+    const turn: EngineTurn = {
+      agentId: agent.id,
+      sessionKey: route.sessionKey,
+      inbound,
+      ...models,
+      thinking: inbound.request?.thinking ?? setting<Thinking>(session, "thinking") ?? agent.thinking ?? "off",
+      instructions: renderInstructions({
+        agent,
+        inbound,
+        route,
+        capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
+        placePrompts: place?.systemPrompt,
+        acting: options.acting?.(inbound, route),
+        skills,
+      }),
+      ...(place?.skills === undefined ? {} : { skills: place.skills }),
+      messages: [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)],
+      // Made for an engine that asks for them: most that need no model never do.
+      get tools() {
+        tools ??= [...(options.tools?.(inbound, route) ?? []), ...skillTools(skills)];
+        return tools;
+      },
+      providers: options.providers(),
+    };
+    const timeoutSeconds = inbound.request?.timeoutSeconds ?? agent.timeoutSeconds ?? defaultTimeoutSeconds;
+    return { engine, turn, timeoutSeconds, previewReasoning: reasoningMode(session) === "stream" };
+  }
+
+  function failure(engine: string, thrown: unknown): Error {
+    if (thrown instanceof HostError || thrown instanceof EngineError) return thrown;
+    return new HostError(
+      "engine_failed",
+      { engine, reason: reasonOf(thrown), fix: "Look at the log lines of this turn." },
+      { cause: thrown },
+    );
+  }
+
+  async function* run(prepared: Awaited<ReturnType<typeof prepare>>, outer: AbortSignal): AsyncGenerator<TurnEvent> {
+    const { engine, turn, timeoutSeconds, previewReasoning } = prepared;
+    const stopper = new AbortController();
+    const { signal } = stopper;
+    // Linked by hand: `AbortSignal.any` costs several times as much, for each turn.
+    const forward = () => stopper.abort(outer.reason);
+    if (outer.aborted) forward();
+    else outer.addEventListener("abort", forward, { once: true });
+    const timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
+    running.set(stopper, { eventId: turn.inbound.id, agentId: turn.agentId, sessionKey: turn.sessionKey, startedAt: now() });
+    let characters = 0;
+    try {
+      for await (const event of abortable(engine.run(turn, signal), signal)) {
+        if (event.type === "done") break;
+        if (event.type === "text" || event.type === "reasoning") characters += event.delta.length;
+        if (characters > maxCharacters)
+          throw new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });
+        yield event.type === "reasoning" && previewReasoning ? { ...event, preview: true } : event;
+      }
+      yield { type: "done" };
+    } catch (thrown) {
+      if (signal.aborted) throw signal.reason;
+      throw failure(engine.id, thrown);
+    } finally {
+      clearTimeout(timer);
+      outer.removeEventListener("abort", forward);
+      running.delete(stopper);
+    }
+  }
+
+  return {
+    async before({ sessionKey }, signal, work) {
+      const stopper = new AbortController();
+      const asked = { sessionKey, stopped: false, stopper };
+      preparing.add(asked);
+      try {
+        const inbound = await work(AbortSignal.any([signal, stopper.signal]));
+        if (asked.stopped) stoppedBefore.add(inbound);
+        return inbound;
+      } finally {
+        preparing.delete(asked);
+      }
+    },
+    async turn(inbound, route, signal) {
+      if (stoppedBefore.has(inbound)) throw stoppedTurn();
+      const asked = { sessionKey: route.sessionKey, stopped: false };
+      preparing.add(asked);
+      const prepared = await prepare(inbound, route).finally(() => preparing.delete(asked));
+      if (asked.stopped) throw stoppedTurn();
+      const { engine, turn } = prepared;
+      options.onTurn?.(turn, route);
+      log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, messages: turn.messages.length }, "turn");
+      return run(prepared, signal);
+    },
+    stop(sessionKey) {
+      const stopped = [...running].filter(([, turn]) => turn.sessionKey === sessionKey);
+      for (const [stopper] of stopped) stopper.abort(stoppedTurn());
+      const begun = [...preparing].filter((turn) => turn.sessionKey === sessionKey);
+      for (const turn of begun) {
+        turn.stopped = true;
+        turn.stopper?.abort(stoppedTurn());
+      }
+      return stopped.length + begun.length;
+    },
+    running: () => [...running.values()],
+    async prepare() {
+      const config = options.config();
+      for (const id of agentIds(config)) {
+        try {
+          const agent = agentSettings(config, id);
+          await chooseEngine(engines, agent, chooseModels(agent, undefined).model).prepare?.();
+        } catch (thrown) {
+          log.warn({ agent: id, reason: reasonOf(thrown) }, "the agent's engine is not ready");
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,199 @@
+/** The built-in chat commands. Their answers are short Markdown. */
+import { reasonOf } from "../errors.ts";
+import type { CommandCall, CommandDefinition } from "../sdk.ts";
+import type { SessionRecord, Store } from "../state/store.ts";
+import type { Inbound, Json, Thinking } from "../types.ts";
+import type { Commands } from "./commands.ts";
+import { type AgentTurns, chooseEngine, type Engines } from "./engine.ts";
+import { plainName } from "./envelope.ts";
+import { aliasOf, chooseModels, modelNames, resolveModel } from "./models.ts";
+import { resetSession } from "./sessions.ts";
+import { type AgentSettings, type AgentsView, agentSettings, knownAgentId } from "./settings.ts";
+
+const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];
+const reasoningModes = ["on", "off", "stream"] as const;
+
+export interface NativeCommandsOptions {
+  readonly config: () => AgentsView;
+  readonly store: Pick<Store, "session" | "updateSession">;
+  readonly engines: Engines;
+  readonly turns: Pick<AgentTurns, "stop" | "running">;
+  readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
+  /** What waits to be told to the next turn of the conversation is not told any more. */
+  readonly forget: (call: CommandCall) => Promise<unknown>;
+  /** Whether anything that came before waits for its turn in the same chat. */
+  readonly waits: (inbound: Inbound) => Promise<boolean>;
+  /** Those that have files of their own, last in the menu. */
+  readonly more: readonly CommandDefinition[];
+  readonly now: () => number;
+}
+
+/** A name of somebody else inside an answer: it must not become markup. */
+function escaped(name: string): string {
+  return plainName(name).replace(/[\\*_~|#+=!-]/g, "\\$&");
+}
+
+function commandLine({ name, args, summary }: CommandDefinition): string {
+  return `- \`/${name}${args === undefined ? "" : ` ${args}`}\`: ${summary}`;
+}
+
+function settingOf(session: SessionRecord | null, key: string): string | undefined {
+  const value = session?.settings[key];
+  return typeof value === "string" ? value : undefined;
+}
+
+export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<Commands, "list">) => readonly CommandDefinition[] {
+  const { config, store, engines, turns, isOwner, forget, waits, now } = options;
+
+  const agentOf = (call: CommandCall): AgentSettings => agentSettings(config(), knownAgentId(config(), call.route.agentId));
+
+  async function set(call: CommandCall, key: string, value: Json): Promise<void> {
+    await store.updateSession(call.route.sessionKey, { agentId: call.route.agentId, at: now(), settings: { [key]: value } });
+  }
+
+  /** What would answer the next message; a sentence when nothing can. */
+  function answering(agent: AgentSettings, asked: string | undefined): string {
+    try {
+      const allowed = asked === undefined || resolveModel(asked, agent.models) !== undefined;
+      const { model } = chooseModels(agent, allowed ? asked : undefined);
+      const engine = chooseEngine(engines, agent, model);
+      return model === undefined ? `no model, the engine \`${engine.id}\`` : `\`${model}\``;
+    } catch (thrown) {
+      return `none (${reasonOf(thrown)})`;
+    }
+  }
+
+  async function status(call: CommandCall): Promise<string> {
+    const session = await store.session(call.route.sessionKey);
+    const agent = agentOf(call);
+    const mine = turns.running().filter((turn) => turn.sessionKey === call.route.sessionKey);
+    const seconds = Math.round((now() - Math.min(...mine.map((turn) => turn.startedAt))) / 1_000);
+    return [
+      "**Status**",
+      `- Agent: \`${agent.id}\`${agent.name === undefined ? "" : ` (${escaped(agent.name)})`}`,
+      `- Session: \`${call.route.sessionKey}\``,
+      `- Model: ${answering(agent, settingOf(session, "model"))}`,
+      `- Thinking: ${settingOf(session, "thinking") ?? agent.thinking ?? "off"}, reasoning shown: ${settingOf(session, "reasoning") ?? "off"}`,
+      `- Now: ${mine.length === 0 ? "idle" : `answering for ${seconds} s`}, ${turns.running().length} at work in all`,
+    ].join("\n");
+  }
+
+  async function whoami({ inbound }: CommandCall): Promise<string> {
+    const { sender, chat } = inbound;
+    const names = [
+      sender.name === undefined ? "" : escaped(sender.name),
+      sender.username === undefined ? "" : `@${escaped(sender.username)}`,
+    ];
+    return [
+      `**You** ${names.filter((name) => name !== "").join(" ")}`.trim(),
+      `- Id: \`${sender.id}\``,
+      `- Chat: \`${chat.id}\` (${chat.kind}${chat.thread === undefined ? "" : `, thread \`${chat.thread}\``})`,
+      `- Channel: ${inbound.channel}, account \`${inbound.account}\``,
+      `- Owner: ${(await isOwner(inbound)) ? "yes" : "no"}`,
+    ].join("\n");
+  }
+
+  async function model(call: CommandCall): Promise<string> {
+    const agent = agentOf(call);
+    const current = settingOf(await store.session(call.route.sessionKey), "model");
+    if (call.args === "") {
+      const choices = modelNames(agent.models).map((name) => {
+        const alias = aliasOf(name, agent.models);
+        return `- \`${name}\`${alias === undefined ? "" : ` (\`${alias}\`)`}`;
+      });
+      const listed = choices.length === 0 ? "" : `\n\nTo choose from:\n${choices.join("\n")}`;
+      return `Model: ${answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for this conversation, \`/model default\` takes it back.`;
+    }
+    if (call.args.toLowerCase() === "default") {
+      await set(call, "model", null);
+      return `Back to the default: ${answering(agent, undefined)}.`;
+    }
+    const chosen = resolveModel(call.args, agent.models);
+    if (chosen === undefined)
+      return "There is no such model. `/model` lists those to choose from; write it as `provider/model`, or as an alias.";
+    await set(call, "model", chosen);
+    const [provider = ""] = chosen.split("/", 1);
+    const known = Object.hasOwn(config().models?.providers ?? {}, provider);
+    const doubt = known ? "" : ` \`models.providers\` has no \`${provider}\`: if no answer comes, \`/model default\` takes it back.`;
+    return `This conversation now uses \`${chosen}\`.${doubt}`;
+  }
+
+  /** A setting with a few words for values. */
+  async function choose(call: CommandCall, key: string, words: readonly string[], current: string): Promise<string> {
+    const asked = call.args.toLowerCase();
+    const usage = `\`/${call.name} ${words.join("|")}\``;
+    if (asked === "") return `${call.name === "think" ? "Thinking" : "Reasoning shown"}: ${current}. Change it with ${usage}.`;
+    if (!words.includes(asked)) return `I know ${usage}.`;
+    await set(call, key, asked);
+    return `${call.name === "think" ? "Thinking" : "Reasoning shown"}: ${asked}.`;
+  }
+
+  /** What came before `/stop` and has not begun is not begun any more, also by a gateway that starts again in between. */
+  async function stop(call: CommandCall): Promise<string> {
+    const stopped = turns.stop(call.route.sessionKey);
+    await set(call, "stop", { event: call.inbound.id, at: now() });
+    return stopped > 0 || (await waits(call.inbound)) ? "Stopped." : "Nothing is running here.";
+  }
+
+  async function reset(call: CommandCall): Promise<string> {
+    // A conversation that is new does not begin with what was said beside the old one.
+    await forget(call);
+    await resetSession(store, { key: call.route.sessionKey, agentId: call.route.agentId, at: now() });
+    const begun = "A new conversation begins. The old one is kept, and I no longer look at it.";
+    const isMore = call.args !== "" || /\n\s*\S/.test(call.inbound.text.trim());
+    return isMore ? `${begun} What stands behind \`/${call.name}\` I have not read: write it as a message of its own.` : begun;
+  }
+
+  return ({ list }) => {
+    const native: readonly CommandDefinition[] = [
+      {
+        name: "help",
+        summary: "what I can do",
+        role: "anyone",
+        control: true,
+        run: () =>
+          [
+            "Write to me and I answer. While I write, `/stop` ends it; `/new` begins anew.",
+            "",
+            "**Commands**",
+            ...native.map(commandLine),
+          ].join("\n"),
+      },
+      {
+        name: "commands",
+        summary: "every command, plugins included",
+        role: "anyone",
+        control: true,
+        run: () => ["**Commands**", ...list().map(({ definition }) => commandLine(definition))].join("\n"),
+      },
+      { name: "status", summary: "agent, session and model of this chat", role: "allowed", control: true, run: status },
+      { name: "whoami", summary: "your id, as configurations need it", role: "anyone", control: true, run: whoami },
+      { name: "new", summary: "begin a new conversation", role: "allowed", run: reset },
+      { name: "reset", summary: "the same as /new", role: "allowed", run: reset },
+      { name: "stop", summary: "end the answer that is being written", role: "allowed", control: true, run: stop },
+      { name: "model", summary: "show or choose the model", args: "[NAME|default]", role: "allowed", run: model },
+      {
+        name: "think",
+        summary: "how much to think before answering",
+        args: `[${thinkingLevels.join("|")}]`,
+        role: "allowed",
+        run: async (call) => {
+          const set = settingOf(await store.session(call.route.sessionKey), "thinking");
+          return choose(call, "thinking", thinkingLevels, set ?? agentOf(call).thinking ?? "off");
+        },
+      },
+      {
+        name: "reasoning",
+        summary: "whether thoughts are shown",
+        args: `[${reasoningModes.join("|")}]`,
+        role: "allowed",
+        run: async (call) => {
+          const set = settingOf(await store.session(call.route.sessionKey), "reasoning");
+          return choose(call, "reasoning", reasoningModes, set ?? "off");
+        },
+      },
+      ...options.more,
+    ];
+    return native;
+  };
+}

@@ -1,0 +1,91 @@
+/** The route of what no plugin routes: the agent by bindings, the session by its rules, the answer back to where it came from. */
+import type { Store } from "../state/store.ts";
+import type { Address, Inbound, Route, TurnRequest } from "../types.ts";
+import { agentFor, mainSessionKey, recipientOf, sessionKeyFor } from "./sessions.ts";
+import type { AgentsView } from "./settings.ts";
+import { parseTarget } from "./target.ts";
+
+export interface RouterOptions {
+  readonly config: () => AgentsView;
+  readonly store: Pick<Store, "session" | "updateSession">;
+  /** The first account of a channel, for a recipient that names none. */
+  readonly defaultAccount: (channel: string) => string | undefined;
+  /** A name such as `@somebody` to the platform's chat id. */
+  readonly resolve: (target: string, channel: string, account: string) => Promise<string>;
+  /** Whether the chats of a channel have topics, so that a recipient may name one. */
+  readonly threads: (channel: string) => boolean;
+  readonly now: () => number;
+}
+
+export interface Router {
+  route(inbound: Inbound): Promise<Route>;
+  /** Where a direct message of the agent's main session came from last. */
+  lastRecipient(agentId: string): Promise<Address | undefined>;
+}
+
+function sameAddress(a: Address | undefined, b: Address): boolean {
+  return a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat && a.thread === b.thread;
+}
+
+export function createRouter(options: RouterOptions): Router {
+  const { config, store, now } = options;
+  /** What this router has to write, or wrote last, for each agent. */
+  const latest = new Map<string, Address>();
+  const unwritten = new Set<string>();
+
+  async function lastRecipient(agentId: string): Promise<Address | undefined> {
+    return latest.get(agentId) ?? (await store.session(mainSessionKey(agentId)))?.lastRecipient;
+  }
+
+  /** Where many write at once, only the last of them is worth a write; one that fails is made good by the next message. */
+  function write(): void {
+    for (const agentId of unwritten) {
+      const lastRecipient = latest.get(agentId);
+      if (lastRecipient === undefined) continue;
+      store.updateSession(mainSessionKey(agentId), { agentId, at: now(), lastRecipient }).catch(() => latest.delete(agentId));
+    }
+    unwritten.clear();
+  }
+
+  /** Direct messages set the main session's last recipient; written only when it changes. */
+  async function remember(inbound: Inbound, agentId: string): Promise<void> {
+    const recipient = recipientOf(inbound);
+    if (recipient === undefined || sameAddress(await lastRecipient(agentId), recipient)) return;
+    latest.set(agentId, recipient);
+    if (unwritten.size === 0) setImmediate(write);
+    unwritten.add(agentId);
+  }
+
+  async function recipientFor(request: TurnRequest, agentId: string): Promise<Pick<Route, "to" | "undeliverable">> {
+    if (request.deliver === false) return { to: null, undeliverable: "not_asked" };
+    const last = await lastRecipient(agentId);
+    const channel = request.channel ?? "last";
+    if (channel === "last" && request.to === undefined)
+      return last === undefined ? { to: null, undeliverable: "no_recipient" } : { to: last };
+    const name = channel === "last" ? last?.channel : channel;
+    if (name === undefined) return { to: null, undeliverable: "no_recipient" };
+    const isLast = last?.channel === name;
+    if (request.to === undefined) return isLast && last !== undefined ? { to: last } : { to: null, undeliverable: "no_recipient" };
+    const account = isLast ? last?.account : options.defaultAccount(name);
+    if (account === undefined) return { to: null, undeliverable: "no_recipient" };
+    const { chat, ...topic } = parseTarget(request.to, { threads: options.threads(name) });
+    return { to: { channel: name, account, chat: await options.resolve(chat, name, account), ...topic } };
+  }
+
+  return {
+    lastRecipient,
+    async route(inbound) {
+      const agentId = agentFor(config(), inbound);
+      const dmScope = config().session?.dmScope;
+      const sessionKey = sessionKeyFor({ agentId, inbound, ...(dmScope === undefined ? {} : { dmScope }) });
+      const { request } = inbound;
+      if (request !== undefined) {
+        return { agentId, sessionKey, isolated: request.sessionMode !== "persistent", ...(await recipientFor(request, agentId)) };
+      }
+      await remember(inbound, agentId);
+      const { channel, account, chat } = inbound;
+      const to: Address = { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+      return { agentId, sessionKey, isolated: false, to };
+    },
+  };
+}

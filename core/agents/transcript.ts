@@ -1,0 +1,56 @@
+/** What a turn leaves in its session, and what the next one reads of it. */
+import type { EngineMessage } from "../sdk.ts";
+import type { SessionMessage } from "../state/store.ts";
+import type { Inbound, Json, Reply } from "../types.ts";
+import { renderEnvelope } from "./envelope.ts";
+import { withoutReasoning } from "./reasoning.ts";
+import { isHeartbeatAck } from "./silence.ts";
+
+/** The message in its envelope, after what happened since the last one. */
+function renderAsked(inbound: Inbound, context = ""): string {
+  const asked = renderEnvelope(inbound);
+  return context === "" ? asked : `${context}\n\n${asked}`;
+}
+
+/** What the model was told. */
+export function askedMessage(inbound: Inbound, context?: string): EngineMessage {
+  return { role: "user", text: renderAsked(inbound, context), ...(inbound.media.length === 0 ? {} : { media: inbound.media }) };
+}
+
+/** The two messages that a finished turn adds to its session; to be written with the outbox. */
+export function turnMessages(options: {
+  readonly inbound: Inbound;
+  readonly reply: Reply;
+  readonly at: number;
+  readonly ackMaxChars?: number;
+  /** What stood before the message. */
+  readonly context?: string;
+}): readonly SessionMessage[] {
+  const { inbound, reply, at } = options;
+  // Dozens of heartbeats a day that came to nothing would push the conversation out of the history.
+  if (inbound.request?.heartbeat !== undefined && isHeartbeatAck(reply.text, options.ackMaxChars)) return [];
+  const unitId = inbound.id;
+  const asked: SessionMessage = { role: "user", content: renderAsked(inbound, options.context), at: inbound.timestamp, unitId };
+  const notes = reply.media.map((media) => `[sent ${media.fileName ?? media.path ?? media.url ?? "a file"}]`);
+  const said = [withoutReasoning(reply), ...notes].filter((piece) => piece !== "").join("\n");
+  return said === "" ? [asked] : [asked, { role: "assistant", content: said, at, unitId }];
+}
+
+function textOf(content: Json): string {
+  if (typeof content === "string") return content;
+  if (Array.isArray(content))
+    return content
+      .map(textOf)
+      .filter((text) => text !== "")
+      .join("\n");
+  const text = content !== null && typeof content === "object" ? (content as { readonly text?: Json }).text : undefined;
+  return typeof text === "string" ? text : "";
+}
+
+/** A stored transcript as an engine takes it; a unit that is run again does not see what it left the first time. */
+export function readTranscript(messages: readonly SessionMessage[], unitId: string): readonly EngineMessage[] {
+  return messages
+    .filter((message) => message.unitId === undefined || message.unitId !== unitId)
+    .map((message) => ({ role: message.role, text: textOf(message.content) }))
+    .filter((message) => message.text !== "");
+}

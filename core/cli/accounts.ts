@@ -1,0 +1,90 @@
+/** The accounts that the configuration names, and what their platforms say of them: through the gateway that runs, else from here. */
+
+import type { LoadedConfig } from "../config/load.ts";
+import { channelAccounts } from "../config/merge.ts";
+import type { Problem } from "../config/problem.ts";
+import { createSecrets } from "../config/secrets.ts";
+import { type AccountSettings, accountPath, readAccounts } from "../host/account-settings.ts";
+import type { LookOptions } from "../host/look.ts";
+import type { ProbeOptions, ProbeReport } from "../host/probe.ts";
+import { createIds } from "../ids.ts";
+import type { CommandContext } from "./context.ts";
+import { type Declared, readyPlugins } from "./declarations.ts";
+
+export interface ConfiguredAccount {
+  readonly channel: string;
+  readonly account: string;
+  readonly path: string;
+  /** `off`: switched off; `broken`: something keeps it from opening, see `problems`. */
+  readonly state: "ready" | "off" | "broken";
+  readonly problems: readonly Problem[];
+  readonly settings?: AccountSettings;
+}
+
+/** In the order of the file. */
+export function configuredAccounts(
+  loaded: LoadedConfig,
+  declared: readonly Declared[],
+  env: CommandContext["env"],
+): readonly ConfiguredAccount[] {
+  const { config, directory, disabled } = loaded;
+  const from = { secrets: createSecrets({ env, directory }), environment: env };
+  const known = new Map(readyPlugins(declared).flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
+  return Object.entries(config.channels).flatMap(([channel, section]): readonly ConfiguredAccount[] => {
+    const definition = known.get(channel);
+    const read = definition === undefined ? [] : readAccounts(definition, section, from);
+    return channelAccounts(section).map((account) => {
+      const { id, enabled } = account;
+      const path = accountPath(channel, account);
+      const base = { channel, account: id, path };
+      const off = [`channels.${channel}`, path].find((one) => disabled.has(one));
+      const found = read.find((one) => one.id === id);
+      if (off !== undefined) return { ...base, state: "broken", problems: loaded.problems.filter((problem) => problem.section === off) };
+      if (!enabled) return { ...base, state: "off", problems: [] };
+      if (definition === undefined) return { ...base, state: "broken", problems: [noPlugin(channel)] };
+      if (found?.settings === undefined) return { ...base, state: "broken", problems: found?.problems ?? [] };
+      return { ...base, state: "ready", problems: found.problems, settings: found.settings };
+    });
+  });
+}
+
+const noPlugin = (channel: string): Problem => ({
+  severity: "error",
+  path: `channels.${channel}`,
+  message: "no plugin provides this channel",
+  hint: `Name its plugin in plugins.load, or correct the name.`,
+});
+
+/** Longer than any of the questions may take. */
+const gatewayPatienceMs = 120_000;
+const progressAfterMs = 1_000;
+
+/** What the platforms say. A gateway that runs asks with the connections and the secrets that it has; what it did not open is asked from here. */
+export async function probeAccounts(
+  context: CommandContext,
+  accounts: readonly ConfiguredAccount[],
+  { names = false }: { readonly names?: boolean } = {},
+): Promise<readonly ProbeReport[]> {
+  if (accounts.length === 0) return [];
+  const progress = setTimeout(() => context.terminal.note("Asking the platforms ..."), progressAfterMs);
+  try {
+    const answer = await (await context.gateway())?.call("POST", "/gateway/probe", { body: { names }, patienceMs: gatewayPatienceMs });
+    const known = answer?.ok === true ? (answer.body as { readonly accounts: readonly ProbeReport[] }).accounts : [];
+    const stateDirectory = await context.stateDirectory();
+    return await Promise.all(
+      accounts.flatMap(({ channel, account, settings }) => {
+        const found = known.find((report) => report.channel === channel && report.account === account);
+        if (found !== undefined) return found;
+        if (settings === undefined) return [];
+        return look(settings, { stateDirectory, now: context.now, newId: createIds(context.now), names });
+      }),
+    );
+  } finally {
+    clearTimeout(progress);
+  }
+}
+
+/** Loads what a channel needs only when one is asked from here. */
+async function look(settings: AccountSettings, options: LookOptions & ProbeOptions): Promise<ProbeReport> {
+  return await (await import("../host/look.ts")).lookAtAccount(settings, options);
+}

@@ -1,0 +1,176 @@
+/** `channels status`: the accounts of chat platforms, and what the platforms say of them. */
+import { settingPath } from "../access/setting-path.ts";
+import { renderProblem } from "../config/problem.ts";
+import type { GatewayDescription } from "../gateway.ts";
+import { type AccountChange, accountKey, accountsNamespace } from "../host/account-states.ts";
+import type { ProbeReport } from "../host/probe.ts";
+import type { ChannelStatus } from "../sdk.ts";
+import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "./accounts.ts";
+import type { CommandContext } from "./context.ts";
+import { readDeclarations } from "./declarations.ts";
+import type { Style, Terminal } from "./terminal.ts";
+import { renderAgo } from "./times.ts";
+import { visibleLine } from "./visible.ts";
+
+interface AccountView {
+  readonly channel: string;
+  readonly account: string;
+  readonly path: string;
+  /** `off`: switched off in the configuration. */
+  readonly state: ChannelStatus["state"] | "off";
+  readonly detail?: string;
+  readonly identity?: ChannelStatus["identity"];
+  /** Epoch milliseconds of the last completed exchange with the platform, while a gateway runs. */
+  readonly lastContactAt?: number;
+  /** Epoch milliseconds: in this state since then. */
+  readonly since?: number;
+  /** How the last gateway left it, where none runs now. */
+  readonly last?: Pick<AccountChange, "state" | "detail" | "since">;
+  readonly probe?: ProbeReport;
+}
+
+const stateStyles: Readonly<Record<AccountView["state"], Style>> = {
+  connected: "green",
+  connecting: "yellow",
+  waiting: "yellow",
+  stopped: "dim",
+  off: "dim",
+  failed: "red",
+};
+
+export async function showChannels(
+  context: CommandContext,
+  _: readonly [],
+  options: { readonly json?: boolean; readonly probe?: boolean },
+): Promise<number> {
+  const loaded = await context.load();
+  const configured = configuredAccounts(loaded, await readDeclarations(loaded, await context.stateDirectory()), context.env);
+  const gateway = await context.gateway();
+  const description = ((await gateway?.describe()) ?? null) as GatewayDescription | null;
+  const changes = await keptStates(context);
+  const probes = options.probe === true ? await probeAccounts(context, configured) : [];
+  const views = configured.map((account) => viewOf(account, { description, changes, probes }));
+  const groupPath = ({ channel, account }: AccountView, key: string) =>
+    settingPath(loaded.config.channels[channel], channel, account)(["groups", key]);
+  if (options.json === true) context.terminal.json({ running: gateway !== null, accounts: views });
+  else {
+    if (gateway === null) context.terminal.line(noGateway(context));
+    else if (description === null) context.terminal.line(`The gateway at ${gateway.url} does not answer.`);
+    show(views, { probed: options.probe === true, context, groupPath });
+  }
+  return probes.some((report) => !isWell(report)) ? 1 : 0;
+}
+
+const noGateway = ({ terminal }: CommandContext): string =>
+  terminal.style("yellow", "No gateway runs: what is told here is what the configuration says.");
+
+/** As the last gateway left them; also what a running one says is kept there. */
+async function keptStates(context: CommandContext): Promise<ReadonlyMap<string, AccountChange>> {
+  if (!(await context.hasState())) return new Map();
+  const store = await context.openState();
+  try {
+    return new Map((await store.list(accountsNamespace)).map(({ key, value }) => [key, value as unknown as AccountChange]));
+  } finally {
+    await store.close();
+  }
+}
+
+function viewOf(
+  { channel, account, path, state, problems }: ConfiguredAccount,
+  from: {
+    readonly description: GatewayDescription | null;
+    readonly changes: ReadonlyMap<string, AccountChange>;
+    readonly probes: readonly ProbeReport[];
+  },
+): AccountView {
+  const base = { channel, account, path };
+  const is = (other: { readonly channel: string; readonly account: string }) => other.channel === channel && other.account === account;
+  const probe = from.probes.find(is);
+  const change = from.changes.get(accountKey(channel, account));
+  const asked = probe === undefined ? {} : { probe };
+  if (state === "off") return { ...base, state };
+  const live = from.description?.accounts.find(is)?.status;
+  if (live !== undefined) return { ...base, ...live, ...(change?.state === live.state ? { since: change.since } : {}), ...asked };
+  if (state === "broken") {
+    const detail = problems
+      .filter(({ severity }) => severity === "error")
+      .map((problem) => renderProblem(problem))
+      .join(" ");
+    return { ...base, state: "failed", detail, ...asked };
+  }
+  const identity = probe?.probe?.identity;
+  const last = change && { state: change.state, since: change.since, ...(change.detail === undefined ? {} : { detail: change.detail }) };
+  return { ...base, state: "stopped", ...(last && { last }), ...(identity && { identity }), ...asked };
+}
+
+function isWell({ probe, groups }: ProbeReport): boolean {
+  return probe?.ok !== false && (probe?.findings ?? []).length === 0 && groups.every(({ ok }) => ok);
+}
+
+function show(
+  views: readonly AccountView[],
+  {
+    probed,
+    context,
+    groupPath,
+  }: {
+    readonly probed: boolean;
+    readonly context: CommandContext;
+    /** Where a key of `groups` stands in the file. */
+    readonly groupPath: (view: AccountView, key: string) => string;
+  },
+): void {
+  const { terminal, now } = context;
+  const { style } = terminal;
+  if (views.length === 0) terminal.line("No channel is configured.");
+  terminal.table(
+    views.map((view) => [
+      style("bold", `${view.channel}:${view.account}`),
+      style(stateStyles[view.state], view.state),
+      view.identity?.username === undefined ? "" : `@${visibleLine(view.identity.username, 64)}`,
+      style("dim", contactOf(view, now())),
+      visibleLine(view.detail ?? lastOf(view, now()), 500),
+    ]),
+  );
+  for (const view of probed ? views : []) {
+    if (view.probe === undefined) continue;
+    terminal.line();
+    terminal.line(style("bold", `${view.channel}:${view.account}`));
+    showProbe(view.probe, { terminal, groupPath: (key) => groupPath(view, key) });
+  }
+}
+
+/** Of a channel that polls, the age of the last poll. */
+function contactOf({ lastContactAt, since }: AccountView, now: number): string {
+  if (lastContactAt !== undefined) return `last contact ${renderAgo(lastContactAt, now)}`;
+  return since === undefined ? "" : `since ${renderAgo(since, now)}`;
+}
+
+/** Whoever asks without a gateway wants to know how it ended. */
+function lastOf({ last }: AccountView, now: number): string {
+  if (last === undefined) return "";
+  return `last known: ${last.state} ${renderAgo(last.since, now)}${last.detail === undefined ? "" : `: ${last.detail}`}`;
+}
+
+function showProbe(
+  { probe, groups, unprobed }: ProbeReport,
+  { terminal, groupPath }: { readonly terminal: Terminal; readonly groupPath: (key: string) => string },
+): void {
+  const { style } = terminal;
+  const good = style("green", "✓");
+  const bad = style("red", "✗");
+  const rows: (readonly string[])[] = [];
+  if (probe === undefined) rows.push([style("dim", "-"), "platform", "this channel has no way to ask"]);
+  else rows.push([probe.ok ? good : bad, "platform", visibleLine(probe.detail, 500)]);
+  for (const { name, reason, fix } of probe?.findings ?? []) rows.push([style("yellow", "!"), name, `${visibleLine(reason, 500)}. ${fix}`]);
+  for (const { chat, ok, detail } of groups) rows.push([ok ? good : bad, `group ${chat}`, visibleLine(detail, 500)]);
+  for (const key of unprobed)
+    rows.push([style("dim", "-"), `group ${visibleLine(key, 80)}`, whyUnprobed(key, { path: groupPath(key), asked: probe?.ok === true })]);
+  terminal.table(rows, { indent: "  " });
+}
+
+function whyUnprobed(key: string, { path, asked }: { readonly path: string; readonly asked: boolean }): string {
+  if (key === "*") return "stands for every group, so there is none to ask about";
+  if (!/^-?\d{1,20}$/.test(key)) return `is no numeric id, so it matches no group: write the group's id as the key of ${path}`;
+  return asked ? "was not asked about: too many groups, or the channel cannot tell" : "was not asked about";
+}

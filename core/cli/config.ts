@@ -1,0 +1,110 @@
+/** `config`: read, change and check the configuration file. */
+import { editConfig } from "../config/edit.ts";
+import { renderJsonSchema } from "../config/json-schema.ts";
+import type { CheckedConfig } from "../config/load.ts";
+import { type Problem, renderProblem } from "../config/problem.ts";
+import { nearestOf } from "../config/suggest.ts";
+import { parseConfigValue, showConfigValue } from "../config/values.ts";
+import { accountProblems, optionProblems } from "../config-problems.ts";
+import { hookProblems } from "../hook-problems.ts";
+import type { CommandContext } from "./context.ts";
+import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./declarations.ts";
+
+interface ConfigOptions {
+  readonly json?: boolean;
+}
+
+export async function getConfig(
+  context: CommandContext,
+  [path = ""]: readonly [string | undefined],
+  options: ConfigOptions,
+): Promise<number> {
+  const shown = showConfigValue((await context.load()).config, path, declaredSchemas(await declarations(context)));
+  const plain = options.json !== true && (typeof shown === "string" || shown === undefined);
+  if (shown === undefined && plain) context.terminal.note(`${path} is not set.`);
+  if (plain) context.terminal.line(shown ?? "");
+  else context.terminal.json(shown ?? null);
+  return 0;
+}
+
+export async function setConfig(context: CommandContext, [path, text]: readonly [string, string], options: ConfigOptions): Promise<number> {
+  const declared = await declarations(context);
+  const value = parseConfigValue(path, text, declaredSchemas(declared));
+  return await change(context, options, { path, value, declared, done: "is set", already: "has this value already" });
+}
+
+export async function unsetConfig(context: CommandContext, [path]: readonly [string], options: ConfigOptions): Promise<number> {
+  const declared = await declarations(context);
+  const words = { done: "is removed; its default is in force", already: "does not stand in the file" };
+  return await change(context, options, { path, value: undefined, declared, ...words });
+}
+
+async function change(
+  { configFile, env, terminal }: CommandContext,
+  { json }: ConfigOptions,
+  wanted: {
+    readonly path: string;
+    readonly value: unknown;
+    readonly declared: readonly Declared[];
+    readonly done: string;
+    readonly already: string;
+  },
+): Promise<number> {
+  const { path, value, declared, done, already } = wanted;
+  const { changed, problems } = await editConfig(configFile.file, path, value, {
+    env,
+    check: (config) => pluginProblems(declared, config, env),
+  });
+  if (json === true) {
+    terminal.json({ file: configFile.file, changed, problems });
+    return 0;
+  }
+  terminal.line(`${path} ${changed ? done : already}.`);
+  for (const problem of problems) terminal.note(renderProblem(problem));
+  return 0;
+}
+
+export async function validateConfig(context: CommandContext, _: readonly [], options: ConfigOptions): Promise<number> {
+  const { terminal, env } = context;
+  const loaded = await context.load();
+  const problems = [...loaded.problems, ...pluginProblems(await declarations(context), loaded, env)];
+  const wrong = problems.some((problem) => problem.severity === "error");
+  if (options.json === true) terminal.json({ file: loaded.file, ok: !wrong, problems });
+  else {
+    for (const problem of problems) terminal.line(renderProblem(problem, loaded.file));
+    if (problems.length === 0) {
+      terminal.line(loaded.found ? `${loaded.file} is in order.` : `There is no ${loaded.file}; the defaults are in force.`);
+    }
+  }
+  return wrong ? 1 : 0;
+}
+
+export async function printSchema(context: CommandContext): Promise<number> {
+  context.terminal.json(renderJsonSchema(declaredSchemas(await declarations(context))));
+  return 0;
+}
+
+const declarations = async (context: CommandContext) => await readDeclarations(await context.load(), await context.stateDirectory());
+
+/** The parts of the file that only a plugin's own schema knows. */
+export function pluginProblems(declared: readonly Declared[], checked: CheckedConfig, env: CommandContext["env"]): readonly Problem[] {
+  const known = declared.map(({ id }) => id);
+  const unknown = Object.keys(checked.config.plugins.entries).filter((id) => !known.includes(id));
+  return [
+    ...declared.flatMap(({ definition, state, reason, id, hint }): readonly Problem[] => {
+      if (definition === undefined) {
+        const message = reason ?? `the plugin ${id} cannot be loaded`;
+        return [{ severity: "error", path: "plugins.load", message, ...(hint === undefined ? {} : { hint }) }];
+      }
+      if (state === "off") return [];
+      const accounts = definition.channel === undefined ? [] : accountProblems(definition.channel, checked, env);
+      return [...optionProblems(definition, checked.config), ...accounts];
+    }),
+    ...hookProblems(readyPlugins(declared), checked, env),
+    ...unknown.map((id): Problem => {
+      const nearest = nearestOf(id, known);
+      const hint = nearest === undefined ? "Name its folder in plugins.load." : `Did you mean ${nearest}?`;
+      return { severity: "warning", path: `plugins.entries.${id}`, message: "there is no such plugin", hint };
+    }),
+  ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+}

@@ -1,0 +1,104 @@
+/** Where a command works: its configuration, its state, and the gateway that may run on it. */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { type ConfigLocation, locateConfig, locateState } from "../config/locate.ts";
+import { HostError } from "../errors.ts";
+import { product } from "../product.ts";
+import type { Store } from "../state/store.ts";
+import { findGateway, type RunningGateway } from "./running-gateway.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface CommandContext {
+  readonly terminal: Terminal;
+  /** The environment, with what the flags say in place of what it said. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: () => number;
+  readonly home: string;
+  /** The configuration file; it may not exist when nobody named it. */
+  readonly configFile: ConfigLocation;
+  /** What is in force: the file, or the defaults when there is none. */
+  load(): Promise<LoadedConfig>;
+  stateDirectory(): Promise<string>;
+  /** Whether a gateway ever ran on this state. */
+  hasState(): Promise<boolean>;
+  /** Opens the state, also beside a gateway that runs on it. Throws `state_missing` when nothing ever ran there. */
+  openState(): Promise<Store>;
+  /** The gateway that runs on this state, if one does. */
+  gateway(): Promise<RunningGateway | null>;
+}
+
+export interface ContextOptions {
+  readonly terminal: Terminal;
+  /** `--config` and `--state`. */
+  readonly config: string | undefined;
+  readonly state: string | undefined;
+  /** Whether the command looks at a gateway that is there, and does not start one. */
+  readonly looks: boolean;
+}
+
+const configVariable = `${product.environmentPrefix}CONFIG`;
+const stateVariable = `${product.environmentPrefix}STATE_DIR`;
+
+/** Made by the first gateway of a state. To open it would make it, and a directory that holds only a configuration is no state. */
+const databaseFile = "state.db";
+
+/** Where `dev` keeps its state unless it is told otherwise. */
+export const devDirectory = (home: string): string => join(home, product.homeDirectory, "dev");
+
+export function createContext({ terminal, config, state, looks }: ContextOptions): CommandContext {
+  const home = homedir();
+  const directory = state ?? (looks ? developmentState({ terminal, home, config }) : undefined);
+  const env = directory === undefined ? process.env : { ...process.env, [stateVariable]: resolve(directory) };
+  const configFile = locateConfig({ ...configFlag(config, directory), env, home });
+
+  const load = () => loadConfig({ ...configFile, env });
+  const stateDirectory = async (): Promise<string> => locateState({ ...(await load()), env, home });
+  const hasState = async (): Promise<boolean> => existsSync(join(await stateDirectory(), databaseFile));
+  return {
+    terminal,
+    env,
+    now: Date.now,
+    home,
+    configFile,
+    load,
+    stateDirectory,
+    hasState,
+    async openState() {
+      const found = await stateDirectory();
+      if (!(await hasState())) throw new HostError("state_missing", { directory: found });
+      // Only here: most commands never touch the database.
+      const { openSqliteStore } = await import("../state/sqlite/index.ts");
+      return await openSqliteStore({ directory: found, now: Date.now });
+    },
+    async gateway() {
+      return await findGateway(await stateDirectory());
+    },
+  };
+}
+
+/** `--state DIR` also means the configuration that lies in it, if one does: by default the two lie together. */
+function configFlag(config: string | undefined, directory: string | undefined): { readonly flag?: string } {
+  if (config !== undefined) return { flag: config };
+  const file = directory === undefined ? undefined : join(directory, product.configFile);
+  return file !== undefined && existsSync(file) ? { flag: file } : {};
+}
+
+/**
+ * Somebody who has only ever run `dev` means its state: so the commands that it prints, and those that the bot answers
+ * with, work as they stand. With a configuration or a state of the user's own this never applies.
+ */
+function developmentState({
+  terminal,
+  home,
+  config,
+}: Pick<ContextOptions, "terminal" | "config"> & { readonly home: string }): string | undefined {
+  const named = config ?? process.env[configVariable] ?? process.env[stateVariable];
+  const own = join(home, product.homeDirectory);
+  const used = [product.configFile, "gateway.json"].some((file) => existsSync(join(own, file)));
+  const development = devDirectory(home);
+  if (named !== undefined || used || !existsSync(join(development, product.configFile))) return undefined;
+  terminal.note(`(the development gateway's state, ${development}; --state names another)`);
+  return development;
+}

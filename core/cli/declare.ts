@@ -1,0 +1,41 @@
+/** How commands are declared: what `program.ts` hands to those who add theirs. */
+import type { Command } from "commander";
+import { HostError } from "../errors.ts";
+import type { CommandContext } from "./context.ts";
+
+export type Run<A extends readonly unknown[], O> = (context: CommandContext, args: A, options: O) => Promise<number | undefined>;
+
+export interface Described {
+  readonly summary: string;
+  /** Lines of help after the options; the first is a sentence, the rest is shown as typed. */
+  readonly example: string;
+  readonly json?: true;
+}
+
+/** Adds a command with its name and arguments to a parent. */
+export type Add = (parent: Command, nameAndArguments: string, described: Described) => Command;
+
+/** Makes the action of a command, whose code is loaded when it runs. */
+export type Handle = <A extends readonly unknown[], O>(
+  load: () => Promise<Run<A, O>>,
+  options?: { readonly looks?: boolean },
+) => (...received: readonly unknown[]) => Promise<void>;
+
+export function group(program: Command, name: string, summary: string, text: string): Command {
+  return program
+    .command(name)
+    .description(summary)
+    .helpCommand(false)
+    .addHelpText("after", `\nExample:\n${indented(text)}`);
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new HostError("usage", { reason: `"${text}" is no whole number` });
+  return Number(text);
+}
+
+export const indented = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => `  ${line}`)
+    .join("\n");

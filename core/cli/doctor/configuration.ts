@@ -1,0 +1,110 @@
+/** The file: what is wrong in it, who can read the secrets in it, whether its tokens can be guessed. */
+import { chmodSync, statSync } from "node:fs";
+import type { Problem } from "../../config/problem.ts";
+import { createSecrets } from "../../config/secrets.ts";
+import { showConfigValue } from "../../config/values.ts";
+import { reasonOf } from "../../errors.ts";
+import { pluginProblems } from "../config.ts";
+import { declaredSchemas } from "../declarations.ts";
+import { type Finding, orOk } from "./finding.ts";
+import type { Patient } from "./patient.ts";
+import { ignoredOf } from "./people.ts";
+
+export function checkConfiguration(patient: Patient): readonly Finding[] {
+  const { loaded, declared, context } = patient;
+  const problems = [...loaded.problems, ...pluginProblems(declared, loaded, context.env)];
+  // The check of the allowlists tells these, with who is meant.
+  const told = ignoredOf(patient);
+  const found = problems
+    .filter(({ path, message }) => !told.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
+    .filter((problem) => !isOnlyMissingHere(problem, patient))
+    .map(({ severity, path, message, hint, line, section }): Finding => {
+      const off = section === undefined ? "" : `; ${section} is off until then`;
+      return {
+        check: "configuration",
+        verdict: severity === "error" ? "fail" : "warn",
+        reason: `${path}${line === undefined ? "" : ` (line ${line})`}: ${message}${off}`,
+        path,
+        ...(hint === undefined ? {} : { fix: hint }),
+      };
+    });
+  return orOk(
+    found,
+    "configuration",
+    loaded.found ? `${loaded.file} is in order` : `there is no ${loaded.file}; the defaults are in force`,
+  );
+}
+
+/** A service has an environment of its own: what the gateway that runs with this file could read is not missing. */
+function isOnlyMissingHere({ path, message }: Problem, { description, loaded }: Patient): boolean {
+  if (description?.configFile !== loaded.file || !/environment variable \S+ is not set/.test(message)) return false;
+  const missingThere = description.problems.some((problem) => problem.path === path);
+  return !missingThere && !description.accounts.some(({ status }) => status.detail?.includes(path));
+}
+
+const othersMayRead = 0o077;
+
+export function checkFileMode({ loaded, declared }: Patient): readonly Finding[] {
+  if (!loaded.found || process.platform === "win32") return [];
+  const { file } = loaded;
+  const mode = statSync(file).mode & 0o777;
+  if ((mode & othersMayRead) === 0 || !holdsSecret(loaded.config, declared)) return [];
+  return [
+    {
+      check: "configuration file",
+      verdict: "warn",
+      reason: `other users of this machine may read ${file} (mode ${mode.toString(8)}), and secrets stand in it`,
+      path: file,
+      fix: `chmod 600 ${file}, or keep the secrets in the environment or in files.`,
+      repair: { what: `make ${file} readable for its owner alone`, edits: false, run: async () => chmodSync(file, 0o600) },
+    },
+  ];
+}
+
+/** A text that would not be shown is a secret. References such as `{ env }` are hidden too, and may be read by anybody. */
+function holdsSecret(config: unknown, declared: Patient["declared"]): boolean {
+  return differs(config, showConfigValue(config, "", declaredSchemas(declared)));
+}
+
+function differs(value: unknown, shown: unknown): boolean {
+  if (typeof value === "string") return value !== shown && value !== "";
+  if (typeof value !== "object" || value === null || typeof shown !== "object" || shown === null) return false;
+  return Object.entries(value).some(([key, inner]) => differs(inner, (shown as Readonly<Record<string, unknown>>)[key]));
+}
+
+const short = 24;
+const tooShort = 16;
+const guessable = /^(?:change|replace|your|example|test|secret|password|token|hook)|^(.)\1*$|^(?:0123|1234|abcd)/i;
+
+export function checkTokens({ loaded, context, gateway }: Patient): readonly Finding[] {
+  const { config, directory } = loaded;
+  const secrets = createSecrets({ env: context.env, directory });
+  const tokens = [
+    ["gateway.auth.token", config.gateway.auth.token, "the management routes"],
+    ["hooks.token", config.hooks.enabled ? config.hooks.token : undefined, "the hook endpoints"],
+  ] as const;
+  const found = tokens.flatMap(([path, secret, opens]): readonly Finding[] => {
+    if (secret === undefined) return [];
+    const fix = "Take a long random one, such as `openssl rand -base64 32` makes, and hand it to those who call.";
+    try {
+      const token = secrets.resolve(secret, path);
+      if (token.length >= short && !guessable.test(token)) return [];
+      const verdict = token.length < tooShort || /^(.)\1*$/.test(token) ? "fail" : "warn";
+      const why = token.length < short ? `has ${token.length} characters` : "looks like an example";
+      return [{ check: "tokens", verdict, path, reason: `${path} opens ${opens} and ${why}, so it can be guessed`, fix }];
+    } catch (error) {
+      // That of the hooks is told as a problem of the configuration; a gateway that is up could read its own.
+      if (path === "hooks.token" || gateway !== null) return [];
+      return [
+        {
+          check: "tokens",
+          verdict: "fail",
+          path,
+          reason: reasonOf(error),
+          fix: "Set the variable or the file that it names, here and for the gateway.",
+        },
+      ];
+    }
+  });
+  return orOk(found, "tokens", "none that is configured can be guessed");
+}

@@ -1,0 +1,162 @@
+/** The machine: the state directory, its disk, the gateway on it and its port, who can reach it. */
+import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { reasonOf } from "../../errors.ts";
+import { type Finding, ok, orOk } from "./finding.ts";
+import type { Patient } from "./patient.ts";
+
+const forOthers = 0o077;
+/** What a stranger could do something with. */
+const privateFiles = /^(gateway-token|state\.db.*|lock\.db|gateway\.json)$/;
+
+export function checkState({ stateDirectory, state }: Patient): readonly Finding[] {
+  if (!existsSync(stateDirectory)) return [ok("state", `there is no ${stateDirectory} yet; the first gateway makes it`)];
+  const found: Finding[] = [];
+  const base = { check: "state", path: stateDirectory };
+  if (typeof state === "string")
+    found.push({ ...base, verdict: "fail", reason: state, fix: "Check the owner, the mode and the free space." });
+  try {
+    accessSync(stateDirectory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    found.push({
+      ...base,
+      verdict: "fail",
+      reason: `it cannot be used: ${reasonOf(error)}`,
+      fix: `Give ${stateDirectory} to the user who runs the gateway.`,
+    });
+    return found;
+  }
+  const files = readdirSync(stateDirectory)
+    .filter((name) => privateFiles.test(name))
+    .map((name) => join(stateDirectory, name));
+  for (const path of [stateDirectory, ...files]) found.push(...openToOthers(path));
+  return orOk(found, "state", `${stateDirectory} belongs to its owner alone${state === undefined ? "; no gateway has run on it yet" : ""}`);
+}
+
+function openToOthers(path: string): readonly Finding[] {
+  if (process.platform === "win32") return [];
+  const entry = statSync(path, { throwIfNoEntry: false });
+  const mode = (entry?.mode ?? 0) & 0o777;
+  if (entry === undefined || (mode & forOthers) === 0) return [];
+  const wanted = entry.isDirectory() ? 0o700 : 0o600;
+  return [
+    {
+      check: "state",
+      verdict: "warn",
+      path,
+      reason: `other users of this machine may look into ${path} (mode ${mode.toString(8)})`,
+      fix: `chmod ${wanted.toString(8)} ${path}`,
+      repair: { what: `make ${path} private`, edits: false, run: async () => chmodSync(path, wanted) },
+    },
+  ];
+}
+
+const megabyte = 1024 * 1024;
+const scarceMb = 1_024;
+const fullMb = 100;
+
+export async function checkDisk({ stateDirectory }: Patient): Promise<readonly Finding[]> {
+  const { bavail, bsize } = await statfs(nearestExisting(stateDirectory));
+  const free = Math.floor((bavail * bsize) / megabyte);
+  const reason = `${free} MB are free on the disk of ${stateDirectory}`;
+  if (free >= scarceMb) return [ok("disk", reason)];
+  const fix = "Make room: without it no event can be taken in, and senders are told to try again.";
+  return [{ check: "disk", verdict: free < fullMb ? "fail" : "warn", reason, path: stateDirectory, fix }];
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
+}
+
+export async function checkGateway(patient: Patient): Promise<readonly Finding[]> {
+  const { gateway, description, loaded, stateDirectory } = patient;
+  if (gateway === null) return [...(await checkPort(loaded.config.gateway)), ...leftBehind(stateDirectory)];
+  if (description === null) {
+    return [
+      {
+        check: "gateway",
+        verdict: "fail",
+        reason: `process ${gateway.pid} does not answer at ${gateway.url}`,
+        fix: "`service logs` may say why; start it anew.",
+      },
+    ];
+  }
+  const found: Finding[] = [];
+  if (description.configFile !== loaded.file) {
+    const reason = `the gateway runs with ${description.configFile}, and these checks looked at ${loaded.file}`;
+    found.push({ check: "gateway", verdict: "warn", reason, fix: `Name it: --config ${description.configFile}` });
+  }
+  for (const { channel, account, path, status } of description.accounts) {
+    if (status.state !== "failed" && status.state !== "waiting") continue;
+    if (isToldElsewhere(patient, { channel, account })) continue;
+    const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
+    found.push({ check: "gateway", verdict: "fail", path, reason, fix: "`service logs` tells what came before." });
+  }
+  return orOk(found, "gateway", `it runs at ${gateway.url}, process ${gateway.pid}`);
+}
+
+/** What the configuration or the platform says of it is nearer to the cause than what became of it. */
+function isToldElsewhere(
+  { accounts, probes }: Patient,
+  { channel, account }: { readonly channel: string; readonly account: string },
+): boolean {
+  const is = (one: { readonly channel: string; readonly account: string }) => one.channel === channel && one.account === account;
+  return accounts.find(is)?.state === "broken" || probes.find(is)?.probe?.ok === false;
+}
+
+async function checkPort({ host, port }: { readonly host: string; readonly port: number }): Promise<readonly Finding[]> {
+  const reason = await whyNotListening(host, port);
+  if (reason === undefined) return [ok("gateway", `none runs; ${port === 0 ? "any free port" : `${host}:${port}`} is there for one`)];
+  const fix = "Stop the other program, or set gateway.port (0 takes any free one); an address must be one of this machine.";
+  return [
+    {
+      check: "gateway",
+      verdict: "fail",
+      path: "gateway.port",
+      reason: `none runs, and one could not listen on ${host}:${port}: ${reason}`,
+      fix,
+    },
+  ];
+}
+
+function whyNotListening(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      resolve(error.code === "EADDRINUSE" ? "another program uses it" : reasonOf(error)),
+    );
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+function leftBehind(stateDirectory: string): readonly Finding[] {
+  const path = join(stateDirectory, "gateway.json");
+  if (!existsSync(path)) return [];
+  const fix = "`service logs` may say why. What it had accepted goes on at the next start.";
+  return [{ check: "gateway", verdict: "warn", path, reason: "the last one ended without closing: it was killed, or it crashed", fix }];
+}
+
+const onlyHere = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
+const everybody = /\/0+$/;
+
+export function checkExposure({ loaded }: Patient): readonly Finding[] {
+  const { gateway, hooks } = loaded.config;
+  const { host, trustedProxies } = gateway;
+  const check = "reach";
+  const found: Finding[] = [];
+  const anyProxy = trustedProxies.find((proxy) => everybody.test(proxy));
+  if (anyProxy !== undefined) {
+    const reason = `gateway.trustedProxies holds ${anyProxy}, so every caller may claim any address, and limits by address are worth nothing`;
+    found.push({ check, verdict: "fail", path: "gateway.trustedProxies", reason, fix: "Name the addresses of your proxies alone." });
+  }
+  if (!onlyHere.test(host) && trustedProxies.length === 0) {
+    const what = hooks.enabled ? "the hook endpoints and the management routes" : "the management routes";
+    const fix =
+      "Bind 127.0.0.1, or put a proxy with TLS in front and name its address in gateway.trustedProxies: without that every caller behind a proxy counts as one.";
+    const reason = `other machines reach ${what} at ${host}, and no proxy is trusted: tokens travel in the clear`;
+    found.push({ check, verdict: "warn", path: "gateway.host", reason, fix });
+  }
+  return orOk(found, check, onlyHere.test(host) ? `only this machine reaches ${host}` : `${host} is reached through a proxy`);
+}

@@ -1,0 +1,70 @@
+/** Everything the checks look at, gathered once. Nothing of it changes anything. */
+import { createPairing, type PairedSender } from "../../access/pairing.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import { reasonOf } from "../../errors.ts";
+import type { GatewayDescription } from "../../gateway.ts";
+import type { ProbeReport } from "../../host/probe.ts";
+import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
+import type { CommandContext } from "../context.ts";
+import { type Declared, readDeclarations } from "../declarations.ts";
+import type { RunningGateway } from "../running-gateway.ts";
+
+export interface Patient {
+  readonly context: CommandContext;
+  readonly loaded: LoadedConfig;
+  readonly stateDirectory: string;
+  readonly declared: readonly Declared[];
+  readonly accounts: readonly ConfiguredAccount[];
+  readonly probes: readonly ProbeReport[];
+  /** `null`: none runs on this state. */
+  readonly gateway: RunningGateway | null;
+  readonly description: GatewayDescription | null;
+  /** `undefined`: nothing ever ran here. A text: why it cannot be read. */
+  readonly state: StateView | string | undefined;
+}
+
+export interface StateView {
+  /** Whom pairing let in, by channel. */
+  readonly paired: ReadonlyMap<string, readonly PairedSender[]>;
+  /** Lanes with work that waits. */
+  readonly lanes: readonly string[];
+}
+
+export async function gather(context: CommandContext, loaded: LoadedConfig): Promise<Patient> {
+  const stateDirectory = await context.stateDirectory();
+  const declared = await readDeclarations(loaded, stateDirectory);
+  const accounts = configuredAccounts(loaded, declared, context.env);
+  const gateway = await context.gateway();
+  const [description, probes, state] = await Promise.all([
+    gateway?.describe() ?? null,
+    probeAccounts(context, accounts, { names: true }),
+    readState(context, [...new Set(accounts.map(({ channel }) => channel))]),
+  ]);
+  return {
+    context,
+    loaded,
+    stateDirectory,
+    declared,
+    accounts,
+    probes,
+    gateway,
+    description: description as GatewayDescription | null,
+    state,
+  };
+}
+
+async function readState(context: CommandContext, channels: readonly string[]): Promise<Patient["state"]> {
+  if (!(await context.hasState())) return undefined;
+  try {
+    const store = await context.openState();
+    try {
+      const pairing = createPairing({ store, now: context.now });
+      const paired = await Promise.all(channels.map(async (channel) => [channel, await pairing.paired(channel)] as const));
+      return { paired: new Map(paired), lanes: (await store.waitingLanes()).map(({ lane }) => lane) };
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return reasonOf(error);
+  }
+}

@@ -1,0 +1,182 @@
+/** Who may write, and where they come together: entries that let nobody in, lists that are empty, one conversation for several people. */
+import { identityRule, ignoredEntries, parseAllowlist } from "../../access/allowlist.ts";
+import { placeSettings } from "../../access/place.ts";
+import { settingPath } from "../../access/setting-path.ts";
+import { product } from "../../product.ts";
+import type { ConfiguredAccount } from "../accounts.ts";
+import { visibleLine } from "../visible.ts";
+import { type Finding, ok, orOk } from "./finding.ts";
+import type { Patient } from "./patient.ts";
+import { replaceEntry } from "./repairs.ts";
+
+type ReadyAccount = ConfiguredAccount & { readonly settings: NonNullable<ConfiguredAccount["settings"]> };
+
+export const ready = (accounts: readonly ConfiguredAccount[]): readonly ReadyAccount[] =>
+  accounts.filter((account): account is ReadyAccount => account.settings !== undefined);
+
+export const pathsOf = ({ loaded }: Patient, { channel, account }: Pick<ConfiguredAccount, "channel" | "account">) =>
+  settingPath(loaded.config.channels[channel], channel, account);
+
+const ruleOf = ({ settings: { definition } }: ReadyAccount) => identityRule(definition.id, definition.identity);
+
+interface Ignored {
+  readonly account: ReadyAccount;
+  readonly path: string;
+  readonly entry: string;
+}
+
+/** Each once, although several accounts inherit it. */
+export function ignoredOf(patient: Patient): readonly Ignored[] {
+  const found = ready(patient.accounts).flatMap((account) =>
+    ignoredEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)).map((one) => ({ account, ...one })),
+  );
+  return [...new Map(found.map((one) => [`${one.path} ${one.entry}`, one])).values()];
+}
+
+export function checkAllowlists(patient: Patient): readonly Finding[] {
+  const check = "allowlists";
+  const ignored = ignoredOf(patient).map(({ account, path, entry }): Finding => {
+    const shown = JSON.stringify(visibleLine(entry, 80));
+    const reason = `${shown} in ${path} is no id, so it lets nobody in`;
+    const report = patient.probes.find((probe) => probe.channel === account.channel && probe.account === account.account);
+    const asked = report?.names.find(({ name }) => name === entry);
+    if (asked?.id === undefined) {
+      const why = asked?.reason === undefined ? "" : ` It could not be looked up: ${visibleLine(asked.reason)}.`;
+      return {
+        check,
+        verdict: "warn",
+        path,
+        reason,
+        fix: `Write the sender's id: the refusal of a message tells it, as does /whoami.${why}`,
+      };
+    }
+    const repair = replaceEntry(patient, { path, entry, id: asked.id });
+    return {
+      check,
+      verdict: "warn",
+      path,
+      reason: `${reason}; today it is ${asked.id}`,
+      fix: `Write ${asked.id} there: names can change hands.`,
+      repair,
+    };
+  });
+  const found = [...ignored, ...ready(patient.accounts).flatMap((account) => shutOut(patient, account)), ...namedOwners(patient)];
+  return orOk(found, check, "every entry is an id, and every place that is open lets somebody in");
+}
+
+/** Places that look open and let nobody in. */
+function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
+  const { access } = account.settings;
+  const pathOf = pathsOf(patient, account);
+  const rule = ruleOf(account);
+  const nobody = (senders: readonly (string | number)[]) => {
+    const { everybody, ids } = parseAllowlist(senders, rule);
+    return !everybody && ids.size === 0;
+  };
+  const found: Finding[] = [];
+  const name = `${account.channel}:${account.account}`;
+  const check = "allowlists";
+  if (access.dmPolicy === "allowlist" && nobody(access.allowFrom ?? [])) {
+    const path = pathOf(["allowFrom"]);
+    const reason = `nobody may write to ${name} directly: ${pathOf(["dmPolicy"])} is allowlist, and ${path} names nobody`;
+    found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set the policy to pairing.` });
+  }
+  for (const id of Object.keys(access.groups ?? {})) {
+    const place = placeSettings(access, pathOf, { id, kind: "group" });
+    if (!place.enabled || place.groupPolicy !== "allowlist" || !nobody(place.allowFrom)) continue;
+    const path = place.paths.allowFrom;
+    const reason = `nobody may write in the group ${visibleLine(id, 80)} of ${name}: ${place.paths.groupPolicy} is allowlist, and ${path} names nobody`;
+    found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set ${place.paths.groupPolicy} to open.` });
+  }
+  return found;
+}
+
+/** Owners are ids as well. */
+function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
+  const path = "commands.ownerAllowFrom";
+  const rules = ready(accounts).map(ruleOf);
+  if (rules.length === 0) return [];
+  const listed = loaded.config.commands.ownerAllowFrom ?? [];
+  const unknown = listed.filter((entry) => rules.every((rule) => parseAllowlist([entry], rule).ids.size === 0));
+  return unknown.map((entry): Finding => {
+    const reason = `${JSON.stringify(visibleLine(String(entry), 80))} in ${path} is no id of any channel, so it makes nobody owner`;
+    return { check: "allowlists", verdict: "warn", path, reason, fix: "Write the sender's id: /whoami tells it." };
+  });
+}
+
+/** Not wrong where it is meant: then it is worth a look at what the agent may do. */
+export function checkStrangers(patient: Patient): readonly Finding[] {
+  const check = "strangers";
+  const found = ready(patient.accounts).flatMap((account): readonly Finding[] => {
+    const { access } = account.settings;
+    const pathOf = pathsOf(patient, account);
+    const name = `${account.channel}:${account.account}`;
+    const fix = "If that is not meant, name the senders; if it is, take care what the agent can do.";
+    const everybody = (senders: readonly (string | number)[]) => parseAllowlist(senders, ruleOf(account)).everybody;
+    const direct = access.dmPolicy === "open" && everybody(access.allowFrom ?? []);
+    // A group that the configuration does not name, as far as it lets such groups in: whoever adds the bot somewhere.
+    const group = placeSettings(access, pathOf, { id: "", kind: "group" });
+    const lets = group.groupPolicy === "open" || (group.groupPolicy === "allowlist" && everybody(group.allowFrom));
+    const anywhere = group.listed && group.enabled && lets;
+    return [
+      ...(direct ? [{ path: pathOf(["dmPolicy"]), reason: `whoever finds ${name} may write to it directly` }] : []),
+      ...(anywhere ? [{ path: group.paths.groupPolicy, reason: `whoever adds ${name} to a group may talk to it there` }] : []),
+    ].map((one) => ({ check, verdict: "warn", fix, ...one }));
+  });
+  return orOk(found, check, "only those whom the configuration names, or who were approved, are let in");
+}
+
+/** With one conversation for all direct chats, the agent may tell one person what another one said. */
+export function checkConversations(patient: Patient): readonly Finding[] {
+  const check = "conversations";
+  const { loaded, accounts, state } = patient;
+  const scope = loaded.config.session.dmScope;
+  if (scope !== "main") return [ok(check, `each person has a conversation of their own (session.dmScope ${scope})`)];
+  const people = new Set<string>();
+  let everybody = false;
+  for (const account of ready(accounts)) {
+    const { access } = account.settings;
+    if (access.dmPolicy === "disabled") continue;
+    const list = parseAllowlist(access.allowFrom ?? [], ruleOf(account));
+    if (list.everybody && access.dmPolicy === "open") everybody = true;
+    for (const id of list.ids) people.add(`${account.channel}:${id}`);
+    if (access.dmPolicy !== "pairing" || typeof state !== "object") continue;
+    for (const sender of state.paired.get(account.channel) ?? []) {
+      if (sender.account === account.account) people.add(`${account.channel}:${sender.senderId}`);
+    }
+  }
+  if (!everybody && people.size < 2) return [ok(check, "one person at most writes directly")];
+  const who = everybody ? "everybody may write directly and all" : `${people.size} people may write directly and`;
+  const reason = `${who} share one conversation (session.dmScope main): the agent may tell one what another said`;
+  const fix = `Unless all of them are you: ${product.command} config set session.dmScope per-channel-peer`;
+  return [{ check, verdict: "warn", path: "session.dmScope", reason, fix }];
+}
+
+/** What is kept of accounts that are gone: an account of that id that comes back would find its people let in. */
+export function checkOldState({ accounts, state }: Patient): readonly Finding[] {
+  const check = "old state";
+  if (typeof state !== "object") return [];
+  const found: Finding[] = [];
+  for (const [channel, senders] of state.paired) {
+    const gone = new Set(senders.map(({ account }) => account));
+    for (const { channel: other, account } of accounts) if (other === channel) gone.delete(account);
+    for (const account of gone) {
+      const ids = senders.filter((sender) => sender.account === account).map(({ senderId }) => senderId);
+      const reason = `${ids.length === 1 ? "one sender is" : `${ids.length} senders are`} still approved for ${channel}:${account}, which is no longer configured`;
+      const fix = `${product.command} pairing revoke ${channel} ${visibleLine(ids[0] ?? "", 40)} --account ${account}`;
+      found.push({ check, verdict: "warn", reason, fix });
+    }
+  }
+  const channels = new Set(accounts.map(({ channel }) => channel));
+  const waiting = new Map<string, number>();
+  for (const lane of state.lanes) {
+    const [channel = "", account = ""] = lane.split(":");
+    if (!channels.has(channel) || accounts.some((one) => one.channel === channel && one.account === account)) continue;
+    waiting.set(`${channel}:${account}`, (waiting.get(`${channel}:${account}`) ?? 0) + 1);
+  }
+  for (const [name, lanes] of waiting) {
+    const reason = `work of ${lanes === 1 ? "one chat" : `${lanes} chats`} waits for ${visibleLine(name, 80)}, which is no longer configured`;
+    found.push({ check, verdict: "warn", reason, fix: "Configure the account again, or leave it: what waits ends after seven days." });
+  }
+  return orOk(found, check, "nothing is left of accounts that are gone");
+}

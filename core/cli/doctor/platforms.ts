@@ -1,0 +1,142 @@
+/** What the platforms say, held against the configuration: tokens, groups, what the bot is handed there. */
+import { placeSettings } from "../../access/place.ts";
+import { parsePath, renderPath } from "../../config/path.ts";
+import type { ProbeReport } from "../../host/probe.ts";
+import { visibleLine } from "../visible.ts";
+import { type Finding, orOk } from "./finding.ts";
+import type { Patient } from "./patient.ts";
+import { pathsOf, ready } from "./people.ts";
+import { renameGroup } from "./repairs.ts";
+
+const nameOf = ({ channel, account }: { readonly channel: string; readonly account: string }): string => `${channel}:${account}`;
+
+export function checkPlatforms({ probes, accounts }: Patient): readonly Finding[] {
+  const found: Finding[] = [];
+  for (const report of probes) {
+    const { probe, path } = report;
+    if (probe?.ok === false) {
+      const { reason, fix } = remedyIn(probe.detail);
+      found.push({ check: "platform", verdict: "fail", path, reason: `${nameOf(report)}: ${visibleLine(reason, 500)}`, ...fix });
+    }
+    for (const { name, reason, fix } of probe?.findings ?? [])
+      found.push({ check: "platform", verdict: "warn", path, reason: `${nameOf(report)}: ${name}: ${visibleLine(reason, 500)}`, fix });
+  }
+  if (accounts.length === 0) return orOk(found, "platform", "no channel is configured");
+  return orOk(
+    [...found, ...twins(probes)],
+    "platform",
+    probes.length === 0 ? "no account is switched on" : probes.map(described).join("; "),
+  );
+}
+
+const described = (report: ProbeReport): string => `${nameOf(report)} is ${visibleLine(report.probe?.detail ?? "not to be asked", 300)}`;
+
+/** Two that take in for one bot take each other's events away, whatever their tokens look like. */
+function twins(probes: readonly ProbeReport[]): readonly Finding[] {
+  const seen = new Map<string, ProbeReport>();
+  return probes.flatMap((report): readonly Finding[] => {
+    const id = report.probe?.identity?.id;
+    if (id === undefined) return [];
+    const first = seen.get(`${report.channel}:${id}`);
+    if (first === undefined) {
+      seen.set(`${report.channel}:${id}`, report);
+      return [];
+    }
+    const reason = `${nameOf(first)} and ${nameOf(report)} are one bot (${id}), so each takes messages away from the other`;
+    return [
+      {
+        check: "platform",
+        verdict: "fail",
+        path: report.path,
+        reason,
+        fix: "Give each account a bot of its own, or remove one of the two.",
+      },
+    ];
+  });
+}
+
+export function checkGroups(patient: Patient): readonly Finding[] {
+  const found = [
+    ...patient.probes.flatMap((report) => [...unreachable(patient, report), ...halfBlind(patient, report)]),
+    ...misnamed(patient),
+  ];
+  const named = patient.probes.flatMap(({ groups }) => groups).length;
+  const star = patient.probes.some(({ unprobed }) => unprobed.includes("*"));
+  const rest = star ? "; * stands for every group, so there is none to ask about" : "";
+  return orOk(
+    found,
+    "groups",
+    `${named === 0 ? "none is named by its id" : `the bots are in the ${named} that are named by their ids`}${rest}`,
+  );
+}
+
+function unreachable(patient: Patient, { channel, account, groups }: ProbeReport): readonly Finding[] {
+  return groups
+    .filter(({ ok }) => !ok)
+    .map(({ chat, detail }) => {
+      const { reason, fix } = remedyIn(detail);
+      const what = `${channel}:${account} cannot be reached in the group ${chat}: ${visibleLine(reason, 300)}`;
+      const path = pathsOf(patient, { channel, account })(["groups", chat]);
+      return { check: "groups", verdict: "warn", path, reason: what, ...fix };
+    });
+}
+
+/** A channel says what is wrong and, behind the last colon, what to do about it. */
+function remedyIn(detail: string): { readonly reason: string; readonly fix: Pick<Finding, "fix"> } {
+  const [reason = "", remedy] = detail.split(/: (?=[^:]*$)/);
+  return { reason, fix: remedy === undefined ? {} : { fix: sentence(visibleLine(remedy, 500)) } };
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+const chatId = /^-?\d{1,20}$/;
+
+/** A name in the place of a group's id matches no group. Each once, although several accounts inherit it. */
+function misnamed(patient: Patient): readonly Finding[] {
+  const found = new Map<string, Finding>();
+  for (const owner of ready(patient.accounts)) {
+    const report = patient.probes.find((one) => one.channel === owner.channel && one.account === owner.account);
+    for (const key of Object.keys(owner.settings.access.groups ?? {})) {
+      if (key === "*" || chatId.test(key)) continue;
+      const path = pathsOf(patient, owner)(["groups", key]);
+      const id = report?.groupNames.find(({ name }) => name === key)?.id;
+      if (!found.has(path) || id !== undefined) found.set(path, misnamedGroup(patient, { path, key, id }));
+    }
+  }
+  return [...found.values()];
+}
+
+function misnamedGroup(
+  patient: Patient,
+  { path, key, id }: { readonly path: string; readonly key: string; readonly id: string | undefined },
+): Finding {
+  const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is no group's id, so it matches no group`;
+  const base = { check: "groups", verdict: "warn", path } as const;
+  if (id === undefined) return { ...base, reason, fix: "Write the group's id: the refusal of a message there tells it." };
+  return { ...base, reason: `${reason}; today it is ${id}`, fix: `Write ${id} in its place.`, repair: renameGroup(patient, { path, id }) };
+}
+
+const parentOf = (path: string): string => renderPath((parsePath(path) ?? []).slice(0, -1));
+
+/** Where no mention is asked for, the bot must be handed what mentions nobody. */
+function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
+  const account = ready(patient.accounts).find((one) => one.channel === report.channel && one.account === report.account);
+  if (account === undefined || report.probe?.seesAllGroupMessages !== false) return [];
+  const { access } = account.settings;
+  const pathOf = pathsOf(patient, account);
+  const paths = new Set<string>();
+  for (const [id, group] of Object.entries(access.groups ?? {})) {
+    if (report.groups.find(({ chat }) => chat === id)?.seesAll === true) continue;
+    for (const thread of [undefined, ...Object.keys(group.topics ?? {})]) {
+      const place = placeSettings(access, pathOf, { id, kind: "group", ...(thread === undefined ? {} : { thread }) });
+      if (place.enabled && place.groupPolicy !== "disabled" && !place.requireMention) paths.add(place.paths.requireMention);
+    }
+  }
+  return [...paths].map((path) => ({
+    check: "groups",
+    verdict: "warn",
+    path,
+    reason: `${path} is false, but the platform hands ${nameOf(report)} only what addresses it (privacy mode)`,
+    fix: "Switch privacy mode off at the platform's bot maker and add the bot to the group again, or make it an administrator there.",
+  }));
+}

@@ -1,0 +1,40 @@
+/** What `--fix` does to the configuration file: one edit of its syntax tree each, checked before it is written. */
+import { type EditOptions, editConfig, renameConfigKey } from "../../config/edit.ts";
+import { getPath, parsePath } from "../../config/path.ts";
+import { pluginProblems } from "../config.ts";
+import type { Repair } from "./finding.ts";
+import type { Patient } from "./patient.ts";
+
+function editOptions({ context, declared }: Patient): EditOptions {
+  return { env: context.env, check: (config) => pluginProblems(declared, config, context.env) };
+}
+
+/** The id in place of the name; when the id stands in the list already, the name just goes. */
+export function replaceEntry(
+  patient: Patient,
+  { path, entry, id }: { readonly path: string; readonly entry: string; readonly id: string },
+): Repair {
+  return {
+    what: `write ${id} in place of ${JSON.stringify(entry)} in ${path}`,
+    edits: true,
+    async run() {
+      // Read anew: another repair, or another program, may have moved it.
+      const list = getPath((await patient.context.load()).config, path);
+      const at = Array.isArray(list) ? list.findIndex((one) => String(one) === entry) : -1;
+      if (at === -1 || !Array.isArray(list)) return;
+      const known = list.some((one) => String(one) === id);
+      await editConfig(patient.loaded.file, [...(parsePath(path) ?? []), at], known ? undefined : id, editOptions(patient));
+    },
+  };
+}
+
+export function renameGroup(patient: Patient, { path, id }: { readonly path: string; readonly id: string }): Repair {
+  return {
+    what: `write ${id} as the key of ${path}`,
+    edits: true,
+    async run() {
+      const { changed } = await renameConfigKey(patient.loaded.file, parsePath(path) ?? [], id, editOptions(patient));
+      if (!changed) throw new Error("there is an entry of this id already; join the two by hand");
+    },
+  };
+}

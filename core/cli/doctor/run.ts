@@ -1,0 +1,90 @@
+/** `doctor`: looks at everything that can be wrong, says what to do about it, and mends what can be mended without a decision. */
+import { constants, copyFileSync } from "node:fs";
+import type { LoadedConfig } from "../../config/load.ts";
+import { HostError, reasonOf } from "../../errors.ts";
+import type { CommandContext } from "../context.ts";
+import { checkConfiguration, checkFileMode, checkTokens } from "./configuration.ts";
+import type { Finding, Repair } from "./finding.ts";
+import { checkDisk, checkExposure, checkGateway, checkState } from "./machine.ts";
+import { gather, type Patient } from "./patient.ts";
+import { checkAllowlists, checkConversations, checkOldState, checkStrangers } from "./people.ts";
+import { checkGroups, checkPlatforms } from "./platforms.ts";
+import { type Mended, showFindings } from "./report.ts";
+import { checkAgents, checkByPlugins, checkPlugins } from "./software.ts";
+
+const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<readonly Finding[]>)[] = [
+  checkConfiguration,
+  checkFileMode,
+  checkTokens,
+  checkState,
+  checkDisk,
+  checkGateway,
+  checkExposure,
+  checkPlugins,
+  checkByPlugins,
+  checkAgents,
+  checkPlatforms,
+  // Before the groups: what is mended in a group is found by its key, which may be mended after.
+  checkAllowlists,
+  checkGroups,
+  checkStrangers,
+  checkConversations,
+  checkOldState,
+];
+
+interface DoctorOptions {
+  readonly fix?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** Exits with 1 when something is wrong that was not mended; what only deserves a look does not count. */
+export async function runDoctor(context: CommandContext, _: readonly [], options: DoctorOptions): Promise<number> {
+  const findings = await examine(context);
+  const repairs = findings.flatMap(({ repair }) => repair ?? []);
+  const mending = options.fix === true && options.dryRun !== true;
+  const backup = mending && repairs.some(({ edits }) => edits) ? backUp(context.configFile.file, context.now()) : undefined;
+  const mended = mending ? await mend(repairs) : new Map<Repair, Mended>();
+  showFindings(context.terminal, { findings, mended, backup, json: options.json === true, dryRun: options.dryRun === true });
+  return findings.some(({ verdict, repair }) => verdict === "fail" && !(repair && mended.get(repair)?.done)) ? 1 : 0;
+}
+
+async function examine(context: CommandContext): Promise<readonly Finding[]> {
+  let loaded: LoadedConfig;
+  try {
+    loaded = await context.load();
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    // Nothing else can be looked at: what is not read says neither where the state is nor which accounts there are.
+    return [
+      { check: "configuration", verdict: "fail", reason: withoutStop(error.message), path: context.configFile.file, fix: error.hint },
+    ];
+  }
+  const patient = await gather(context, loaded);
+  const findings: Finding[] = [];
+  for (const check of checks) findings.push(...(await check(patient)));
+  return findings;
+}
+
+const withoutStop = (text: string): string => text.replace(/\.$/, "");
+
+async function mend(repairs: readonly Repair[]): Promise<ReadonlyMap<Repair, Mended>> {
+  const mended = new Map<Repair, Mended>();
+  for (const repair of repairs) {
+    try {
+      await repair.run();
+      mended.set(repair, { done: true });
+    } catch (error) {
+      mended.set(repair, { done: false, reason: reasonOf(error) });
+    }
+  }
+  return mended;
+}
+
+/** A copy beside the file, before the first edit. It holds what the file holds, so it is for the same eyes. */
+function backUp(file: string, now: number): string {
+  const time = new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  const copy = `${file}.${time}.backup`;
+  copyFileSync(file, copy, constants.COPYFILE_EXCL);
+  return copy;
+}

@@ -1,0 +1,64 @@
+/** Skills: those that cannot be listed, and names that no workspace has. */
+
+import { agentIds, agentSettings } from "../../agents/settings.ts";
+import { createSkills } from "../../agents/skills.ts";
+import { visibleLine } from "../visible.ts";
+import type { Finding } from "./finding.ts";
+import type { Patient } from "./patient.ts";
+import { pathsOf, ready } from "./people.ts";
+
+interface Named {
+  readonly path: string;
+  readonly names: readonly string[];
+}
+
+/** Part of the check of the agents. */
+export async function wrongSkills(patient: Patient): Promise<readonly Finding[]> {
+  const { config, directory } = patient.loaded;
+  const unlisted = new Set<string>();
+  const skills = createSkills({ directory, log: { warn: (fields) => unlisted.add(String((fields as { readonly file?: string }).file)) } });
+  const everywhere = new Set<string>();
+  const named: (Named & { readonly known: ReadonlySet<string> })[] = [];
+  for (const id of agentIds(config)) {
+    const { workspace, skills: names = [] } = agentSettings(config, id);
+    const found = await skills.of(workspace === undefined ? {} : { workspace }, undefined);
+    const known = new Set(found.map(({ name }) => name));
+    for (const name of known) everywhere.add(name);
+    const index = config.agents.list.findIndex((agent) => agent.id === id);
+    const own = config.agents.list[index]?.skills !== undefined;
+    named.push({ path: own ? `agents.list[${index}].skills` : "agents.defaults.skills", names, known });
+  }
+  for (const place of placesOf(patient)) named.push({ ...place, known: everywhere });
+  const missing = named.flatMap(({ path, names, known }) => names.filter((name) => !known.has(name)).map((name) => [path, name] as const));
+  const base = { check: "agents", verdict: "warn" } as const;
+  return [
+    ...[...unlisted].map((file): Finding => {
+      const fix = "Begin it with a line of three dashes, `description: what it is for`, and another line of three dashes.";
+      return {
+        ...base,
+        path: file,
+        reason: `no model is told of the skill in ${visibleLine(file, 300)}: it says nowhere what it is for`,
+        fix,
+      };
+    }),
+    // What several agents or accounts inherit stands in the file once.
+    ...[...new Map(missing.map((one) => [one.join("\n"), one])).values()].map(([path, name]): Finding => {
+      const reason = `${path} names ${JSON.stringify(visibleLine(name, 80))}, and no workspace has a skill of that name`;
+      return { ...base, path, reason, fix: "Correct the name, or write skills/<name>/SKILL.md into the workspace of the agent." };
+    }),
+  ];
+}
+
+/** `skills` of groups and topics. */
+function placesOf(patient: Patient): readonly Named[] {
+  return ready(patient.accounts).flatMap((account) => {
+    const pathOf = pathsOf(patient, account);
+    return Object.entries(account.settings.access.groups ?? {}).flatMap(([id, group]) => [
+      { path: pathOf(["groups", id, "skills"]), names: group.skills ?? [] },
+      ...Object.entries(group.topics ?? {}).map(([thread, topic]) => ({
+        path: pathOf(["groups", id, "topics", thread, "skills"]),
+        names: topic.skills ?? [],
+      })),
+    ]);
+  });
+}

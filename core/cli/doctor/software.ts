@@ -1,0 +1,104 @@
+/** Plugins, their own checks, and the agents. */
+import { createMentionMatcher, mentionPatterns } from "../../access/mention.ts";
+import { agentIds, agentSettings } from "../../agents/settings.ts";
+import type { CheckReport } from "../../host/checks.ts";
+import { visibleLine } from "../visible.ts";
+import { type Finding, orOk } from "./finding.ts";
+import type { Patient } from "./patient.ts";
+import { wrongSkills } from "./skills.ts";
+
+export function checkPlugins({ declared, description }: Patient): readonly Finding[] {
+  const running = description?.plugins ?? [];
+  const found = declared.flatMap(({ id, state, reason, hint }): readonly Finding[] => {
+    // What is wrong with the declaration or the options is told as a problem of the configuration.
+    const down = state === "ready" ? running.find((plugin) => plugin.id === id && plugin.state === "failed") : undefined;
+    if (down === undefined) return [];
+    const fix = down.hint ?? hint;
+    return [
+      {
+        check: "plugins",
+        verdict: "fail",
+        reason: visibleLine(down.reason ?? reason ?? `the plugin ${id} failed`, 500),
+        ...(fix === undefined ? {} : { fix }),
+      },
+    ];
+  });
+  const count = declared.filter(({ state }) => state === "ready").length;
+  return orOk(found, "plugins", `${count} of ${declared.length} are switched on`);
+}
+
+/** Longer than any check may take. */
+const patienceMs = 30_000;
+
+/** The checks that plugins bring run where the plugins run. */
+export async function checkByPlugins({ gateway }: Patient): Promise<readonly Finding[]> {
+  const answer = await gateway?.call("POST", "/gateway/checks", { body: {}, patienceMs });
+  if (gateway === null || answer?.ok !== true) return [];
+  const { checks } = answer.body as { readonly checks: readonly CheckReport[] };
+  return checks.map(({ plugin, name, verdict, reason, fix, fixable }): Finding => {
+    const what = `let the plugin ${plugin} mend "${visibleLine(name, 80)}"`;
+    const run = async () => {
+      const mended = await gateway.call("POST", "/gateway/checks", { body: { fix: { plugin, name } }, patienceMs });
+      const { checks: reports = [] } = (mended?.body ?? {}) as { readonly checks?: readonly CheckReport[] };
+      const report = reports.find((one) => one.plugin === plugin && one.name === name);
+      if (report?.done === undefined) throw new Error(report?.reason ?? "the gateway did not answer");
+    };
+    return {
+      check: `${plugin}: ${visibleLine(name, 80)}`,
+      verdict,
+      reason: visibleLine(reason, 500),
+      ...(fix === undefined ? {} : { fix: visibleLine(fix, 500) }),
+      ...(fixable ? { repair: { what, edits: false, run } } : {}),
+    };
+  });
+}
+
+export async function checkAgents(patient: Patient): Promise<readonly Finding[]> {
+  const { loaded, accounts, description } = patient;
+  const { config } = loaded;
+  const found: Finding[] = [];
+  const check = "agents";
+  const mute: string[] = [];
+  for (const id of agentIds(config)) {
+    const { engine, model } = agentSettings(config, id);
+    if (engine === undefined && (model === undefined || (typeof model === "object" && model.primary === undefined))) mute.push(id);
+    if (engine === undefined || description === null || description.engines.includes(engine)) continue;
+    const fix = `Engines that are loaded: ${description.engines.join(", ")}.`;
+    found.push({ check, verdict: "fail", path: "agents", reason: `the agent ${id} needs the engine ${engine}, which is not loaded`, fix });
+  }
+  if (mute.length > 0) {
+    const reason = `no model is configured for ${mute.join(", ")}, so messages are only repeated`;
+    const fix = "Set agents.defaults.model to provider/model, and the provider's key in models.providers.";
+    found.push({ check, verdict: "warn", path: "agents.defaults.model", reason, fix });
+  }
+  found.push(...wrongPatterns(config), ...(await wrongSkills(patient)));
+  config.bindings.forEach(({ agentId, match: { channel, accountId } }, index) => {
+    if (accounts.some((one) => one.channel === channel && (accountId === undefined || one.account === accountId))) return;
+    const where = accountId === undefined ? channel : `${channel}:${accountId}`;
+    const reason = `bindings[${index}] leads to the agent ${agentId} what comes from ${visibleLine(where, 100)}, which is not configured`;
+    found.push({
+      check,
+      verdict: "warn",
+      path: `bindings[${index}].match`,
+      reason,
+      fix: "Correct its channel or accountId, or remove it.",
+    });
+  });
+  return orOk(found, check, "each has an engine or a model, and what is bound to one is there");
+}
+
+/** A gateway tells of them when the first message of a group is judged, and goes on without them. */
+function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] {
+  const lists = new Map(
+    agentIds(config)
+      .map((id) => mentionPatterns(config, id))
+      .map(({ path, patterns }) => [path, patterns]),
+  );
+  return [...lists].flatMap(([path, patterns]) =>
+    createMentionMatcher(patterns).invalid.map(({ pattern, reason }): Finding => {
+      const fix = "Correct it, or remove it: until then it is left out, and the others count.";
+      const shown = visibleLine(JSON.stringify(pattern), 100);
+      return { check: "agents", verdict: "warn", path, reason: `${shown} in ${path} cannot be used: ${visibleLine(reason, 300)}`, fix };
+    }),
+  );
+}

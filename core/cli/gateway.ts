@@ -1,0 +1,47 @@
+/** `gateway`: runs the gateway in the foreground until it is told to stop. */
+import { constants } from "node:os";
+import { reasonOf } from "../errors.ts";
+import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
+import type { CommandContext } from "./context.ts";
+import { keepMemorySmall } from "./memory.ts";
+import type { Terminal } from "./terminal.ts";
+
+const leftoverMs = 2_000;
+
+export async function runGateway(context: CommandContext): Promise<number> {
+  const { configFile, env, home } = context;
+  return await runUntilStopped(context.terminal, {
+    options: { ...(configFile.named ? { configFile: configFile.file } : {}), environment: env, home },
+    announce: (gateway) => context.terminal.note(`The gateway is ready at ${gateway.url} (process ${process.pid}).`),
+  });
+}
+
+/** Starts a gateway, and closes it at the first SIGINT or SIGTERM; the second one ends the process at once. */
+export async function runUntilStopped(
+  terminal: Terminal,
+  { options, announce }: { readonly options: GatewayOptions; readonly announce: (gateway: Gateway) => void | Promise<void> },
+): Promise<number> {
+  const stopped = Promise.withResolvers<NodeJS.Signals>();
+  let asked = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (asked) process.exit(128 + constants.signals[signal]);
+    asked = true;
+    stopped.resolve(signal);
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  // A promise that a plugin forgot is no reason to stop; what was accepted is on disk either way.
+  process.on("unhandledRejection", (reason) => terminal.note(`error: A promise failed and nobody looked: ${reasonOf(reason)}.`));
+
+  const gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", ...options });
+  await announce(gateway);
+  const up = new AbortController();
+  void keepMemorySmall(gateway, up.signal);
+  await stopped.promise;
+  up.abort();
+  terminal.note("Stopping: what runs is finished or handed back. Again to end at once.");
+  await gateway.close();
+  process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  // All is closed; a timer or a socket that a plugin forgot must not keep the process.
+  setTimeout(() => process.exit(), leftoverMs).unref();
+  return 0;
+}

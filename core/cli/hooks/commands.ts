@@ -1,0 +1,48 @@
+/** The commands of `hooks`: what webhooks there are, what came to them, and trying things out. */
+import type { Command } from "commander";
+import { product } from "../../product.ts";
+import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
+
+const say = (line: string): string => `${product.command} hooks ${line}`;
+
+export function addHooks(program: Command, add: Add, handle: Handle): void {
+  const hooks = group(program, "hooks", "Look at webhooks and what came to them; try a mapping out.", say("deliveries --failed"));
+  add(hooks, "list", {
+    summary: "List endpoints, mappings and presets in the order in which they are asked, with what is wrong with them.",
+    example: say("list"),
+    json: true,
+  }).action(handle(async () => (await import("./list.ts")).listHooks));
+  add(hooks, "deliveries", {
+    summary: "List what came, newest first, and what became of it.",
+    example: `${say("deliveries")}\n${say("deliveries --failed --limit 50")}`,
+    json: true,
+  })
+    .option("--failed", "only those that were refused or that failed")
+    .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
+    .action(handle(async () => (await import("./deliveries.ts")).listDeliveries));
+  add(hooks, "show <delivery>", {
+    summary: "Show a delivery: what came, what was made of it, how it ended. The first letters of its id are enough; last: the newest.",
+    example: `${say("show last")}\n${say("show 0mwp4yhl93 --json")}`,
+    json: true,
+  }).action(handle(async () => (await import("./show.ts")).showDelivery));
+  add(hooks, "replay <delivery>", {
+    summary: "Run a delivery again as it was; one that never ran goes through its mapping again, as the mapping is now.",
+    example: `${say("replay 0mwp4yhl93")}\n${say("replay last --remap")}`,
+    json: true,
+  })
+    .option("--remap", "through its mapping again, also when it ran; needs the running gateway")
+    .action(handle(async () => (await import("./replay.ts")).replayDelivery));
+  add(hooks, "test <name> <file>", {
+    summary: "Tell what a delivery would lead to, by a file with its payload or a recording. Nothing is queued.",
+    example: `${say("test github push.json")}\n${say("test github push.json --json")}`,
+    json: true,
+  }).action(handle(async () => (await import("./test.ts")).testDelivery));
+  add(hooks, "record <name>", {
+    summary: "Wait for the next delivery to a name and save it as a file, without secrets; needs the running gateway.",
+    example: `${say("record github --out push.json")}\n${say("test github push.json")}`,
+    json: true,
+  })
+    .option("--out <file>", "where to save it (default: NAME.json here)")
+    .option("--timeout <seconds>", "how long to wait", wholeNumber, 600)
+    .action(handle(async () => (await import("./record.ts")).recordDelivery));
+}

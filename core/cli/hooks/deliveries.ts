@@ -1,0 +1,105 @@
+/** `hooks deliveries`: what came, newest first, and what became of it. */
+import { HostError } from "../../errors.ts";
+import { product } from "../../product.ts";
+import type { EventReport } from "../../state/report.ts";
+import type { Store } from "../../state/store.ts";
+import { type KeptHook, readKept } from "../../webhooks/kept.ts";
+import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/refusals.ts";
+
+import type { CommandContext } from "../context.ts";
+import { outcomeStyles } from "../decisions.ts";
+import { renderAgo, renderClock, renderDuration } from "../times.ts";
+import { visibleLine } from "../visible.ts";
+import { deliveryFilter } from "./delivery.ts";
+
+interface Options {
+  readonly failed?: boolean;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+interface Delivery {
+  readonly report: EventReport;
+  readonly kept: KeptHook;
+}
+
+const mostAtOnce = 1_000;
+
+export async function listDeliveries(context: CommandContext, _: readonly [], options: Options): Promise<number> {
+  if (options.limit < 1 || options.limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  const store = await context.openState();
+  try {
+    const deliveries = await collect(store, options);
+    const refused = options.failed === true ? await refusedRequests(store) : [];
+    if (options.json === true)
+      context.terminal.json({ deliveries: deliveries.map(dataOf), ...(options.failed === true ? { refused } : {}) });
+    else show(deliveries, refused, { context, options });
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+async function collect(store: Store, { failed = false, limit }: Options): Promise<readonly Delivery[]> {
+  const outcomes = failed ? (["failed", "refused"] as const) : [undefined];
+  const found = await Promise.all(
+    outcomes.map((outcome) => store.events({ ...deliveryFilter, limit, ...(outcome === undefined ? {} : { outcome }) })),
+  );
+  const reports = found
+    .flat()
+    .sort((a, b) => b.acceptedAt - a.acceptedAt)
+    .slice(0, limit);
+  return Promise.all(reports.map(async (report) => ({ report, kept: readKept(await store.body(report.id), report.kind) })));
+}
+
+/** They never became events: whoever sent them was not let in, or what they sent was not understood. */
+async function refusedRequests(store: Store): Promise<readonly RefusedHook[]> {
+  return ((await store.get(refusalsNamespace, refusalsKey)) ?? []) as unknown as readonly RefusedHook[];
+}
+
+function dataOf({ report, kept }: Delivery) {
+  const { id, kind, acceptedAt, state, outcome, reason, settledAt, attempts } = report;
+  return {
+    id,
+    at: acceptedAt,
+    hook: kept.hook,
+    path: kept.delivery?.path ?? kind,
+    kind,
+    state,
+    ...(outcome === undefined ? {} : { outcome, reason }),
+    ...(settledAt === undefined ? {} : { ms: settledAt - acceptedAt }),
+    attempts,
+  };
+}
+
+function show(
+  deliveries: readonly Delivery[],
+  refused: readonly RefusedHook[],
+  { context: { terminal, now }, options }: { readonly context: CommandContext; readonly options: Options },
+): void {
+  const { style } = terminal;
+  if (deliveries.length === 0) terminal.line(options.failed === true ? "No delivery was refused or failed." : "No webhook has called yet.");
+  else {
+    terminal.table([
+      ["when", "delivery", "hook", "end", "took", "attempts"].map((cell) => style("dim", cell)),
+      ...deliveries.map(({ report, kept }) => [
+        renderClock(report.acceptedAt),
+        report.id,
+        visibleLine(kept.hook, 40),
+        endOf(report, style),
+        report.settledAt === undefined ? "" : renderDuration(report.settledAt - report.acceptedAt),
+        String(report.attempts),
+      ]),
+    ]);
+  }
+  const last = refused.at(-1);
+  if (last === undefined) return;
+  const count = refused.length === 1 ? "1 request was" : `The last ${refused.length} requests were`;
+  const what = `${count} refused at the door, ${renderAgo(last.at, now())} with ${last.status} ${last.code}`;
+  terminal.line(style("dim", `${what}; \`${product.command} logs\` and \`${product.command} why last\` say more.`));
+}
+
+function endOf({ state, outcome, reason }: EventReport, style: CommandContext["terminal"]["style"]): string {
+  if (outcome === undefined) return style("cyan", state);
+  return style(outcomeStyles[outcome], outcome) + (reason === outcome ? "" : style("dim", ` (${reason})`));
+}

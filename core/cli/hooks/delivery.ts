@@ -1,0 +1,27 @@
+/** The delivery that somebody names by an id, the beginning of one, or `last`. */
+import { HostError } from "../../errors.ts";
+import type { EventReport } from "../../state/report.ts";
+import type { Store } from "../../state/store.ts";
+import { isDelivery, type KeptHook, readKept } from "../../webhooks/kept.ts";
+import { findByPrefix, withUnit } from "../events.ts";
+
+/** Deliveries are the events of hooks, without the summaries that follow from them. */
+export const deliveryFilter = { source: "hooks", exceptKind: "summary" } as const;
+
+export interface FoundDelivery {
+  readonly report: EventReport;
+  readonly kept: KeptHook;
+}
+
+/** Throws `delivery_none` and `delivery_unknown`; what people wrote in chats is unknown here. */
+export async function findDelivery(store: Store, wanted: string): Promise<FoundDelivery> {
+  const found = wanted === "last" ? await newest(store) : await findByPrefix(store, wanted, deliveryFilter);
+  if (found === null || !isDelivery(found)) throw new HostError("delivery_unknown", { event: wanted });
+  return { report: await withUnit(store, found), kept: readKept(await store.body(found.id), found.kind) };
+}
+
+async function newest(store: Store): Promise<EventReport> {
+  const [event] = await store.events({ ...deliveryFilter, limit: 1 });
+  if (event === undefined) throw new HostError("delivery_none");
+  return event;
+}

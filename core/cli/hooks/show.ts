@@ -1,0 +1,92 @@
+/** `hooks show`: one delivery from its arrival to its end. */
+import type { EventReport } from "../../state/report.ts";
+import type { TurnRequest } from "../../types.ts";
+import type { KeptHook } from "../../webhooks/kept.ts";
+import type { KeptDelivery } from "../../webhooks/mapped-events.ts";
+import type { CommandContext } from "../context.ts";
+import { renderHeadline, tellDecisions } from "../decisions.ts";
+import type { Terminal } from "../terminal.ts";
+import { renderAgo, renderClock } from "../times.ts";
+import { visible, visibleLine } from "../visible.ts";
+import { findDelivery } from "./delivery.ts";
+
+/** Lines of a payload or a message; `--json` shows all of them. */
+const mostLines = 60;
+
+export async function showDelivery(
+  context: CommandContext,
+  [wanted]: readonly [string],
+  options: { readonly json?: boolean },
+): Promise<number> {
+  const store = await context.openState();
+  try {
+    const { report, kept } = await findDelivery(store, wanted);
+    if (options.json === true) context.terminal.json({ ...report, ...kept });
+    else show(report, kept, context);
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+function show(report: EventReport, kept: KeptHook, { terminal, now }: CommandContext): void {
+  const { style } = terminal;
+  terminal.line(renderHeadline(report, now(), style));
+  terminal.line();
+  const facts: (readonly [string, string | undefined])[] = [
+    ["delivery", report.id],
+    ["hook", kept.mapped ? `${visibleLine(kept.hook)} (${report.kind})` : report.kind],
+    ["path", kept.delivery === undefined ? undefined : visibleLine(kept.delivery.path)],
+    ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now())})`],
+    ["agent", report.agentId],
+    ["session", report.sessionKey === undefined ? undefined : visibleLine(report.sessionKey)],
+    ["attempts", report.attempts > 1 ? String(report.attempts) : undefined],
+  ];
+  terminal.table(
+    facts.flatMap(([name, value]) => (value === undefined ? [] : [[style("dim", name), value]])),
+    { indent: "  " },
+  );
+  if (kept.delivery !== undefined) showRequest(kept.delivery, terminal);
+  if (kept.request !== undefined) pairs("asked for", fieldsOf(kept.request), terminal);
+  if (kept.text !== undefined) block("message", kept.text, terminal);
+  terminal.line();
+  terminal.line(style("bold", "decisions"));
+  tellDecisions(report, terminal);
+  if (report.reply !== undefined) block("reply", report.reply, terminal);
+}
+
+function showRequest({ headers, query, body, kind }: KeptDelivery, terminal: Terminal): void {
+  pairs("headers", Object.entries(headers), terminal);
+  pairs("query", Object.entries(query), terminal);
+  block(`payload (${kind}, ${Buffer.byteLength(body)} bytes)`, kind === "json" ? indentedJson(body) : body, terminal);
+}
+
+function indentedJson(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+function fieldsOf(request: TurnRequest): readonly (readonly [string, string])[] {
+  return Object.entries(request).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+}
+
+function pairs(title: string, values: readonly (readonly [string, string])[], terminal: Terminal): void {
+  if (values.length === 0) return;
+  terminal.line();
+  terminal.line(terminal.style("bold", title));
+  terminal.table(
+    values.map(([name, value]) => [terminal.style("dim", visibleLine(name, 60)), visibleLine(value)]),
+    { indent: "  " },
+  );
+}
+
+function block(title: string, text: string, terminal: Terminal): void {
+  terminal.line();
+  terminal.line(terminal.style("bold", title));
+  const lines = visible(text).split("\n");
+  for (const line of lines.slice(0, mostLines)) terminal.line(`  ${line}`);
+  if (lines.length > mostLines) terminal.line(terminal.style("dim", `  ... ${lines.length - mostLines} more lines; --json shows all`));
+}

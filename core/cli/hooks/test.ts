@@ -1,0 +1,104 @@
+/** `hooks test`: what a delivery would lead to. Nothing is queued, and no gateway is needed. */
+import { readFile } from "node:fs/promises";
+import { HostError, reasonOf } from "../../errors.ts";
+import { trimSlashes } from "../../webhooks/address.ts";
+import { type DryRun, type DryStep, dryRun } from "../../webhooks/dry-run.ts";
+import { readFixture } from "../../webhooks/fixture.ts";
+import type { MappedRun } from "../../webhooks/mapped.ts";
+import type { CommandContext } from "../context.ts";
+import type { Terminal } from "../terminal.ts";
+import { visible, visibleLine } from "../visible.ts";
+import { openWorkbench } from "./workbench.ts";
+
+/** Exits with 1 when the sender would be told that it failed, or when nothing takes the delivery. */
+export async function testDelivery(
+  context: CommandContext,
+  [name, file]: readonly [string, string],
+  options: { readonly json?: boolean },
+): Promise<number> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new HostError("fixture_invalid", { file, reason: reasonOf(error) });
+  });
+  const recorded = readFixture(text, { file, path: name, now: new Date(context.now()).toISOString() });
+  const bench = await openWorkbench(context);
+  try {
+    // A recording of another name may be tried here, too.
+    const result = await dryRun(bench.table, { ...recorded, path: trimSlashes(name) }, bench.deps);
+    if (options.json === true) context.terminal.json(result);
+    else show(result, context.terminal);
+    return result.failure === undefined && result.asked.some(({ taken }) => taken) ? 0 : 1;
+  } finally {
+    await bench.close();
+  }
+}
+
+function show(result: DryRun, terminal: Terminal): void {
+  const { style } = terminal;
+  const taken = result.asked.find((asked) => asked.taken);
+  if (taken === undefined)
+    terminal.line(`${style("red", "not taken")}: no mapping takes a delivery to ${visibleLine(result.path)}; it is answered 404`);
+  else terminal.line(`${headline(result, style)} by ${style("bold", taken.id)} (${taken.at})`);
+  showAsked(result, terminal);
+  for (const [index, step] of result.steps.entries()) showStep(step, result.steps.length > 1 ? ` ${index + 1}` : "", terminal);
+  for (const run of result.runs) showRun(run, result.runs.length > 1 ? ` ${run.index + 1}` : "", terminal);
+  if (result.failure === undefined) return;
+  const { code, status, message, path, hint } = result.failure;
+  terminal.line();
+  terminal.line(`${style("red", `answered ${status} ${code}`)}: ${visibleLine(message, 1_000)}`);
+  terminal.line(`  ${style("dim", "decided by")} ${path}`);
+  terminal.line(`  ${style("dim", "to change")}  ${hint}`);
+}
+
+function headline({ runs, nothing, failure }: DryRun, style: Terminal["style"]): string {
+  if (failure !== undefined) return style("red", "refused");
+  if (nothing !== undefined) return style("yellow", `nothing to do (${nothing})`);
+  return style("green", runs.length === 1 ? `one ${runs[0]?.action} run` : `${runs.length} runs`);
+}
+
+function showAsked({ asked }: DryRun, terminal: Terminal): void {
+  const { style } = terminal;
+  if (asked.length === 0) return;
+  terminal.line();
+  terminal.line(style("bold", "mappings, in their order"));
+  terminal.table(
+    asked.map(({ id, at, taken, why = "takes it" }) => [
+      style(taken ? "green" : "dim", taken ? "✓" : "·"),
+      id,
+      style("dim", at),
+      visibleLine(why),
+    ]),
+    { indent: "  " },
+  );
+}
+
+function showStep({ rendered, transform }: DryStep, number: string, terminal: Terminal): void {
+  fields(`rendered${number}`, rendered, terminal);
+  if (transform === undefined) return;
+  const { module, result, error } = transform;
+  if (error !== undefined) fields(`${module}${number} failed`, { error }, terminal);
+  else if (result === undefined) fields(`${module}${number} overrides nothing`, {}, terminal);
+  else if (result === null) fields(`${module}${number} returned null: nothing to do`, {}, terminal);
+  else fields(`${module}${number} returned`, typeof result === "object" && !Array.isArray(result) ? result : { result }, terminal);
+}
+
+function showRun(run: MappedRun, number: string, terminal: Terminal): void {
+  const wrapping = run.wrapped ? {} : { allowUnsafeExternalContent: true };
+  if (run.action === "wake") fields(`would wake${number}`, { ...run.wake, ...wrapping }, terminal);
+  else {
+    const { message, request } = run.asked;
+    const title = run.deliverOnly ? `would deliver${number}, without an agent` : `would run${number}`;
+    fields(title, { ...request, ...wrapping, message }, terminal);
+  }
+}
+
+function fields(title: string, values: object, terminal: Terminal): void {
+  terminal.line();
+  terminal.line(terminal.style("bold", title));
+  const width = Math.max(0, ...Object.keys(values).map((name) => Math.min(name.length, 20)));
+  for (const [name, value] of Object.entries(values)) {
+    const text = visible(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+    const lines = text.split("\n");
+    terminal.line(`  ${terminal.style("dim", visibleLine(name, 60).padEnd(width))}  ${lines.length === 1 ? text : ""}`.trimEnd());
+    if (lines.length > 1) for (const line of lines) terminal.line(`    ${line}`);
+  }
+}

@@ -1,0 +1,48 @@
+/** Mappings as a gateway would have them, from the files alone: for commands that look at them or try one out. */
+import { mainSessionKey } from "../../agents/sessions.ts";
+import { defaultAgentId } from "../../agents/settings.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import { compileHooks } from "../../hook-problems.ts";
+import { createIds } from "../../ids.ts";
+import type { MappedDeps } from "../../webhooks/mapped.ts";
+import type { MappingTable } from "../../webhooks/mapping.ts";
+import type { CommandContext } from "../context.ts";
+import { readDeclarations, readyPlugins } from "../declarations.ts";
+import { openSandbox } from "../sandbox.ts";
+
+export interface Workbench {
+  readonly loaded: LoadedConfig;
+  readonly table: MappingTable;
+  readonly deps: MappedDeps;
+  /** Ends what a transform left running. */
+  close(): Promise<void>;
+}
+
+export async function openWorkbench(context: CommandContext): Promise<Workbench> {
+  const loaded = await context.load();
+  const { config } = loaded;
+  const { table, policies } = compileHooks(
+    readyPlugins(await readDeclarations(loaded, await context.stateDirectory())),
+    loaded,
+    context.env,
+  );
+  const transforms = openSandbox(context, loaded);
+  const deps: MappedDeps = {
+    ...policies,
+    channels: { ...policies.channels, hasLastRecipient: (id) => hasLastRecipient(context, loaded, id) },
+    settings: () => config.hooks,
+    newId: createIds(context.now),
+    transform: (call) => transforms.run(call),
+  };
+  return { loaded, table, deps, close: () => transforms.close() };
+}
+
+async function hasLastRecipient(context: CommandContext, { config }: LoadedConfig, channel: string): Promise<boolean> {
+  if (!(await context.hasState())) return false;
+  const store = await context.openState();
+  try {
+    return (await store.session(mainSessionKey(defaultAgentId(config))))?.lastRecipient?.channel === channel;
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,95 @@
+/** `logs`: the log file of the gateway, its last lines and what comes. */
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { HostError } from "../errors.ts";
+import { renderLogLine } from "../log.ts";
+import type { CommandContext } from "./context.ts";
+
+interface LogsOptions {
+  readonly follow?: boolean;
+  readonly json?: boolean;
+  readonly lines: number;
+  readonly level?: keyof typeof severities;
+}
+
+const severities = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const;
+/** How much of the end of the file is looked at for the lines of the past. */
+const tailBytes = 1024 * 1024;
+const chunkBytes = 64 * 1024;
+const lookEveryMs = 250;
+
+export async function showLogs(context: CommandContext, _: readonly [], options: LogsOptions): Promise<number> {
+  const directory = await context.stateDirectory();
+  const file = join(directory, "logs", "gateway.log");
+  if (!existsSync(file) && options.follow !== true) throw new HostError("log_missing", { file });
+  const print = printer(context, options);
+  const past = existsSync(file) ? readTail(file) : { lines: [], end: 0 };
+  for (const line of past.lines.filter((text) => severityOf(text) >= leastOf(options)).slice(-options.lines)) print(line);
+  if (options.follow === true) await follow(file, past.end, print);
+  return 0;
+}
+
+const leastOf = ({ level }: LogsOptions): number => (level === undefined ? 0 : severities[level]);
+
+function printer({ terminal }: CommandContext, options: LogsOptions): (line: string) => void {
+  const colour = terminal.style("dim", "x") !== "x";
+  return (line) => {
+    if (severityOf(line) < leastOf(options)) return;
+    terminal.line(options.json === true ? line : renderLogLine(line, { colour }).trimEnd());
+  };
+}
+
+/** Below everything for what is no line of the log: a torn one after a crash. */
+function severityOf(line: string): number {
+  try {
+    return Number((JSON.parse(line) as { readonly level?: unknown }).level);
+  } catch {
+    return Number.NEGATIVE_INFINITY;
+  }
+}
+
+function readTail(file: string): { readonly lines: readonly string[]; readonly end: number } {
+  const { size } = statSync(file);
+  const from = Math.max(0, size - tailBytes);
+  const text = readRange(file, from, size);
+  const whole = from === 0 ? text : text.slice(text.indexOf("\n") + 1);
+  const complete = whole.slice(0, whole.lastIndexOf("\n") + 1);
+  return { lines: complete.split("\n").filter((line) => line !== ""), end: size - Buffer.byteLength(whole.slice(complete.length)) };
+}
+
+function readRange(file: string, from: number, to: number): string {
+  const handle = openSync(file, "r");
+  try {
+    const buffer = Buffer.alloc(Math.max(0, Math.min(to, fstatSync(handle).size) - from));
+    const length = readSync(handle, buffer, 0, buffer.length, from);
+    return buffer.toString("utf8", 0, length);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Until it is interrupted. Looks again and again: a watcher misses what other file systems and a renamed file do. */
+async function follow(file: string, from: number, print: (line: string) => void): Promise<void> {
+  let at = from;
+  let inode = existsSync(file) ? statSync(file).ino : 0;
+  for (;;) {
+    await wait(lookEveryMs);
+    if (!existsSync(file)) continue;
+    const stat = statSync(file);
+    // The log was renamed and begun anew.
+    if (stat.ino !== inode || stat.size < at) at = 0;
+    inode = stat.ino;
+    while (at < stat.size) {
+      const text = readRange(file, at, Math.min(at + chunkBytes, stat.size));
+      const end = text.lastIndexOf("\n") + 1;
+      if (end === 0 && text.length < chunkBytes) break;
+      const lines = end === 0 ? text : text.slice(0, end);
+      lines
+        .split("\n")
+        .filter((line) => line !== "")
+        .forEach(print);
+      at += Buffer.byteLength(lines);
+    }
+  }
+}

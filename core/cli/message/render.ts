@@ -1,0 +1,49 @@
+/** What an action came to, for people. */
+import type { ActionResult, FoundSticker } from "../../actions/result.ts";
+import type { ActionName } from "../../actions/schema.ts";
+import { product } from "../../product.ts";
+import type { Terminal } from "../terminal.ts";
+import { visibleLine } from "../visible.ts";
+import type { Stored } from "./offline.ts";
+
+type Done = Exclude<ActionResult, { readonly ok: false }> | Stored;
+
+const done: Readonly<Record<ActionName, string>> = {
+  send: "Sent",
+  edit: "Changed",
+  delete: "Deleted",
+  react: "Done",
+  sticker: "Sent",
+  "sticker-search": "Found",
+};
+
+export function tell(action: ActionName, result: Done, terminal: Terminal): void {
+  if ("stickers" in result) tellStickers(result.stickers, terminal);
+  else if ("stored" in result) {
+    terminal.line(`No gateway runs: the message is stored, and goes out when one does.`);
+    terminal.line(`${product.command} why ${result.eventId} tells what became of it.`);
+  } else if ("dryRun" in result) tellDry(action, result, terminal);
+  else if ("messageId" in result) {
+    const [, ...others] = result.messageIds ?? [];
+    const more = others.length === 0 ? "" : `, and ${others.join(", ")}`;
+    terminal.line(`${done[action]}: message ${result.messageId} in chat ${result.chatId}${more}.`);
+  } else terminal.line(`${done[action]}.`);
+}
+
+function tellDry(action: ActionName, { chatId, threadId, parts }: Extract<Done, { readonly dryRun: true }>, terminal: Terminal): void {
+  const where = chatId === undefined ? "" : ` in chat ${chatId}${threadId === undefined ? "" : `, topic ${threadId}`}`;
+  terminal.line(`Nothing was done. It would ${action}${where}.`);
+  for (const { kind, chars } of parts ?? []) terminal.line(`  ${kind}, ${chars} characters`);
+}
+
+function tellStickers(stickers: readonly FoundSticker[], terminal: Terminal): void {
+  if (stickers.length === 0) terminal.line("No sticker that the bot has seen fits.");
+  terminal.table(
+    stickers.map(({ fileId, emoji = "", setName = "", description }) => [
+      fileId,
+      emoji,
+      visibleLine(setName, 40),
+      visibleLine(description, 100),
+    ]),
+  );
+}

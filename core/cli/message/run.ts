@@ -1,0 +1,132 @@
+/** `message`: an action by the gateway that runs; without one what can be done all the same. */
+import { readAction } from "../../actions/read.ts";
+import { type ActionResult, isRefusal } from "../../actions/result.ts";
+import { type ActionName, schemaOf } from "../../actions/schema.ts";
+import { HostError } from "../../errors.ts";
+import { product } from "../../product.ts";
+import type { Json } from "../../types.ts";
+import type { CommandContext } from "../context.ts";
+import { keepFile } from "./file.ts";
+import { runWithoutGateway, type Stored } from "./offline.ts";
+import { tell } from "./render.ts";
+
+export interface MessageOptions {
+  readonly channel?: string;
+  readonly account?: string;
+  readonly target?: string;
+  readonly message?: string;
+  readonly messageId?: string;
+  readonly emoji?: string;
+  /** JSON text. */
+  readonly buttons?: string;
+  readonly media?: string;
+  readonly replyTo?: string;
+  readonly thread?: string;
+  readonly silent?: boolean;
+  readonly asVoice?: boolean;
+  readonly asVideoNote?: boolean;
+  readonly fileId?: string;
+  readonly query?: string;
+  readonly limit?: number;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** Longer than the gateway lets a caller wait. */
+const patienceMs = 75_000;
+const progressAfterMs = 1_000;
+
+type Command = (context: CommandContext, args: readonly [], options: MessageOptions) => Promise<number>;
+
+const command =
+  (action: ActionName): Command =>
+  (context, _, options) =>
+    run(action, context, options);
+
+export const runSend = command("send");
+export const runEdit = command("edit");
+export const runDelete = command("delete");
+export const runReact = command("react");
+export const runSticker = command("sticker");
+export const runStickerSearch = command("sticker-search");
+
+async function run(action: ActionName, context: CommandContext, options: MessageOptions): Promise<number> {
+  const dryRun = options.dryRun === true;
+  const given = argumentsOf(action, options, await channelFor(context, options));
+  const wrong = readAction(action, given);
+  if (isRefusal(wrong)) throw new HostError("usage", { reason: wrong.error.replace(/\.$/, "") });
+  const args =
+    dryRun || options.media === undefined ? given : { ...given, ...(await keepFile(options.media, { context, ...place(given) })) };
+  const progress = setTimeout(() => context.terminal.note("Waiting for the platform ..."), progressAfterMs);
+  const result = await perform(action, args, { context, dryRun }).finally(() => clearTimeout(progress));
+  if (options.json === true) context.terminal.json(result);
+  else if (isRefusal(result)) context.terminal.error(new Error(result.error.replace(/\.$/, "")));
+  else tell(action, result, context.terminal);
+  return isRefusal(result) ? 1 : 0;
+}
+
+async function perform(
+  action: ActionName,
+  args: { readonly [name: string]: Json },
+  { context, dryRun }: { readonly context: CommandContext; readonly dryRun: boolean },
+): Promise<ActionResult | Stored> {
+  const gateway = await context.gateway();
+  if (gateway === null) return await runWithoutGateway(action, args, { context, dryRun });
+  const answer = await gateway.call("POST", "/gateway/actions", { body: { action, dryRun, ...args }, patienceMs });
+  if (answer === null) throw new HostError("gateway_silent", { url: gateway.url, reason: "it did not answer in time" });
+  return answer.body as ActionResult;
+}
+
+const place = ({ channel, account }: { readonly [name: string]: Json }) => ({
+  channel: String(channel),
+  account: account === undefined ? "default" : String(account),
+});
+
+/** The one that was named, else the only one that is configured. */
+async function channelFor(context: CommandContext, { channel }: MessageOptions): Promise<string> {
+  if (channel !== undefined) return channel;
+  const configured = Object.keys((await context.load()).config.channels);
+  const [only] = configured;
+  if (only !== undefined && configured.length === 1) return only;
+  const reason = only === undefined ? "no channel is configured" : `--channel is missing: there are ${configured.join(", ")}`;
+  throw new HostError("usage", { reason });
+}
+
+/** Those that the action has; what was not given is left out. */
+function argumentsOf(action: ActionName, options: MessageOptions, channel: string): { readonly [name: string]: Json } {
+  const { target, message, messageId, emoji, buttons, replyTo, thread, silent, account } = options;
+  const all: { readonly [key: string]: Json | undefined } = {
+    channel,
+    account,
+    to: target,
+    text: message,
+    messageId,
+    emoji,
+    buttons: buttons === undefined ? undefined : parseButtons(buttons),
+    media: options.media,
+    replyTo,
+    thread,
+    silent,
+    asVoice: options.asVoice,
+    asVideoNote: options.asVideoNote,
+    fileId: options.fileId,
+    query: options.query,
+    limit: options.limit,
+  };
+  const fields = schemaOf(action)?.fields ?? [];
+  return Object.fromEntries(
+    fields.flatMap(({ key, names: [name = key] }) => {
+      const value = all[key];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+function parseButtons(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    const example = `[[{ "text": "Yes", "callback_data": "yes" }]]`;
+    throw new HostError("usage", { reason: `--buttons is no JSON: ${product.command} expects rows of buttons such as ${example}` });
+  }
+}

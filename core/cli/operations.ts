@@ -1,0 +1,23 @@
+/** The commands that look whether all is well: `channels status`, `doctor`. */
+import type { Command } from "commander";
+import { product } from "../product.ts";
+import { type Add, group, type Handle } from "./declare.ts";
+
+export function addOperations(program: Command, add: Add, handle: Handle): void {
+  const channels = group(program, "channels", "Look at the accounts of chat platforms.", `${product.command} channels status --probe`);
+  add(channels, "status", {
+    summary: "Show each account: its state, its bot, the age of its last contact. Exits with 1 when a probe finds something wrong.",
+    example: `${product.command} channels status\n${product.command} channels status --probe --json`,
+    json: true,
+  })
+    .option("--probe", "ask the platforms: who the bot is, how it takes in, whether it is in each group that is named by its id")
+    .action(handle(async () => (await import("./channels.ts")).showChannels));
+  add(program, "doctor", {
+    summary: "Look for whatever may be wrong, and say what to do. Exits with 1 when something is wrong that was not mended.",
+    example: `${product.command} doctor\n${product.command} doctor --fix --dry-run\n${product.command} doctor --fix`,
+    json: true,
+  })
+    .option("--fix", "mend what needs no decision; the configuration file is copied first")
+    .option("--dry-run", "only say what --fix would do")
+    .action(handle(async () => (await import("./doctor/run.ts")).runDoctor));
+}

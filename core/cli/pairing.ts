@@ -1,0 +1,199 @@
+/** `pairing`: who may write to the agent in direct chats. Works on the store, and tells a running gateway to look. */
+import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
+import { noticeEvent } from "../agents/notice.ts";
+import { channelAccounts, normalizeAccountId } from "../config/merge.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import { HostError } from "../errors.ts";
+import { createIds } from "../ids.ts";
+import { product } from "../product.ts";
+import type { Store } from "../state/store.ts";
+import type { CommandContext } from "./context.ts";
+import { renderAgo } from "./times.ts";
+import { visibleLine } from "./visible.ts";
+
+interface PairingOptions {
+  readonly account?: string;
+  readonly owner?: boolean;
+  /** Absent: yes. */
+  readonly notify?: boolean;
+  readonly json?: boolean;
+}
+
+interface ChannelPairing {
+  readonly channel: string;
+  readonly waiting: readonly PairingRequest[];
+  readonly approved: readonly (PairedSender & { readonly owner: boolean })[];
+}
+
+async function withPairing<T>(context: CommandContext, run: (pairing: Pairing, store: Store) => Promise<T>): Promise<T> {
+  const store = await context.openState();
+  try {
+    return await run(createPairing({ store, now: context.now }), store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** As it is written in the file; ids are lower-case, and what cannot be one is left for nobody to be found. */
+const accountOf = ({ account }: PairingOptions): string | undefined =>
+  account === undefined ? undefined : (normalizeAccountId(account) ?? account);
+
+/** A slip in a name finds nobody, which looks like nobody being there. What is left of a channel that is gone can still be looked at. */
+function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channel: string, options: PairingOptions): void {
+  const channels = Object.keys(config.channels);
+  if (channels.length > 0 && !channels.includes(channel)) {
+    terminal.note(`There is no channel ${visibleLine(channel, 80)} in the configuration; those that are there: ${channels.join(", ")}.`);
+    return;
+  }
+  const account = accountOf(options);
+  const accounts = channelAccounts(config.channels[channel]).map(({ id }) => id);
+  if (account === undefined || accounts.length === 0 || accounts.includes(account)) return;
+  terminal.note(`${channel} has no account ${visibleLine(account, 80)}; those that are there: ${accounts.join(", ")}.`);
+}
+
+export async function listPairing(
+  context: CommandContext,
+  [channel]: readonly [string | undefined],
+  options: PairingOptions,
+): Promise<number> {
+  const { config } = await context.load();
+  const channels = channel === undefined ? Object.keys(config.channels) : [channel];
+  const found = await withPairing(context, (pairing) => Promise.all(channels.map((one) => look(pairing, one, accountOf(options)))));
+  if (channel !== undefined) tellUnknown(context, config, channel, options);
+  if (options.json === true) context.terminal.json(channel === undefined ? found : found[0]);
+  else if (found.length === 0) context.terminal.line("No channel is configured.");
+  else for (const one of found) show(one, context);
+  return 0;
+}
+
+async function look(pairing: Pairing, channel: string, account: string | undefined): Promise<ChannelPairing> {
+  const [waiting, approved] = await Promise.all([pairing.pending(channel, account), pairing.paired(channel, account)]);
+  const isOwner = async (sender: PairedSender) => (await pairing.owners(channel, sender.account)).includes(sender.senderId);
+  return { channel, waiting, approved: await Promise.all(approved.map(async (sender) => ({ ...sender, owner: await isOwner(sender) }))) };
+}
+
+function show({ channel, waiting, approved }: ChannelPairing, { terminal, now }: CommandContext): void {
+  const { style } = terminal;
+  const head = (cells: readonly string[]) => cells.map((cell) => style("dim", cell));
+  terminal.line(style("bold", channel));
+  if (waiting.length === 0) terminal.line("  Nobody waits for approval.");
+  else {
+    terminal.table(
+      [
+        head(["code", "sender", "id", "account", "asked", "ends"]),
+        ...waiting.map((one) => [
+          style("cyan", one.code),
+          visibleLine(one.senderName ?? "", 80),
+          one.senderId,
+          one.account,
+          renderAgo(one.createdAt, now()),
+          renderAgo(one.createdAt + pairingLifetimeMs, now()),
+        ]),
+      ],
+      { indent: "  " },
+    );
+    terminal.line(`  ${style("dim", "to approve")}  ${product.command} pairing approve ${channel} ${waiting[0]?.code ?? "CODE"}`);
+  }
+  terminal.line();
+  if (approved.length === 0) {
+    terminal.line("  Nobody is approved.");
+    return;
+  }
+  terminal.table(
+    [
+      head(["approved", "id", "account", "since", ""]),
+      ...approved.map((one) => [
+        visibleLine(one.senderName ?? "", 80),
+        one.senderId,
+        one.account,
+        renderAgo(one.approvedAt, now()),
+        one.owner ? "owner" : "",
+      ]),
+    ],
+    { indent: "  " },
+  );
+}
+
+/** Whether the configuration names an owner: whoever is paired then is a guest, unless the command says otherwise. */
+function namesOwner(config: GatewayConfig, channel: string, account: string): boolean {
+  // The whole list of owners, also where it is empty: pairing adds nobody to it.
+  if (config.commands.ownerAllowFrom !== undefined) return true;
+  const section = Object.hasOwn(config.channels, channel) ? config.channels[channel] : undefined;
+  const allowed = channelAccounts(section).find(({ id }) => id === account)?.raw.allowFrom;
+  const entries: readonly unknown[] = Array.isArray(allowed) ? allowed : [];
+  return entries.some((entry) => String(entry).trim() !== "*");
+}
+
+export async function approvePairing(
+  context: CommandContext,
+  [channel, code]: readonly [string, string],
+  options: PairingOptions,
+): Promise<number> {
+  const { config } = await context.load();
+  if (options.owner === true && config.commands.ownerAllowFrom !== undefined) {
+    const reason = "commands.ownerAllowFrom is set, and is the whole list of owners: add the sender's id there, and leave --owner out";
+    throw new HostError("usage", { reason });
+  }
+  const notify = options.notify !== false;
+  const account = accountOf(options);
+  const { request, madeOwner } = await withPairing(context, async (pairing, store) => {
+    const result = await pairing.approve(channel, code, {
+      ...(account === undefined ? {} : { account }),
+      owner: options.owner === true,
+      ownerNamed: (of) => namesOwner(config, channel, of),
+    });
+    if (!result.ok) {
+      tellUnknown(context, config, channel, options);
+      throw new HostError(result.reason === "locked" ? "pairing_locked" : "pairing_code_unknown", { channel, code });
+    }
+    if (!notify) return result;
+    // The gateway delivers it by the account that was written to, through the outbox like any answer.
+    const event = noticeEvent({ address: result.request.address, text: "You are approved. Write to me whenever you like." });
+    await store.accept({ id: createIds(context.now)(), at: context.now(), event });
+    return result;
+  });
+  const told = notify && (await (await context.gateway())?.poke()) === true;
+  const { senderId, senderName } = request;
+  if (options.json === true) {
+    context.terminal.json({ approved: { channel, account: request.account, senderId, senderName, owner: madeOwner }, told });
+    return 0;
+  }
+  const owner = madeOwner ? ", and is an owner now" : "";
+  context.terminal.line(`${nameOf(request)} may write to ${channel} (account ${request.account})${owner}.`);
+  if (!notify) context.terminal.line("They are not told.");
+  else context.terminal.line(told ? "They are told by the bot." : "They are told when the gateway runs again.");
+  return 0;
+}
+
+export async function denyPairing(
+  context: CommandContext,
+  [channel, code]: readonly [string, string],
+  options: PairingOptions,
+): Promise<number> {
+  const request = await withPairing(context, (pairing) => pairing.deny(channel, code, accountOf(options)));
+  if (request === null) {
+    tellUnknown(context, (await context.load()).config, channel, options);
+    throw new HostError("pairing_code_unknown", { channel, code });
+  }
+  if (options.json === true) context.terminal.json({ denied: { channel, account: request.account, senderId: request.senderId } });
+  else context.terminal.line(`The request of ${nameOf(request)} is dropped. They can ask again.`);
+  return 0;
+}
+
+export async function revokePairing(
+  context: CommandContext,
+  [channel, id]: readonly [string, string],
+  options: PairingOptions,
+): Promise<number> {
+  const revoked = await withPairing(context, (pairing) => pairing.revoke(channel, id, accountOf(options)));
+  if (!revoked) {
+    tellUnknown(context, (await context.load()).config, channel, options);
+    throw new HostError("pairing_sender_unknown", { channel, id });
+  }
+  if (options.json === true) context.terminal.json({ revoked: { channel, senderId: id } });
+  else context.terminal.line(`${id} is not approved any more, from the next message on.`);
+  return 0;
+}
+
+const nameOf = ({ senderName, senderId }: Pick<PairingRequest, "senderName" | "senderId">): string =>
+  senderName === undefined ? senderId : `${visibleLine(senderName, 80)} (${senderId})`;

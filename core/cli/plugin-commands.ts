@@ -1,0 +1,66 @@
+/** Commands that plugins bring: declared as data, run on the plugin's own store. */
+import type { Command } from "commander";
+import { scopedStore } from "../host/scope.ts";
+import { createIds } from "../ids.ts";
+import { product } from "../product.ts";
+import type { CliAnswer, CliCommand, CliDefinition } from "../sdk.ts";
+import type { CommandContext } from "./context.ts";
+import { readDeclarations } from "./declarations.ts";
+import { type Add, group, type Handle, type Run } from "./declare.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface PluginCommands {
+  readonly plugin: string;
+  readonly cli: CliDefinition;
+}
+
+/** What is declared, whether the plugin is on or off: somebody who switched it off may still want to look. */
+export async function readPluginCommands(context: CommandContext): Promise<readonly PluginCommands[]> {
+  const declared = await readDeclarations(await context.load(), await context.stateDirectory());
+  return declared.flatMap(({ definition }) => (definition?.cli === undefined ? [] : [{ plugin: definition.id, cli: definition.cli }]));
+}
+
+export function addPluginCommands(program: Command, found: readonly PluginCommands[], add: Add, handle: Handle): void {
+  for (const { plugin, cli } of found) {
+    // The program's own names are never taken over.
+    if (program.commands.some((command) => command.name() === cli.name)) continue;
+    const parent = group(program, cli.name, cli.summary, `${product.command} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
+    for (const command of cli.commands) {
+      add(parent, [command.name, ...(command.args ?? [])].join(" "), {
+        summary: command.summary,
+        example: `${product.command} ${cli.name} ${command.example}`,
+        json: true,
+      }).action(handle(async () => runner(plugin, command)));
+    }
+  }
+}
+
+function runner(plugin: string, command: CliCommand): Run<readonly (string | undefined)[], { readonly json?: boolean }> {
+  return async (context, args, { json }) => {
+    const store = await context.openState();
+    try {
+      const scoped = scopedStore(store, `plugin:${plugin}`, context.now);
+      const answer = await command.run({ args, store: scoped, now: context.now, newId: createIds(context.now) });
+      if (json === true) context.terminal.json(answer.data);
+      else show(answer, context.terminal);
+      return answer.failed === true ? 1 : 0;
+    } finally {
+      await store.close();
+    }
+  };
+}
+
+function show({ lines }: CliAnswer, terminal: Terminal): void {
+  let rows: (readonly string[])[] = [];
+  const flush = () => {
+    if (rows.length > 0) terminal.table(rows);
+    rows = [];
+  };
+  for (const line of lines) {
+    if (typeof line === "string") {
+      flush();
+      terminal.line(line);
+    } else rows.push(line);
+  }
+  flush();
+}

@@ -1,0 +1,254 @@
+/** The commands: names, arguments, options and help. What a command does is in a file of its own, imported when it runs. */
+import { Command, CommanderError, Option } from "commander";
+import { HostError } from "../errors.ts";
+import { product } from "../product.ts";
+import { type Add, type Described, group, type Handle, indented, type Run, wholeNumber } from "./declare.ts";
+import { addHooks } from "./hooks/commands.ts";
+import { addMessages } from "./message/commands.ts";
+import { addOperations } from "./operations.ts";
+import { createTerminal, type Terminal } from "./terminal.ts";
+import { packageVersion } from "./version.ts";
+
+/** Exit codes: 0 done, 1 failed, 2 wrong usage. */
+const usageExit = 2;
+
+/** Runs one command line and resolves with its exit code. */
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  const terminal = createTerminal(process);
+  // `service logs | head`: whoever reads has seen enough.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  let exitCode = 0;
+  const { program, addPlugins } = createProgram(terminal, (code) => {
+    exitCode = code;
+  });
+  try {
+    await addPlugins(argv);
+    await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
+    return exitCode;
+  } catch (thrown) {
+    // Help and the version come this way too, with exit code 0; a group without its command shows help, and is wrong usage.
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : usageExit;
+    terminal.error(thrown);
+    return thrown instanceof HostError && thrown.code === "usage" ? usageExit : 1;
+  }
+}
+
+interface Program {
+  readonly program: Command;
+  /** Adds the commands of plugins, when the command line asks for one that is not built in, or for help. */
+  addPlugins(argv: readonly string[]): Promise<void>;
+}
+
+function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
+  const program = new Command(product.command)
+    .description("Connects webhooks and chat platforms to an AI agent.")
+    .option("--config <file>", "configuration file (default: SERVICE_CONFIG, else ~/.service/config.jsonc)")
+    .option("--state <directory>", "state directory (default: SERVICE_STATE_DIR, else state.dir, else ~/.service)")
+    .version(`${packageVersion()} (Node ${process.versions.node})`, "-v, --version", "print the version")
+    .helpOption("-h, --help", "show this help")
+    .helpCommand(false)
+    .showHelpAfterError("(--help shows how)")
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true, styleTitle: (title) => terminal.style("bold", title), subcommandTerm })
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: (.)/, (_, first: string) => `error: ${first.toUpperCase()}`)),
+    })
+    .addHelpText("after", example("Try everything without an account:", `${product.command} dev`));
+
+  const add = (parent: Command, nameAndArguments: string, { summary, example: text, json }: Described): Command => {
+    const command = parent
+      .command(nameAndArguments)
+      .description(summary)
+      .addHelpText("after", `\nExample:\n${indented(text)}`);
+    return json === true ? command.option("--json", "print data for programs") : command;
+  };
+  const handle =
+    <A extends readonly unknown[], O>(load: () => Promise<Run<A, O>>, { looks = true } = {}) =>
+    async (...received: readonly unknown[]): Promise<void> => {
+      const command = received.at(-1) as Command;
+      const options = command.optsWithGlobals() as O & { readonly config?: string; readonly state?: string };
+      const [run, { createContext }] = await Promise.all([load(), import("./context.ts")]);
+      const context = createContext({ terminal, looks, config: options.config, state: options.state });
+      onExit((await run(context, received.slice(0, -2) as unknown as A, options)) ?? 0);
+    };
+
+  addRunning(program, add, handle);
+  addLooking(program, add, handle);
+  addOperations(program, add, handle);
+  addPairing(program, add, handle);
+  addMessages(program, add, handle);
+  addHooks(program, add, handle);
+  addTransforms(program, add, handle);
+  addConfig(program, add, handle);
+  return {
+    program,
+    // Only then: to read what plugins declare is to load them all.
+    async addPlugins(argv) {
+      const { operands, unknown } = program.parseOptions([...argv]);
+      const [word] = operands;
+      const forHelp = word === undefined && !unknown.some((option) => option === "-v" || option === "--version");
+      if (!forHelp && (word === undefined || program.commands.some((command) => command.name() === word))) return;
+      const [{ addPluginCommands, readPluginCommands }, { createContext }] = await Promise.all([
+        import("./plugin-commands.ts"),
+        import("./context.ts"),
+      ]);
+      const { config, state } = program.opts<{ readonly config?: string; readonly state?: string }>();
+      // What there is to say about the state is said by the command itself.
+      const silent = { ...terminal, note() {} };
+      const found = readPluginCommands(createContext({ terminal: silent, looks: true, config, state }));
+      // Help is there to be read also with a configuration that is broken.
+      addPluginCommands(program, forHelp ? await found.catch(() => []) : await found, add, handle);
+    },
+  };
+}
+
+/** These commands start a gateway of their own. */
+const starts = { looks: false };
+
+function addRunning(program: Command, add: Add, handle: Handle): void {
+  add(program, "gateway", {
+    summary: "Run the gateway in the foreground.",
+    example: `${product.command} gateway --config ./config.jsonc`,
+  }).action(handle(async () => (await import("./gateway.ts")).runGateway, starts));
+  add(program, "dev", {
+    summary: "Run the gateway with the playground, the echo engine and hooks.",
+    example: `${product.command} dev\n${product.command} dev --state /tmp/try --port 0`,
+  })
+    .option("--port <number>", "port of the gateway; 0 takes any free one", portNumber)
+    .option("--page-port <number>", "port of the playground's page; 0 takes any free one", portNumber)
+    .action(handle(async () => (await import("./dev.ts")).runDev, starts));
+  add(program, "playground", {
+    summary: "Run the emulated chat platform alone.",
+    example: `${product.command} playground --port 18790 --token 42:secret`,
+  })
+    .option("--port <number>", "port of its page and API; 0 takes any free one (default: 18790)", portNumber)
+    .option("--token <token>", "token of the bot that it knows: digits, a colon, a secret")
+    .action(handle(async () => (await import("./playground.ts")).runPlayground, starts));
+}
+
+function addLooking(program: Command, add: Add, handle: Handle): void {
+  add(program, "status", {
+    summary: "Show the gateway, its channels and what waits.",
+    example: `${product.command} status --json`,
+    json: true,
+  }).action(handle(async () => (await import("./status.ts")).showStatus));
+  add(program, "why [event]", {
+    summary: "Tell what happened to an event, and why. Without an id: the newest. The first letters of an id are enough.",
+    example: `${product.command} why last\n${product.command} why 0mwp4yhl93 --json`,
+    json: true,
+  }).action(handle(async () => (await import("./why.ts")).tellWhy));
+  add(program, "logs", {
+    summary: "Show the log.",
+    example: `${product.command} logs --follow --level warn`,
+    json: true,
+  })
+    .option("-f, --follow", "go on with what comes")
+    .option("-n, --lines <number>", "how many lines of the past", wholeNumber, 100)
+    .addOption(new Option("--level <level>", "least level").choices(["trace", "debug", "info", "warn", "error"]))
+    .action(handle(async () => (await import("./logs.ts")).showLogs));
+  const plugins = group(program, "plugins", "Look at plugins.", `${product.command} plugins list`);
+  add(plugins, "list", {
+    summary: "List plugins, their hooks, and why one is not loaded.",
+    example: `${product.command} plugins list`,
+    json: true,
+  }).action(handle(async () => (await import("./plugins.ts")).listPlugins));
+}
+
+function addPairing(program: Command, add: Add, handle: Handle): void {
+  const pairing = group(program, "pairing", "Decide who may write to the agent in direct chats.", `${product.command} pairing list`);
+  const account = (command: Command) => command.option("--account <id>", "account of the channel, when it has several");
+  const load = async () => await import("./pairing.ts");
+  account(
+    add(pairing, "list [channel]", {
+      summary: "List who asks and who is approved.",
+      example: `${product.command} pairing list\n${product.command} pairing list botchat --json`,
+      json: true,
+    }),
+  ).action(handle(async () => (await load()).listPairing));
+  account(
+    add(pairing, "approve <channel> <code>", {
+      summary: "Approve a sender by the code that the bot told them.",
+      example: `${product.command} pairing approve botchat K7Q2M9XA`,
+      json: true,
+    }),
+  )
+    .option("--owner", "make the sender an owner, who may change the configuration from the chat")
+    .option("--notify", "tell the sender, by the account that they wrote to (default)")
+    .option("--no-notify", "tell the sender nothing")
+    .action(handle(async () => (await load()).approvePairing));
+  account(
+    add(pairing, "deny <channel> <code>", {
+      summary: "Drop a request; its code is worth nothing any more.",
+      example: `${product.command} pairing deny botchat K7Q2M9XA`,
+      json: true,
+    }),
+  ).action(handle(async () => (await load()).denyPairing));
+  account(
+    add(pairing, "revoke <channel> <id>", {
+      summary: "Take an approval back, by the sender's id.",
+      example: `${product.command} pairing revoke botchat 123456789`,
+      json: true,
+    }),
+  ).action(handle(async () => (await load()).revokePairing));
+}
+
+function addTransforms(program: Command, add: Add, handle: Handle): void {
+  const transforms = group(program, "transforms", "Look at transform files; try one out.", `${product.command} transforms list`);
+  const load = async () => await import("./transforms.ts");
+  add(transforms, "list", {
+    summary: "List the files, what they export, who names them, and what is wrong. Exits with 1 when one that is named is wrong.",
+    example: `${product.command} transforms list`,
+    json: true,
+  }).action(handle(async () => (await load()).listTransforms));
+  add(transforms, "test <module> <file>", {
+    summary: "Tell what a transform makes of a delivery, by a file with its payload or a recording. Nothing is queued.",
+    example: `${product.command} transforms test github.ts push.json\n${product.command} transforms test mail/invoice.ts mail.json --export paid`,
+    json: true,
+  })
+    .option("--export <name>", "the function to call (default: the default export)")
+    .action(handle(async () => (await load()).testTransform));
+}
+
+function addConfig(program: Command, add: Add, handle: Handle): void {
+  const config = group(program, "config", "Read, change and check the configuration.", `${product.command} config get gateway.port`);
+  const load = async () => await import("./config.ts");
+  add(config, "get [path]", {
+    summary: "Print a value as it is in force, defaults included; secrets are not shown.",
+    example: `${product.command} config get channels.botchat.dmPolicy`,
+    json: true,
+  }).action(handle(async () => (await load()).getConfig));
+  add(config, "set <path> <value>", {
+    summary: "Change a value in the file; comments stay. The value is JSON, or text.",
+    example: `${product.command} config set gateway.port 18800\n${product.command} config set hooks.token '{ "env": "HOOK_TOKEN" }'`,
+    json: true,
+  }).action(handle(async () => (await load()).setConfig));
+  add(config, "unset <path>", {
+    summary: "Remove a value from the file; its default is in force then.",
+    example: `${product.command} config unset gateway.port`,
+    json: true,
+  }).action(handle(async () => (await load()).unsetConfig));
+  add(config, "validate", {
+    summary: "List every problem of the file. Exits with 1 when there is an error.",
+    example: `${product.command} config validate --config ./config.jsonc`,
+    json: true,
+  }).action(handle(async () => (await load()).validateConfig));
+  add(config, "schema", {
+    summary: "Print the JSON Schema of the file, for editors.",
+    example: `${product.command} config schema > config.schema.json`,
+  }).action(handle(async () => (await load()).printSchema));
+}
+
+/** `pairing list|approve|...` in the overview, so that it needs no second look. */
+function subcommandTerm(command: Command): string {
+  const below = command.commands.map((child) => child.name()).join("|");
+  const args = command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`));
+  return [command.name(), below, ...args].filter((part) => part !== "").join(" ");
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new HostError("usage", { reason: `${text} is no port: 0 to 65535` });
+  return port;
+}
+
+const example = (sentence: string, command: string) => `\n${sentence}\n${indented(command)}`;

@@ -1,0 +1,108 @@
+/** A gateway in another process: found by the file that it leaves in its state directory, spoken to over HTTP. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly pid: number;
+  readonly startedAt: number;
+  /** A management call with a JSON answer; `null` when there was none in time. */
+  call(method: "GET" | "POST", path: string, options?: CallOptions): Promise<ManagementAnswer | null>;
+  /** The events of a management route that goes on sending. Throws when the connection breaks or the signal says so. */
+  events(path: string, signal: AbortSignal): AsyncIterable<unknown>;
+  /** Tells it to look for work that was put into the store. Resolves `false` when it did not answer. */
+  poke(): Promise<boolean>;
+  /** What runs there; `null` when it did not answer. */
+  describe(): Promise<unknown>;
+  /** Whether it is ready, and if not, why. */
+  readiness(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>;
+}
+
+export interface ManagementAnswer {
+  readonly ok: boolean;
+  readonly body: unknown;
+}
+
+interface CallOptions {
+  readonly body?: object;
+  readonly patienceMs?: number;
+}
+
+/** A gateway on the same machine answers at once, or is in trouble. */
+const usualPatienceMs = 2_000;
+
+export async function findGateway(stateDirectory: string): Promise<RunningGateway | null> {
+  const address = await readAddress(join(stateDirectory, "gateway.json"));
+  if (address === null || !isAlive(address.pid)) return null;
+  const token = await readFile(join(stateDirectory, "gateway-token"), "utf8").then(
+    (text) => text.trim(),
+    () => "",
+  );
+  const authorization = `Bearer ${token}`;
+  const ask = async (
+    method: "GET" | "POST",
+    path: string,
+    { body, patienceMs = usualPatienceMs }: CallOptions = {},
+  ): Promise<ManagementAnswer | null> => {
+    try {
+      const response = await fetch(new URL(path, address.url), {
+        method,
+        headers: { authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        signal: AbortSignal.timeout(patienceMs),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { ok: response.ok, body: await response.json() };
+    } catch {
+      return null;
+    }
+  };
+  return {
+    ...address,
+    call: ask,
+    events: (path, signal) => readEvents(new URL(path, address.url), { authorization, signal }),
+    poke: async () => (await ask("POST", "/gateway/poke"))?.ok === true,
+    async describe() {
+      const answer = await ask("GET", "/gateway/describe");
+      return answer?.ok === true ? (answer.body as { readonly gateway?: unknown }).gateway : null;
+    },
+    async readiness() {
+      const answer = await ask("GET", "/readyz");
+      if (answer === null) return { ready: false, reasons: ["It does not answer."] };
+      const { reasons = [] } = answer.body as { readonly reasons?: readonly string[] };
+      return { ready: answer.ok, reasons };
+    },
+  };
+}
+
+async function* readEvents(
+  url: URL,
+  { authorization, signal }: { readonly authorization: string; readonly signal: AbortSignal },
+): AsyncGenerator<unknown> {
+  const response = await fetch(url, { headers: { authorization }, signal });
+  if (!response.ok) throw new Error(((await response.json()) as { readonly error?: string }).error ?? `it answered ${response.status}`);
+  let rest = "";
+  for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.startsWith("data: ")) yield JSON.parse(line.slice("data: ".length));
+  }
+}
+
+async function readAddress(file: string): Promise<Pick<RunningGateway, "url" | "pid" | "startedAt"> | null> {
+  try {
+    const { url, pid, startedAt } = JSON.parse(await readFile(file, "utf8")) as Partial<RunningGateway>;
+    return typeof url === "string" && typeof pid === "number" && typeof startedAt === "number" ? { url, pid, startedAt } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A killed gateway leaves its file behind; its process is gone. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

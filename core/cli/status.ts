@@ -1,0 +1,121 @@
+/** `status`: the gateway, its channels, and what waits. */
+import type { GatewayDescription } from "../gateway.ts";
+import type { StoreStats } from "../state/report.ts";
+import type { CommandContext } from "./context.ts";
+import type { Style } from "./terminal.ts";
+import { renderAgo, renderDuration } from "./times.ts";
+
+interface Status {
+  readonly running: boolean;
+  readonly ready?: boolean;
+  /** Why it is not ready. */
+  readonly reasons?: readonly string[];
+  readonly url?: string;
+  readonly pid?: number;
+  readonly startedAt?: number;
+  readonly configFile: string;
+  readonly stateDirectory: string;
+  readonly events?: StoreStats;
+  readonly gateway?: GatewayDescription | null;
+}
+
+const stateStyles: Readonly<Record<string, Style>> = {
+  connected: "green",
+  connecting: "yellow",
+  waiting: "yellow",
+  stopped: "dim",
+  failed: "red",
+};
+
+export async function showStatus(context: CommandContext, _: readonly [], options: { readonly json?: boolean }): Promise<number> {
+  const status = await collect(context);
+  if (options.json === true) context.terminal.json(status);
+  else show(status, context);
+  return 0;
+}
+
+async function collect(context: CommandContext): Promise<Status> {
+  const stateDirectory = await context.stateDirectory();
+  const base = {
+    configFile: context.configFile.file,
+    stateDirectory,
+    ...((await context.hasState()) ? { events: await stats(context) } : {}),
+  };
+  const gateway = await context.gateway();
+  if (gateway === null) return { running: false, ...base };
+  const [{ ready, reasons }, description] = await Promise.all([gateway.readiness(), gateway.describe()]);
+  const { url, pid, startedAt } = gateway;
+  const described = description as GatewayDescription | null;
+  return {
+    running: true,
+    ready,
+    reasons,
+    url,
+    pid,
+    startedAt,
+    ...base,
+    configFile: described?.configFile ?? base.configFile,
+    gateway: described,
+  };
+}
+
+async function stats(context: CommandContext): Promise<StoreStats> {
+  const store = await context.openState();
+  try {
+    return await store.stats();
+  } finally {
+    await store.close();
+  }
+}
+
+function show(status: Status, { terminal, now }: CommandContext): void {
+  const { style } = terminal;
+  const rows: (readonly [string, string])[] = [["gateway", gatewayLine(status, now(), style)]];
+  for (const reason of status.reasons ?? []) rows.push(["", reason]);
+  rows.push(["config", status.configFile], ["state", status.stateDirectory]);
+  if (status.events !== undefined) rows.push(...eventRows(status.events));
+  if (status.gateway?.hooks !== undefined) {
+    const { enabled, path } = status.gateway.hooks;
+    rows.push(["webhooks", enabled ? `${status.url}${path}` : style("dim", "off")]);
+  }
+  if (status.gateway) rows.push(["engines", status.gateway.engines.join(", ")]);
+  terminal.table(rows.map(([name, text]) => [style("dim", name), text]));
+  if (status.gateway) showAccounts(status.gateway, { terminal, now: now() });
+}
+
+function gatewayLine({ running, ready, url, pid, startedAt }: Status, now: number, style: CommandContext["terminal"]["style"]): string {
+  if (!running) return style("yellow", "not running");
+  const verdict = ready === true ? style("green", "ready") : style("yellow", "not ready");
+  return `${verdict} at ${url}, process ${pid}, up ${renderDuration(now - (startedAt ?? now))}`;
+}
+
+function eventRows({ waiting, running, outboxWaiting, settled }: StoreStats): readonly (readonly [string, string])[] {
+  return [
+    ["work", `${waiting} waiting, ${running} running, ${outboxWaiting} to be sent`],
+    ["ended", `${settled.answered} answered, ${settled.silent} silent, ${settled.refused} refused, ${settled.failed} failed`],
+  ];
+}
+
+function showAccounts(
+  { accounts, plugins, problems }: GatewayDescription,
+  { terminal, now }: { readonly terminal: CommandContext["terminal"]; readonly now: number },
+): void {
+  const { style } = terminal;
+  terminal.line();
+  if (accounts.length === 0) terminal.line("No channel is configured.");
+  terminal.table(
+    accounts.map(({ channel, account, status: { state, identity, lastContactAt, detail } }) => [
+      style("bold", `${channel}:${account}`),
+      style(stateStyles[state] ?? "yellow", state),
+      identity?.username === undefined ? "" : `@${identity.username}`,
+      lastContactAt === undefined ? "" : style("dim", `last contact ${renderAgo(lastContactAt, now)}`),
+      detail ?? "",
+    ]),
+  );
+  for (const { severity, path, message, hint = "" } of problems) {
+    if (severity === "error") terminal.line(`${style("red", `config ${path}`)}: ${message}. ${hint}`.trimEnd());
+  }
+  const failed = plugins.filter((plugin) => plugin.state === "failed");
+  for (const { id, reason = "", hint = "" } of failed)
+    terminal.line(`${style("red", `plugin ${id} failed`)}: ${reason}. ${hint}`.trimEnd());
+}

@@ -1,0 +1,164 @@
+/** `transforms list` and `transforms test`: what transform files there are, and what one makes of a delivery. No gateway is needed. */
+import { readFile } from "node:fs/promises";
+import type { LoadedConfig } from "../config/load.ts";
+import { HostError, reasonOf } from "../errors.ts";
+import { TransformError } from "../transforms/error.ts";
+import { type FoundModule, listModules } from "../transforms/list.ts";
+import { resolveTransformsRoot } from "../transforms/root.ts";
+import type { Transforms } from "../transforms/sandbox.ts";
+import type { Json } from "../types.ts";
+import { readFixture } from "../webhooks/fixture.ts";
+import type { CommandContext } from "./context.ts";
+import { openSandbox } from "./sandbox.ts";
+import type { Terminal } from "./terminal.ts";
+import { visible, visibleLine } from "./visible.ts";
+
+interface Bench {
+  readonly loaded: LoadedConfig;
+  readonly root: string;
+  readonly transforms: Transforms;
+}
+
+async function withBench<T>(context: CommandContext, work: (bench: Bench) => Promise<T>): Promise<T> {
+  const loaded = await context.load();
+  const transforms = openSandbox(context, loaded);
+  try {
+    const root = resolveTransformsRoot({ configDirectory: loaded.directory, transformsDir: loaded.config.hooks.transformsDir });
+    return await work({ loaded, root, transforms });
+  } finally {
+    await transforms.close();
+  }
+}
+
+interface ListedModule {
+  readonly module: string;
+  /** Its functions; `default` is the one that is called when a mapping names none. */
+  readonly exports: readonly string[];
+  /** Config paths of the mappings that name it. */
+  readonly mappings: readonly string[];
+  readonly problem?: string;
+}
+
+export async function listTransforms(context: CommandContext, _: readonly [], options: { readonly json?: boolean }): Promise<number> {
+  return await withBench(context, async ({ loaded, root, transforms }) => {
+    const used = usedModules(loaded);
+    const found = listModules(root);
+    const missing = [...used.keys()]
+      .filter((module) => !found.some((one) => one.module === module))
+      .map((module): FoundModule => ({ module }));
+    const modules: ListedModule[] = [];
+    for (const one of [...found, ...missing]) modules.push(await lookAt(one, used.get(one.module) ?? [], transforms));
+    if (options.json === true) context.terminal.json({ root, modules });
+    else showList(root, modules, context.terminal);
+    return modules.some(({ mappings, problem }) => mappings.length > 0 && problem !== undefined) ? 1 : 0;
+  });
+}
+
+interface Use {
+  /** Config path of the mapping. */
+  readonly at: string;
+  readonly export: string;
+}
+
+function usedModules({ config }: LoadedConfig): ReadonlyMap<string, readonly Use[]> {
+  const used = new Map<string, Use[]>();
+  for (const [index, { transform }] of config.hooks.mappings.entries()) {
+    if (transform === undefined) continue;
+    const module = transform.module.replace(/^(?:\.\/)+/, "");
+    used.set(module, [...(used.get(module) ?? []), { at: `hooks.mappings[${index}]`, export: transform.export ?? "default" }]);
+  }
+  return used;
+}
+
+async function lookAt({ module, problem }: FoundModule, uses: readonly Use[], transforms: Transforms): Promise<ListedModule> {
+  const mappings = uses.map(({ at }) => at);
+  if (problem !== undefined) return { module, exports: [], mappings, problem };
+  try {
+    const exports = await transforms.exportsOf(module);
+    const unmet = uses.find((use) => !exports.includes(use.export));
+    if (unmet === undefined) return { module, exports, mappings };
+    const wanted = unmet.export === "default" ? "no function as its default export" : `no function named ${JSON.stringify(unmet.export)}`;
+    return { module, exports, mappings, problem: `exports ${wanted}, which ${unmet.at} needs` };
+  } catch (error) {
+    return { module, exports: [], mappings, problem: reasonOf(error) };
+  }
+}
+
+function showList(root: string, modules: readonly ListedModule[], terminal: Terminal): void {
+  const { style } = terminal;
+  terminal.line(style("dim", root));
+  if (modules.length === 0)
+    terminal.line("There are no transforms. Put a .ts, .mts, .js or .mjs file there, and name it in hooks.mappings[].transform.module.");
+  terminal.table(
+    modules.map(({ module, exports, mappings, problem }) => {
+      const [mark, colour] =
+        problem !== undefined ? (["✗", "red"] as const) : mappings.length > 0 ? (["✓", "green"] as const) : (["·", "dim"] as const);
+      return [
+        style(colour, mark),
+        style("bold", visibleLine(module)),
+        problem === undefined ? exports.join(", ") || "exports no function" : "",
+        mappings.length > 0 ? mappings.join(", ") : style("dim", "no mapping names it"),
+      ];
+    }),
+  );
+  for (const { module, problem } of modules) {
+    if (problem === undefined) continue;
+    terminal.line();
+    terminal.line(style("bold", visibleLine(module)));
+    terminal.line(`  ${style("red", "error")} ${visibleLine(problem, 1_000)}`);
+  }
+}
+
+interface Tried {
+  readonly module: string;
+  readonly export?: string;
+  readonly ms: number;
+  /** Absent: it overrides nothing, or failed. */
+  readonly result?: Json;
+  readonly error?: { readonly kind: string; readonly message: string; readonly where?: string };
+}
+
+/** Exits with 1 when the transform failed. */
+export async function testTransform(
+  context: CommandContext,
+  [module, file]: readonly [string, string],
+  options: { readonly export?: string; readonly json?: boolean },
+): Promise<number> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new HostError("fixture_invalid", { file, reason: reasonOf(error) });
+  });
+  const delivery = readFixture(text, { file, path: "", now: new Date(context.now()).toISOString() });
+  return await withBench(context, async ({ transforms }) => {
+    const about = { module, ...(options.export === undefined ? {} : { export: options.export }) };
+    // Once before the clock runs: what people ask is how long a delivery takes, not how long a start does.
+    const warm = await transforms.exportsOf(module).catch((error: unknown) => error);
+    const started = context.now();
+    let tried: Tried;
+    try {
+      if (warm instanceof Error) throw warm;
+      const result = await transforms.run({ ...about, context: delivery });
+      tried = { ...about, ms: context.now() - started, ...(result === undefined ? {} : { result }) };
+    } catch (error) {
+      if (!(error instanceof TransformError)) throw error;
+      const { kind, message, where } = error;
+      tried = { ...about, ms: context.now() - started, error: { kind, message, ...(where === undefined ? {} : { where }) } };
+    }
+    if (options.json === true) context.terminal.json(tried);
+    else showTried(tried, context.terminal);
+    return tried.error === undefined ? 0 : 1;
+  });
+}
+
+function showTried({ module, export: name, ms, result, error }: Tried, terminal: Terminal): void {
+  const { style } = terminal;
+  const title = style("bold", `${module}${name === undefined ? "" : ` (${name})`}`);
+  if (error !== undefined) {
+    terminal.line(`${style("red", "failed")}: ${title}: ${visibleLine(error.message, 2_000)}`);
+    for (const line of error.where?.split("\n") ?? []) terminal.line(`  ${style("dim", visibleLine(line, 500))}`);
+  } else if (result === undefined) terminal.line(`${title} overrides nothing (${ms} ms)`);
+  else if (result === null) terminal.line(`${title} says that there is nothing to do (${ms} ms)`);
+  else {
+    terminal.line(`${title} returned (${ms} ms)`);
+    terminal.line(visible(JSON.stringify(result, null, 2)));
+  }
+}

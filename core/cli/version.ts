@@ -1,0 +1,14 @@
+/** Which package this is. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** The directory of the package that this file belongs to, whether it runs from its source or from `dist`. */
+export function packageDirectory(): string {
+  let directory = import.meta.dirname;
+  while (!existsSync(join(directory, "package.json")) && directory !== dirname(directory)) directory = dirname(directory);
+  return directory;
+}
+
+export function packageVersion(): string {
+  return (JSON.parse(readFileSync(join(packageDirectory(), "package.json"), "utf8")) as { readonly version: string }).version;
+}

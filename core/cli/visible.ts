@@ -1,0 +1,18 @@
+/** Text from outside on a terminal: whoever sent it must not be able to move the cursor, colour, or turn the line around. */
+
+/** Control characters but line feed and tab, and what changes the direction of text. */
+const active = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
+export function visible(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .replace(active, (character) =>
+      character === "\n" || character === "\t" ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+}
+
+/** The same on one line, cut to `length` characters. */
+export function visibleLine(text: string, length = 200): string {
+  const line = visible(text.replace(/\s+/g, " ").trim());
+  return line.length > length ? `${line.slice(0, length - 1).toWellFormed()}…` : line;
+}

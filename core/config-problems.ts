@@ -1,0 +1,55 @@
+/** What is wrong with a configuration beyond its own schema: options of plugins, accounts of channels, mappings of hooks. */
+import type { CheckedConfig } from "./config/load.ts";
+import type { PluginSchemas } from "./config/plugin-schemas.ts";
+import type { Problem } from "./config/problem.ts";
+import type { GatewayConfig } from "./config/schema.ts";
+import { createSecrets, type Environment } from "./config/secrets.ts";
+import { validateSection } from "./config/validate.ts";
+import { hookProblems } from "./hook-problems.ts";
+import { readAccounts } from "./host/account-settings.ts";
+import type { ChannelDefinition, PluginDefinition } from "./sdk.ts";
+
+/** What the plugin's own schema finds wrong with its options. */
+export function optionProblems({ id, options }: PluginDefinition, config: GatewayConfig): readonly Problem[] {
+  if (options === undefined) return [];
+  const path = `plugins.entries.${id}.options`;
+  return validateSection(options, config.plugins.entries[id]?.options ?? {}, path).problems.map(switchingOff(`plugins.entries.${id}`));
+}
+
+/** What is wrong with the accounts of a channel, but for what the host's own check of the file has told. */
+export function accountProblems(
+  channel: ChannelDefinition,
+  { config, directory, problems: told }: CheckedConfig,
+  env: Environment,
+): readonly Problem[] {
+  const section = Object.hasOwn(config.channels, channel.id) ? config.channels[channel.id] : undefined;
+  return (
+    readAccounts(channel, section, { secrets: createSecrets({ env, directory }), environment: env })
+      // An account that is wrong is off alone.
+      .flatMap(({ path, problems }) => problems.map(switchingOff(path)))
+      .filter(({ path, message }) => !told.some((one) => one.path === path && one.message === message))
+  );
+}
+
+/** Everything about a configuration that only the plugins in force know. */
+export function pluginProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+  return [
+    ...plugins.flatMap((plugin) => [
+      ...optionProblems(plugin, checked.config),
+      ...(plugin.channel === undefined ? [] : accountProblems(plugin.channel, checked, env)),
+    ]),
+    ...hookProblems(plugins, checked, env),
+  ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+}
+
+/** The schemas of plugins and channels, for a configuration as a whole. */
+export function schemasOf(definitions: readonly PluginDefinition[]): PluginSchemas {
+  const channels = definitions.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const]));
+  const plugins = definitions.flatMap(({ id, options }) => (options === undefined ? [] : [[id, options] as const]));
+  return { channels: Object.fromEntries(channels), plugins: Object.fromEntries(plugins) };
+}
+
+const switchingOff =
+  (section: string) =>
+  (problem: Problem): Problem =>
+    problem.severity === "error" ? { ...problem, section } : problem;

@@ -1,0 +1,81 @@
+/** A channel's section to its accounts: root keys are defaults for every account. Schema defaults come after this. */
+import { isRecord } from "./validate.ts";
+
+type Raw = Readonly<Record<string, unknown>>;
+
+export interface ChannelAccountSection {
+  /** Lower-case; `default` when the section has no `accounts`. */
+  readonly id: string;
+  /** False when the account, or the whole channel, is switched off. */
+  readonly enabled: boolean;
+  /** The account's options before defaults; `accounts` itself is left out. */
+  readonly raw: Raw;
+  /** What stands under `accounts` itself, nothing from the root; empty when the section has no `accounts`. */
+  readonly own: Raw;
+  /** Its key under `accounts` as it is written in the file; absent when the section has no `accounts`. */
+  readonly key?: string;
+}
+
+/** Merged key by key; any other key of an account replaces that of the root. */
+const mergedKeys: ReadonlySet<string> = new Set(["groups", "actions", "retry", "network", "capabilities"]);
+
+const accountId = /^[a-z0-9_-]{1,64}$/;
+
+/** The id as it is used everywhere, or `undefined` when it cannot be one. */
+export function normalizeAccountId(id: string): string | undefined {
+  const lower = id.trim().toLowerCase();
+  return accountId.test(lower) ? lower : undefined;
+}
+
+/** Accounts in the order of the file. Ids that cannot be one, and a second account of the same id, are left out: loading reports them. */
+export function channelAccounts(section: unknown): readonly ChannelAccountSection[] {
+  if (!isRecord(section)) return [];
+  const { accounts, ...root } = section;
+  const channelOn = root.enabled !== false;
+  if (!isRecord(accounts) || Object.keys(accounts).length === 0) return [{ id: "default", enabled: channelOn, raw: root, own: {} }];
+  const merged = new Map<string, ChannelAccountSection>();
+  for (const [name, own] of Object.entries(accounts)) {
+    const id = normalizeAccountId(name);
+    if (id === undefined || merged.has(id) || !isRecord(own)) continue;
+    const enabled = channelOn && own.enabled !== false;
+    merged.set(id, { id, enabled, raw: { ...mergeAccount(root, own), enabled }, own, key: name });
+  }
+  return [...merged.values()];
+}
+
+/** An account's own entry as it stands in the file, nothing merged; `undefined` where the section has none of that id. */
+export function accountEntry(section: unknown, accountId: string): { readonly key: string; readonly own: Raw } | undefined {
+  const accounts = isRecord(section) ? section.accounts : undefined;
+  if (!isRecord(accounts)) return undefined;
+  for (const key of Object.keys(accounts)) {
+    const own = accounts[key];
+    if (isRecord(own) && normalizeAccountId(key) === accountId) return { key, own };
+  }
+  return undefined;
+}
+
+function mergeAccount(root: Raw, own: Raw): Raw {
+  const merged: Record<string, unknown> = { ...root };
+  for (const [key, value] of Object.entries(own)) {
+    merged[key] = mergedKeys.has(key) ? mergeKeys(root[key], value, key === "groups" ? mergeGroup : replace) : value;
+  }
+  return merged;
+}
+
+function mergeKeys(base: unknown, own: unknown, mergeValue: (base: unknown, own: unknown) => unknown): unknown {
+  if (!isRecord(base) || !isRecord(own)) return own;
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(own)) {
+    merged[key] = Object.hasOwn(base, key) ? mergeValue(base[key], value) : value;
+  }
+  return merged;
+}
+
+const replace = (_base: unknown, own: unknown) => own;
+
+// Field by field: an account that only sets requireMention of a group must not lose the group's allowFrom.
+const mergeGroup = (base: unknown, own: unknown): unknown => {
+  const merged = mergeKeys(base, own, replace);
+  if (!isRecord(base) || !isRecord(own) || !isRecord(base.topics) || !isRecord(own.topics) || !isRecord(merged)) return merged;
+  return { ...merged, topics: mergeKeys(base.topics, own.topics, (a, b) => mergeKeys(a, b, replace)) };
+};

@@ -1,0 +1,98 @@
+import type { TObject, TSchema } from "typebox";
+import type { Segment } from "./path.ts";
+import { accessSchema } from "./schema/channels.ts";
+import { configSchema } from "./schema.ts";
+import { isMap, nodeOf, propertyOf, type SchemaNode } from "./schema-node.ts";
+
+/** Schemas of the plugins that are loaded; without them their sections are taken as they are. */
+export interface PluginSchemas {
+  /** By channel id: options of one account, and the names of those that hold a secret. */
+  readonly channels?: Readonly<Record<string, { readonly options: TObject; readonly secrets?: readonly string[] }>>;
+  /** By plugin id: schema of `plugins.entries.<id>.options`. */
+  readonly plugins?: Readonly<Record<string, TSchema>>;
+}
+
+const anything: SchemaNode = {};
+
+/** The whole configuration as one schema, with what is known of channels and plugins put in. */
+export function wholeSchema(schemas: PluginSchemas = {}): SchemaNode {
+  const root = nodeOf(configSchema);
+  const { channels, plugins } = root.properties ?? {};
+  return {
+    ...root,
+    properties: {
+      ...root.properties,
+      channels: { ...withoutPatterns(channels), ...channelSchemas(schemas) },
+      plugins: { ...plugins, properties: { ...plugins?.properties, entries: entrySchemas(plugins?.properties?.entries, schemas) } },
+    },
+  };
+}
+
+function channelSchemas({ channels = {} }: PluginSchemas): SchemaNode {
+  const known = Object.entries(channels).map(([id, { options, secrets = [] }]) => [id, channelSchema(nodeOf(options), secrets)] as const);
+  return { properties: Object.fromEntries(known), additionalProperties: channelSchema(anything, []) };
+}
+
+function channelSchema(options: SchemaNode, secrets: readonly string[]): SchemaNode {
+  const own = Object.entries(options.properties ?? {}).map(([name, schema]) => [name, secrets.includes(name) ? secretOf(schema) : schema]);
+  const properties = { ...nodeOf(accessSchema).properties, ...Object.fromEntries(own) } as Readonly<Record<string, SchemaNode>>;
+  const free = options === anything || options.additionalProperties === true;
+  const account: SchemaNode = {
+    type: "object",
+    description: "One account; its keys win over those beside `accounts`.",
+    properties,
+    additionalProperties: free,
+  };
+  const accounts: SchemaNode = { type: "object", description: "Accounts by id.", additionalProperties: account };
+  return { ...account, description: "One channel.", properties: { ...properties, accounts } };
+}
+
+// In the file a secret may also be a reference, whatever the plugin's own schema says about the text.
+function secretOf(schema: SchemaNode): SchemaNode {
+  const reference = nodeOf(configSchema.properties.hooks.properties.token);
+  return { ...reference, ...(schema.description === undefined ? {} : { description: schema.description }) };
+}
+
+function entrySchemas(entries: SchemaNode = {}, { plugins = {} }: PluginSchemas): SchemaNode {
+  const entry = propertyOf(entries, "any") ?? anything;
+  const known = Object.entries(plugins).map(([id, options]) => [
+    id,
+    { ...entry, properties: { ...entry.properties, options: nodeOf(options) } },
+  ]);
+  return { ...withoutPatterns(entries), properties: Object.fromEntries(known), additionalProperties: entry };
+}
+
+// Every key would match the pattern of a map before anybody asks for its own schema.
+function withoutPatterns({ patternProperties: _, ...rest }: SchemaNode = {}): SchemaNode {
+  return rest;
+}
+
+export type FoundSchema =
+  | { readonly schema: SchemaNode }
+  /** No schema here, but one of these keys may have been meant. */
+  | { readonly schema?: never; readonly depth: number; readonly known: readonly string[] };
+
+/** The schema at a path. Inside what has no schema of its own everything is known, and may be anything. */
+export function findSchema(root: SchemaNode, path: readonly Segment[]): FoundSchema {
+  let candidates: readonly SchemaNode[] = [root];
+  for (const [depth, segment] of path.entries()) {
+    const parents = candidates.flatMap(alternatives);
+    if (parents.some(isFree)) return { schema: anything };
+    candidates = parents.flatMap((parent) => childSchema(parent, segment) ?? []);
+    if (candidates.length > 0) continue;
+    if (parents.some((parent) => parent.additionalProperties === true)) return { schema: anything };
+    return { depth, known: parents.flatMap((parent) => Object.keys(parent.properties ?? {})) };
+  }
+  return { schema: candidates.length === 1 ? (candidates[0] ?? anything) : { anyOf: candidates } };
+}
+
+const alternatives = (schema: SchemaNode): readonly SchemaNode[] => (schema.anyOf ? schema.anyOf.flatMap(alternatives) : [schema]);
+
+const isFree = (schema: SchemaNode) =>
+  schema.type === undefined && schema.properties === undefined && !isMap(schema) && schema.enum === undefined && schema.const === undefined;
+
+function childSchema(parent: SchemaNode, segment: Segment): SchemaNode | undefined {
+  if (parent.type === "array")
+    return /^[0-9]+$/.test(String(segment)) && !Array.isArray(parent.items) ? (parent.items as SchemaNode) : undefined;
+  return typeof segment === "string" ? propertyOf(parent, segment) : undefined;
+}

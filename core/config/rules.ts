@@ -1,0 +1,149 @@
+/** What one schema cannot say: rules between fields, addresses, paths. Mends the draft so that nothing becomes less safe. */
+import { isIP } from "node:net";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { HostError } from "../errors.ts";
+import { renderPath, type Segment } from "./path.ts";
+import type { Draft } from "./schema.ts";
+import type { Secrets } from "./secrets.ts";
+import type { PlacedProblem } from "./validate.ts";
+
+interface RuleContext {
+  readonly directory: string;
+  readonly secrets: Secrets;
+  /** Whether a section has no error so far; rules about a section that is off say nothing new. */
+  readonly sound: (section: string) => boolean;
+  /** Index in the file of an element of a list that may have lost others. */
+  readonly indexOf: (list: readonly unknown[], index: number) => number;
+}
+
+export function checkRules(draft: Draft, context: RuleContext): readonly PlacedProblem[] {
+  return [...checkGateway(draft, context), ...(context.sound("hooks") ? checkHooks(draft, context) : []), ...checkAgents(draft, context)];
+}
+
+function error(at: readonly Segment[], message: string, hint?: string): PlacedProblem {
+  return { severity: "error", at, path: renderPath(at), message, ...(hint === undefined ? {} : { hint }) };
+}
+
+const warning = (at: readonly Segment[], message: string, hint?: string): PlacedProblem => ({
+  ...error(at, message, hint),
+  severity: "warning",
+});
+
+const hostname = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+
+function checkGateway(draft: Draft, { indexOf }: RuleContext): readonly PlacedProblem[] {
+  const { gateway } = draft;
+  const problems: PlacedProblem[] = [];
+  const looksLikeAddress = /^[0-9.]+$/.test(gateway.host);
+  if (isIP(gateway.host) === 0 && (looksLikeAddress || !hostname.test(gateway.host))) {
+    problems.push(error(["gateway", "host"], `is ${JSON.stringify(gateway.host)}, but must be an address or a host name without port`));
+    gateway.host = "127.0.0.1";
+  }
+  gateway.trustedProxies.forEach((proxy, index) => {
+    if (isNetwork(proxy)) return;
+    const at = ["gateway", "trustedProxies", indexOf(gateway.trustedProxies, index)];
+    problems.push(error(at, `is ${JSON.stringify(proxy)}, but must be an address or a CIDR range such as 10.0.0.0/8`));
+  });
+  gateway.trustedProxies = gateway.trustedProxies.filter(isNetwork);
+  return problems;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = "", bits, ...more] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function checkHooks(draft: Draft, context: RuleContext): readonly PlacedProblem[] {
+  const { hooks } = draft;
+  const problems = [...checkHooksPath(draft), ...checkSessionKeys(draft), ...checkTransforms(draft, context.directory)];
+  return hooks.enabled ? [...checkHooksToken(draft, context.secrets), ...problems] : problems;
+}
+
+function checkHooksToken(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
+  const at = ["hooks", "token"];
+  if (draft.hooks.token === undefined) return [error(at, "is missing, and hooks.enabled needs it", "Set a long random text of its own.")];
+  const hookToken = tryResolve(secrets, draft.hooks.token, "hooks.token");
+  if (hookToken instanceof HostError)
+    return [error(at, hookToken.message.replace(/^hooks\.token: /, "").replace(/\.$/, ""), hookToken.hint)];
+  if (draft.gateway.auth.token === undefined) return [];
+  const gatewayToken = tryResolve(secrets, draft.gateway.auth.token, "gateway.auth.token");
+  if (gatewayToken !== hookToken) return [];
+  return [error(at, "is the same as gateway.auth.token", "Give the hook endpoints a token of their own.")];
+}
+
+function tryResolve(secrets: Secrets, value: unknown, path: string): string | HostError {
+  try {
+    return secrets.resolve(value, path);
+  } catch (thrown) {
+    if (thrown instanceof HostError) return thrown;
+    throw thrown;
+  }
+}
+
+function checkHooksPath(draft: Draft): readonly PlacedProblem[] {
+  const given = draft.hooks.path;
+  const path = normalizeHooksPath(given);
+  draft.hooks.path = path;
+  if (path === "/") return [error(["hooks", "path"], `is ${JSON.stringify(given)}, which leaves no path`, "Name one, such as /hooks.")];
+  if (/[?#\s\\]|\/\/|\/\.{1,2}(\/|$)/.test(path)) {
+    return [error(["hooks", "path"], `is ${JSON.stringify(given)}, but must be a plain URL path such as /hooks`)];
+  }
+  return [];
+}
+
+/** Trimmed, one slash in front, none behind; `/` when nothing is left. */
+function normalizeHooksPath(given: string): string {
+  return `/${given.trim().replace(/^\//, "").replace(/\/+$/, "")}`;
+}
+
+function checkSessionKeys(draft: Draft): readonly PlacedProblem[] {
+  const { defaultSessionKey: key, allowedSessionKeyPrefixes: prefixes } = draft.hooks;
+  if (key === undefined || prefixes === undefined || prefixes.some((prefix) => key.startsWith(prefix))) return [];
+  const hint = "Choose a key that begins with one of the prefixes, or add its prefix.";
+  return [error(["hooks", "defaultSessionKey"], `is ${JSON.stringify(key)}, which hooks.allowedSessionKeyPrefixes does not allow`, hint)];
+}
+
+function checkTransforms(draft: Draft, directory: string): readonly PlacedProblem[] {
+  const given = draft.hooks.transformsDir;
+  if (given === undefined) return [];
+  const root = resolve(directory, "transforms");
+  const inside = relative(root, resolve(root, given));
+  const escapes = inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+  if (!escapes && !given.startsWith("~") && !/[\0\\]/.test(given) && !/^[a-z][a-z0-9+.-]*:/i.test(given)) return [];
+  return [
+    error(
+      ["hooks", "transformsDir"],
+      `is ${JSON.stringify(given)}, which lies outside ${root}`,
+      "Name a directory inside the transforms root.",
+    ),
+  ];
+}
+
+function checkAgents(draft: Draft, { indexOf }: RuleContext): readonly PlacedProblem[] {
+  const problems: PlacedProblem[] = [];
+  const ids = new Set<string>();
+  const { list } = draft.agents;
+  draft.agents.list = list.filter((agent, index) => {
+    if (!ids.has(agent.id)) return ids.add(agent.id);
+    problems.push(
+      error(["agents", "list", indexOf(list, index), "id"], `is ${JSON.stringify(agent.id)}, which an agent before it already has`),
+    );
+    return false;
+  });
+  if (list.filter((agent) => agent.default).length > 1) {
+    problems.push(warning(["agents", "list"], "more than one agent is marked as default; the first one is it"));
+  }
+  draft.bindings.forEach((binding, index) => {
+    if (ids.has(binding.agentId) || (ids.size === 0 && binding.agentId === "main")) return;
+    problems.push(
+      warning(
+        ["bindings", indexOf(draft.bindings, index), "agentId"],
+        `is ${JSON.stringify(binding.agentId)}, which is not in agents.list`,
+        "Name an agent of agents.list, or add this one; until then the default agent answers.",
+      ),
+    );
+  });
+  return problems;
+}

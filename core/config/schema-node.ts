@@ -1,0 +1,50 @@
+import type { TSchema } from "typebox";
+import type { Annotations } from "./schema/annotations.ts";
+
+/** A JSON Schema as the loader reads it: what TypeBox builds, with our annotations. */
+export interface SchemaNode extends Annotations {
+  readonly type?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | SchemaNode;
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode | readonly SchemaNode[];
+  readonly anyOf?: readonly SchemaNode[];
+  readonly enum?: readonly (string | number)[];
+  readonly const?: string | number | boolean;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly multipleOf?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+}
+
+export const nodeOf = (schema: TSchema): SchemaNode => schema as unknown as SchemaNode;
+
+/** The schema of one key of an object: a named property, a record's value, or none. */
+export function propertyOf(schema: SchemaNode, key: string): SchemaNode | undefined {
+  if (schema.properties && Object.hasOwn(schema.properties, key)) return schema.properties[key];
+  for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {})) {
+    if (new RegExp(pattern, "u").test(key)) return inner;
+  }
+  return typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined;
+}
+
+/** Whether an object of this schema is a map from free keys, and not a structure of known ones. */
+export function isMap(schema: SchemaNode): boolean {
+  return schema.properties === undefined && (schema.patternProperties !== undefined || typeof schema.additionalProperties === "object");
+}
+
+/** The same schema with more properties, which take nothing away from those that it has. */
+export function withProperties(schema: SchemaNode, more: Readonly<Record<string, SchemaNode>>): SchemaNode {
+  return { ...schema, properties: { ...more, ...schema.properties } };
+}

@@ -1,0 +1,237 @@
+import Type from "typebox";
+import { annotate, secretSchema } from "./annotations.ts";
+
+export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
+
+const modelSchema = Type.Union(
+  [
+    Type.String({ minLength: 1 }),
+    Type.Object(
+      {
+        primary: Type.String({ minLength: 1, description: "The model that is asked first." }),
+        fallbacks: Type.Array(Type.String({ minLength: 1 }), {
+          default: [],
+          description: "Asked in order when the first cannot be reached.",
+        }),
+      },
+      { additionalProperties: false },
+    ),
+  ],
+  { description: "provider/model or an alias; or { primary, fallbacks }." },
+);
+
+const every = annotate(
+  { expects: "a time such as 90s, 30m, 2h or 1d, or 0" },
+  {
+    pattern: "^(0|[1-9][0-9]{0,5}(s|m|h|d))$",
+    description: "Time between two heartbeats, such as 30m or 2h; 0 sets no timer.",
+  },
+);
+const clock = { expects: "a time of day such as 08:30" };
+const ackMaxChars = { minimum: 0, description: "Characters around HEARTBEAT_OK that still count as nothing to say." };
+const target = { minLength: 1, description: "Where a heartbeat's reply goes: last, none, or a channel id." };
+
+const heartbeatRest = {
+  prompt: Type.Optional(Type.String({ minLength: 1, description: "What the agent is asked at a heartbeat." })),
+  to: Type.Optional(Type.String({ minLength: 1, description: "Recipient in the target channel." })),
+  activeHours: Type.Optional(
+    Type.Object(
+      {
+        start: Type.String(annotate(clock, { pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$", description: "First minute, HH:MM." })),
+        end: Type.String(
+          annotate(clock, {
+            pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$",
+            description: "End, HH:MM, not included; may lie after midnight.",
+          }),
+        ),
+        timezone: Type.Optional(Type.String({ minLength: 1, description: "IANA time zone; the host's when absent." })),
+      },
+      { description: "Heartbeats of the timer run in these hours only." },
+    ),
+  ),
+};
+
+const heartbeatSchema = Type.Object(
+  {
+    every: Type.String({ ...every, default: "30m" }),
+    ackMaxChars: Type.Integer({ ...ackMaxChars, default: 300 }),
+    target: Type.String({ ...target, default: "last" }),
+    ...heartbeatRest,
+  },
+  { default: {}, description: "Periodic turns of the main session." },
+);
+
+// Without defaults: what an agent leaves out comes from agents.defaults, not from the schema.
+const agentHeartbeatSchema = Type.Object(
+  {
+    every: Type.Optional(Type.String(every)),
+    ackMaxChars: Type.Optional(Type.Integer(ackMaxChars)),
+    target: Type.Optional(Type.String(target)),
+    ...heartbeatRest,
+  },
+  { description: "Heartbeat of this agent; what is absent comes from agents.defaults." },
+);
+
+const mcpServersSchema = Type.Record(
+  Type.String(),
+  Type.Object(
+    {
+      command: Type.Optional(Type.String({ minLength: 1, description: "Program that speaks MCP on its standard streams." })),
+      args: Type.Optional(Type.Array(Type.String(), { description: "Its arguments." })),
+      env: Type.Optional(Type.Record(Type.String(), secretSchema("One variable."), { description: "Its environment." })),
+      url: Type.Optional(Type.String({ minLength: 1, description: "Address of an MCP server over HTTP." })),
+      headers: Type.Optional(Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." })),
+      enabled: Type.Boolean({ default: true, description: "false: the server is left out." }),
+    },
+    annotate({ whole: true }, { description: "One MCP server: command, or url." }),
+  ),
+  { description: "MCP servers whose tools the agent may use, by name." },
+);
+
+const limit = (description: string) => Type.Optional(Type.Number(annotate({ fallback: 0 }, { minimum: 0, description })));
+
+const budgetSchema = Type.Object(
+  {
+    perDayUsd: limit("US dollars in a day."),
+    perDayTokens: limit("Tokens in a day."),
+    perRunTokens: limit("Tokens in one run."),
+  },
+  annotate({ fallback: { perRunTokens: 0 } }, { description: "Limits of model use; at a limit new runs are refused." }),
+);
+
+const skillsSchema = Type.Array(
+  Type.String({ minLength: 1 }),
+  annotate({ fallback: [] }, { description: "Skills the agent may read; absent: all, empty: none." }),
+);
+
+const allowedModelsSchema = Type.Union(
+  [
+    Type.Array(Type.String({ minLength: 1 })),
+    Type.Record(
+      Type.String(),
+      Type.Object({ alias: Type.Optional(Type.String({ minLength: 1, description: "Short name of the model." })) }),
+    ),
+  ],
+  annotate(
+    { fallback: [] },
+    { description: "Models that may be asked for: a list of provider/model, or a map of provider/model to { alias }." },
+  ),
+);
+
+const common = {
+  engine: Type.Optional(Type.String({ minLength: 1, description: "Engine plugin that runs the turns; chosen by the model when absent." })),
+  model: Type.Optional(modelSchema),
+  models: Type.Optional(allowedModelsSchema),
+  thinking: Type.Optional(thinkingSchema("How much the model thinks before it answers.")),
+  workspace: Type.Optional(
+    Type.String({ minLength: 1, description: "Directory with skills, HEARTBEAT.md and files of the agent. ~ is the home." }),
+  ),
+  systemPrompt: Type.Optional(Type.String({ minLength: 1, description: "Instructions of the agent." })),
+  skills: Type.Optional(skillsSchema),
+  mcpServers: Type.Optional(mcpServersSchema),
+  budget: Type.Optional(budgetSchema),
+};
+
+const defaultsSchema = Type.Object(
+  {
+    ...common,
+    maxConcurrent: Type.Integer({ minimum: 1, maximum: 1_024, default: 4, description: "Turns that run at once, over all lanes." }),
+    timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 600, description: "Longest turn, in seconds." }),
+    heartbeat: heartbeatSchema,
+  },
+  { default: {}, description: "What holds for every agent that does not say otherwise." },
+);
+
+const agentSchema = Type.Object(
+  {
+    id: Type.String(
+      annotate(
+        { expects: "an id of a-z, 0-9, _ and -, at most 64 characters" },
+        { pattern: "^[a-z0-9][a-z0-9_-]{0,63}$", description: "Name in session keys and bindings: a-z, 0-9, _ and -." },
+      ),
+    ),
+    default: Type.Optional(Type.Boolean({ description: "true: takes what no binding gives to another; else the first of the list does." })),
+    name: Type.Optional(Type.String({ minLength: 1, description: "Name that people call it by." })),
+    ...common,
+    timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest turn, in seconds." })),
+    heartbeat: Type.Optional(agentHeartbeatSchema),
+    identity: Type.Optional(
+      Type.Object(
+        {
+          name: Type.Optional(Type.String({ minLength: 1, description: "Name the agent gives itself." })),
+          emoji: Type.Optional(Type.String({ description: "Its emoji, also the acknowledgement when nothing else is set." })),
+        },
+        { description: "How the agent presents itself." },
+      ),
+    ),
+    groupChat: Type.Optional(
+      Type.Object(
+        {
+          mentionPatterns: Type.Optional(
+            Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
+              description: "Regular expressions that count as a mention of this agent.",
+            }),
+          ),
+        },
+        { description: "Behaviour in groups." },
+      ),
+    ),
+  },
+  { description: "One agent." },
+);
+
+export const agentsSchema = Type.Object(
+  {
+    defaults: defaultsSchema,
+    list: Type.Array(agentSchema, { default: [], description: "The agents; none listed means one, `main`." }),
+  },
+  { default: {}, description: "The agents." },
+);
+
+export const bindingsSchema = Type.Array(
+  Type.Object(
+    {
+      agentId: Type.String({ minLength: 1, description: "Agent that answers." }),
+      match: Type.Object(
+        {
+          channel: Type.String({ minLength: 1, description: "Channel id." }),
+          accountId: Type.Optional(Type.String({ minLength: 1, description: "Account of the channel." })),
+          peer: Type.Optional(
+            Type.Object(
+              {
+                kind: Type.Enum(["direct", "group", "channel"], { description: "Kind of chat." }),
+                id: Type.String({ minLength: 1, description: "Chat id, or sender id of a direct chat." }),
+              },
+              { description: "One chat." },
+            ),
+          ),
+          threadId: Type.Optional(Type.String({ minLength: 1, description: "Thread or topic of the chat." })),
+        },
+        { description: "Where a message must come from." },
+      ),
+    },
+    annotate({ whole: true }, { description: "The most specific binding that matches chooses the agent." }),
+  ),
+  { default: [], description: "Which agent answers where." },
+);
+
+export const modelsSchema = Type.Object(
+  {
+    providers: Type.Record(
+      Type.String(),
+      Type.Object(
+        {
+          api: Type.Enum(["openai", "anthropic", "google", "openai-compatible"], { description: "Protocol of the provider." }),
+          baseUrl: Type.Optional(
+            Type.String(annotate({ expects: "an http or https address" }, { pattern: "^https?://", description: "Address of its API." })),
+          ),
+          apiKey: Type.Optional(secretSchema("Key of its API.")),
+          headers: Type.Optional(Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." })),
+        },
+        annotate({ whole: true }, { description: "One provider; models are named <provider>/<model>." }),
+      ),
+      { default: {}, description: "Model providers, by name." },
+    ),
+  },
+  { default: {}, description: "Where models are asked." },
+);

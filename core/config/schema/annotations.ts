@@ -1,0 +1,38 @@
+import Type from "typebox";
+
+/**
+ * Keywords of our own inside a schema. They are for the loader and are not printed for editors.
+ */
+export interface Annotations {
+  /** A secret stands here: `config get` shows `(set)`, and no problem quotes the value. */
+  readonly secret?: true;
+  /** Used instead of `default` when the value is wrong, where the default would allow more than was meant. */
+  readonly fallback?: unknown;
+  /** What is allowed, for people, where the pattern alone does not say it: `a time such as 30m`. */
+  readonly expects?: string;
+  /** One wrong key costs the whole object, because half of it would mean something else. */
+  readonly whole?: true;
+}
+
+/** JSON Schema options with our annotations beside them. */
+export const annotate = <O extends object>(annotations: Annotations, options: O): O => ({ ...options, ...annotations });
+
+const secretForms = [
+  Type.String({ minLength: 1 }),
+  Type.Object({ env: Type.String({ minLength: 1, description: "Name of an environment variable." }) }, { additionalProperties: false }),
+  Type.Object(
+    { file: Type.String({ minLength: 1, description: "Path of a file; relative paths begin at the config directory." }) },
+    { additionalProperties: false },
+  ),
+] as const;
+
+/** A place where a secret stands: the text itself, or where to read it. */
+export const secretSchema = (description: string) =>
+  Type.Union([...secretForms], annotate({ secret: true, expects: 'a text, { "env": "NAME" } or { "file": "path" }' }, { description }));
+
+/** The same, or a list of them: during a change of secrets the old one counts beside the new one. */
+export const secretsSchema = (description: string) =>
+  Type.Union(
+    [...secretForms, Type.Array(Type.Union([...secretForms]), { minItems: 1, maxItems: 8 })],
+    annotate({ secret: true, expects: 'a text, { "env": "NAME" }, { "file": "path" }, or a list of 1 to 8 of these' }, { description }),
+  );

@@ -1,0 +1,85 @@
+import Type from "typebox";
+
+const senderSchema = Type.Union([Type.String({ minLength: 1 }), Type.Integer()]);
+const sendersSchema = (description: string) => Type.Array(senderSchema, { description });
+const groupPolicySchema = (description: string) => Type.Enum(["open", "allowlist", "disabled"], { description });
+
+const placeOptions = {
+  enabled: Type.Optional(Type.Boolean({ description: "false: messages from here are refused." })),
+  groupPolicy: Type.Optional(groupPolicySchema("Who may write here.")),
+  requireMention: Type.Optional(Type.Boolean({ description: "Whether a message must address the bot; true when nothing says otherwise." })),
+  allowFrom: Type.Optional(sendersSchema("Senders who may write here.")),
+  skills: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: "Skills here; absent: all, empty: none." })),
+  systemPrompt: Type.Optional(Type.String({ description: "Extra instructions here." })),
+};
+
+const topicSchema = Type.Object(placeOptions, { description: "One topic; takes its group's fields where its own are missing." });
+
+const groupSchema = Type.Object(
+  {
+    ...placeOptions,
+    topics: Type.Optional(Type.Record(Type.String(), topicSchema, { description: "Topics of the group, by thread id." })),
+  },
+  { description: "One group; takes the fields of * where its own are missing." },
+);
+
+/**
+ * What the host understands in the options of every account of every channel. Its defaults hold after root, account, group and
+ * topic are merged; `channelAccounts` merges, `validateSection` applies them.
+ */
+export const accessSchema = Type.Object(
+  {
+    enabled: Type.Boolean({ default: true, description: "false: the channel or the account is not started." }),
+    dmPolicy: Type.Enum(["pairing", "allowlist", "open", "disabled"], {
+      default: "pairing",
+      description: "Who may write directly: approved senders, allowFrom, everybody (needs * in allowFrom), nobody.",
+    }),
+    allowFrom: Type.Array(senderSchema, { default: [], description: "Sender ids that may write directly; * means everybody." }),
+    groupPolicy: Type.Enum(["open", "allowlist", "disabled"], {
+      default: "allowlist",
+      description: "Who may write in groups: everybody, groupAllowFrom, nobody.",
+    }),
+    groupAllowFrom: Type.Optional(sendersSchema("Sender ids that may write in groups; allowFrom when absent.")),
+    groups: Type.Optional(
+      Type.Record(Type.String(), groupSchema, { description: "Groups by id, or *. When set, other groups are refused." }),
+    ),
+    historyLimit: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 1_000,
+        description: "Group context; messages.groupChat.historyLimit when absent, 0 keeps none.",
+      }),
+    ),
+    dmHistoryLimit: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 10_000, description: "User turns of a direct chat that the model sees." }),
+    ),
+    dms: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Object({
+          historyLimit: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: 10_000, description: "User turns of this chat that the model sees." }),
+          ),
+        }),
+        { description: "Settings of single direct chats, by sender id." },
+      ),
+    ),
+    ackReaction: Type.Optional(Type.String({ description: "Emoji that acknowledges a message; empty: none." })),
+    responsePrefix: Type.Optional(Type.String({ description: "Text before every reply; may name fields as {{Field}}." })),
+    reactionNotifications: Type.Enum(["off", "own", "all"], {
+      default: "own",
+      description: "Which reactions the agent is told of: none, those to its own messages, all.",
+    }),
+    configWrites: Type.Boolean({
+      default: true,
+      description: "Whether events of the channel may change this file (group migration, /config).",
+    }),
+  },
+  { description: "Who may use a channel, and how much of the past is kept." },
+);
+
+export const channelsSchema = Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
+  default: {},
+  description:
+    "Channels by id. Access options are the host's; the rest is the channel plugin's own. `accounts` overrides for each account.",
+});

@@ -1,0 +1,72 @@
+import Type from "typebox";
+import { annotate } from "./annotations.ts";
+
+export const sessionSchema = Type.Object(
+  {
+    dmScope: Type.Enum(
+      ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"],
+      annotate(
+        { fallback: "per-account-channel-peer" },
+        { default: "main", description: "Which direct chats share a session: all of them, or those of one peer, channel and account." },
+      ),
+    ),
+  },
+  { default: {}, description: "How sessions are made." },
+);
+
+export const messagesSchema = Type.Object(
+  {
+    groupChat: Type.Object(
+      {
+        mentionPatterns: Type.Optional(
+          Type.Array(Type.String({ minLength: 1, maxLength: 500 }), { description: "Regular expressions that count as a mention." }),
+        ),
+        historyLimit: Type.Integer({
+          minimum: 0,
+          maximum: 1_000,
+          default: 50,
+          description: "Unmentioned group messages kept as context for the next turn; 0 keeps none.",
+        }),
+      },
+      { default: {}, description: "Behaviour in groups, for every channel." },
+    ),
+    ackReaction: Type.Optional(Type.String({ description: "Emoji that acknowledges a message; empty: none." })),
+    ackReactionScope: Type.Enum(["all", "group-mentions", "direct", "group-all", "off"], {
+      default: "all",
+      description: "Which messages are acknowledged.",
+    }),
+    removeAckAfterReply: Type.Boolean({ default: false, description: "Whether the acknowledgement is removed after the turn." }),
+    inbound: Type.Object(
+      {
+        debounceMs: Type.Integer({
+          minimum: 0,
+          maximum: 60_000,
+          default: 0,
+          description: "Quick messages of one sender within this time become one, joined by newlines; 0 joins none.",
+        }),
+      },
+      { default: {}, description: "Messages on their way in." },
+    ),
+  },
+  { default: {}, description: "Messages, for every channel." },
+);
+
+export const commandsSchema = Type.Object(
+  {
+    native: Type.Union([Type.Literal("auto"), Type.Boolean()], {
+      default: "auto",
+      description: "Whether the built-in commands exist in chats; false: neither in menus nor when typed.",
+    }),
+    config: Type.Boolean({ default: false, description: "Whether the owner may use /config in a chat." }),
+    ownerAllowFrom: Type.Optional(
+      Type.Array(
+        Type.Union([Type.String({ minLength: 1 }), Type.Integer()]),
+        annotate(
+          { fallback: [] },
+          { description: "Sender ids of the owners, all of them; absent: the ids of the account's allowFrom, and whom pairing made one." },
+        ),
+      ),
+    ),
+  },
+  { default: {}, description: "Chat commands." },
+);

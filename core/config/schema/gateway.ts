@@ -1,0 +1,59 @@
+import Type from "typebox";
+import { secretSchema } from "./annotations.ts";
+
+export const gatewaySchema = Type.Object(
+  {
+    host: Type.String({
+      minLength: 1,
+      default: "127.0.0.1",
+      description: "Address that the HTTP server binds. Anything but a loopback address opens the gateway to the network.",
+    }),
+    port: Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      default: 18_789,
+      description: "Port of the HTTP server; 0 takes any free port. The bound address is written to gateway.json in the state directory.",
+    }),
+    auth: Type.Object(
+      {
+        token: Type.Optional(
+          secretSchema("Token that protects every management route. Absent: one is generated and kept in the state directory."),
+        ),
+      },
+      { default: {}, description: "Who may use the management routes." },
+    ),
+    trustedProxies: Type.Array(Type.String({ minLength: 1 }), {
+      default: [],
+      description: "Addresses or CIDR ranges of reverse proxies whose X-Forwarded-For is believed. None by default.",
+    }),
+    drainSeconds: Type.Number({
+      minimum: 0,
+      maximum: 3_600,
+      default: 30,
+      description: "How long a stop waits for running turns, in seconds.",
+    }),
+  },
+  { default: {}, description: "The process and its HTTP server." },
+);
+
+export const stateSchema = Type.Object(
+  {
+    dir: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "State directory; SERVICE_STATE_DIR wins over it. Relative paths begin at the config directory, ~ is the home.",
+      }),
+    ),
+  },
+  { default: {}, description: "Where the gateway keeps what it must not forget." },
+);
+
+export const logSchema = Type.Object(
+  {
+    level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {
+      default: "info",
+      description: "Least level that is written. Message texts are written at trace only.",
+    }),
+  },
+  { default: {}, description: "The log." },
+);

@@ -1,0 +1,208 @@
+import Type from "typebox";
+import { thinkingSchema } from "./agents.ts";
+import { secretSchema, secretsSchema } from "./annotations.ts";
+
+const wakeMode = Type.Enum(["now", "next-heartbeat"], {
+  description: "now: a heartbeat at once. next-heartbeat: wait for the next periodic one.",
+});
+
+const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+
+const whereSchema = Type.Union([
+  scalar,
+  Type.Array(scalar),
+  Type.Object({ exists: Type.Boolean({ description: "Whether the payload has the path." }) }, { additionalProperties: false }),
+  Type.Object(
+    { matches: Type.String({ description: "Regular expression, run by a linear-time engine." }) },
+    { additionalProperties: false },
+  ),
+]);
+
+const matchSchema = Type.Object(
+  {
+    path: Type.Optional(Type.String({ description: "Sub-path below hooks.path, exact; slashes at the ends are ignored." })),
+    source: Type.Optional(Type.String({ description: "Equals the payload's field `source`." })),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), {
+        description: "Header name to its exact value, or to a list of allowed values.",
+      }),
+    ),
+    where: Type.Optional(
+      Type.Record(Type.String(), whereSchema, {
+        description: 'Payload path to an exact value, a list, { "exists": true } or { "matches": "<regex>" }.',
+      }),
+    ),
+  },
+  { description: "Which requests the mapping takes. All given parts must hold; none given matches every name." },
+);
+
+const signatureSchema = Type.Object(
+  {
+    scheme: Type.Enum(
+      [
+        "github",
+        "gitlab",
+        "stripe",
+        "slack",
+        "shopify",
+        "twilio",
+        "linear",
+        "standard-webhooks",
+        "svix",
+        "bitbucket",
+        "calendly",
+        "discord",
+        "pagerduty",
+        "sentry",
+        "typeform",
+        "zoom",
+        "hmac",
+      ],
+      { description: "How the sender signs its requests." },
+    ),
+    secret: secretsSchema("Signing secret that the sender shares; a list while it is being replaced, the new one first."),
+    toleranceSeconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 86_400, description: "Age at which a time-stamped request is refused; 300 when absent." }),
+    ),
+    header: Type.Optional(Type.String({ minLength: 1, description: "hmac: header that carries the signature." })),
+    algorithm: Type.Optional(Type.Enum(["sha1", "sha256", "sha384", "sha512"], { description: "hmac: digest; sha256 when absent." })),
+    encoding: Type.Optional(
+      Type.Enum(["hex", "base64", "base64url"], { description: "hmac: encoding of the signature; hex when absent." }),
+    ),
+    prefix: Type.Optional(Type.String({ description: "hmac: text before the signature, such as sha256=." })),
+    timestampHeader: Type.Optional(Type.String({ minLength: 1, description: "hmac: header that carries the time, in epoch seconds." })),
+    idHeader: Type.Optional(
+      Type.String({ minLength: 1, description: "hmac: header that names the delivery and that a repetition has again." }),
+    ),
+    payload: Type.Optional(
+      Type.String({ minLength: 1, description: "hmac: what is signed, of {body}, {timestamp}, {id} and {url}; {body} when absent." }),
+    ),
+    secretEncoding: Type.Optional(
+      Type.Enum(["text", "hex", "base64"], { description: "hmac: how the secret is written down; text when absent." }),
+    ),
+    url: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "twilio, or hmac with {url}: public address of this hook, without query; needed behind a proxy that changes it.",
+      }),
+    ),
+  },
+  { description: "Replaces the hook token for this mapping; checked on the raw body. Needs match.path." },
+);
+
+export const mappingSchema = Type.Object(
+  {
+    id: Type.Optional(Type.String({ minLength: 1, description: "Name of the mapping in logs and in `hooks list`." })),
+    enabled: Type.Boolean({ default: true, description: "false: the mapping is left out." }),
+    match: Type.Optional(matchSchema),
+    action: Type.Enum(["wake", "agent"], {
+      default: "agent",
+      description: "wake: a system event in the main session. agent: a turn of its own.",
+    }),
+    wakeMode: Type.Optional(wakeMode),
+    name: Type.Optional(Type.String({ description: "Human-readable name of the hook, prefix of its summaries. A template." })),
+    agentId: Type.Optional(Type.String({ minLength: 1, description: "Agent that runs; subject to hooks.allowedAgentIds. A template." })),
+    sessionKey: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "Session of the run. A template; when something that it reads is missing, the run gets a session of its own.",
+      }),
+    ),
+    sessionMode: Type.Optional(
+      Type.Enum(["isolated", "persistent"], { description: "isolated: an empty transcript. persistent: the key's transcript goes on." }),
+    ),
+    messageTemplate: Type.Optional(Type.String({ description: "What the agent is asked; {{ path.to.field }} reads the payload." })),
+    textTemplate: Type.Optional(Type.String({ description: "Text of a wake; {{ path.to.field }} reads the payload." })),
+    deliver: Type.Optional(Type.Boolean({ description: "Whether the reply is sent to a chat; true when absent." })),
+    channel: Type.Optional(Type.String({ minLength: 1, description: "Channel of the reply: last, or a channel id. A template." })),
+    to: Type.Optional(Type.String({ minLength: 1, description: "Recipient in that channel. A template." })),
+    model: Type.Optional(Type.String({ minLength: 1, description: "provider/model, or an alias. A template." })),
+    thinking: Type.Optional(thinkingSchema("How much the model thinks before it answers.")),
+    timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest run, in seconds." })),
+    allowUnsafeExternalContent: Type.Optional(
+      Type.Boolean({ description: "true leaves out the wrapper around content from outside. Only for trusted internal sources." }),
+    ),
+    transform: Type.Optional(
+      Type.Object(
+        {
+          module: Type.String({ minLength: 1, description: "File below hooks.transformsDir, as a relative path." }),
+          export: Type.Optional(Type.String({ minLength: 1, description: "Name of the export; the default export when absent." })),
+        },
+        { description: "Code that decides the fields of the mapping." },
+      ),
+    ),
+    forEach: Type.Optional(Type.String({ minLength: 1, description: "Payload path of a list: one run for each of its elements." })),
+    deliverOnly: Type.Optional(Type.Boolean({ description: "true: the rendered message goes out as it is, without an agent turn." })),
+    status: Type.Optional(Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that insist on one." })),
+    body: Type.Enum(["json", "form", "text"], { default: "json", description: "What the sender posts." }),
+    signature: Type.Optional(signatureSchema),
+  },
+  { description: "One way from a request to an action." },
+);
+
+/** What a user may set for the mappings of a preset as a whole, in the key of its name. */
+const ofPreset = {
+  model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
+  thinking: Type.Optional(thinkingSchema("How much the model thinks in these runs.")),
+  allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true leaves out the wrapper around what comes from outside." })),
+};
+
+/** The key of a preset that has no schema of its own here. */
+export const presetSchema = Type.Object(ofPreset, { description: "Settings of a preset." });
+
+const mailSchema = Type.Object(
+  {
+    account: Type.Optional(Type.String({ minLength: 1, description: "Mail address of the watched mailbox." })),
+    project: Type.Optional(Type.String({ minLength: 1, description: "Cloud project that holds topic and subscription." })),
+    topic: Type.Optional(Type.String({ minLength: 1, description: "Topic that the provider publishes to." })),
+    subscription: Type.Optional(Type.String({ minLength: 1, description: "Subscription that is pulled." })),
+    label: Type.Optional(Type.String({ minLength: 1, description: "Label that is watched." })),
+    credentials: Type.Optional(secretSchema("Credentials of the provider's API.")),
+    mode: Type.Optional(Type.Enum(["pull", "push"], { description: "pull needs no public address." })),
+    ...ofPreset,
+  },
+  { description: "Written by `service webhooks gmail setup`, read by `run`.", additionalProperties: true },
+);
+
+export const hooksSchema = Type.Object(
+  {
+    enabled: Type.Boolean({ default: false, description: "Turns the hook server on; needs hooks.token." }),
+    token: Type.Optional(secretSchema("Shared secret of the hook endpoints; not the gateway's token.")),
+    path: Type.String({ default: "/hooks", description: "Base path of the hook endpoints." }),
+    defaultSessionKey: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: "Session of hook runs that name none." })),
+    allowRequestSessionKey: Type.Boolean({ default: false, description: "Whether a request may set sessionKey." }),
+    allowedSessionKeyPrefixes: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), { description: "Explicit session keys must begin with one of these." }),
+    ),
+    allowedAgentIds: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description: "Agents that a request may name. Absent, or with *: any. Empty: none.",
+      }),
+    ),
+    presets: Type.Array(Type.String({ minLength: 1 }), { default: [], description: "Built-in mappings, by name." }),
+    mappings: Type.Array(mappingSchema, { default: [], description: "Your own mappings; the first that matches owns the request." }),
+    transformsDir: Type.Optional(
+      Type.String({ minLength: 1, description: "Directory of transform modules, inside `transforms` beside the config file." }),
+    ),
+    transforms: Type.Object(
+      {
+        memoryMb: Type.Integer({ minimum: 16, maximum: 4_096, default: 128, description: "Memory of the transform process, in MB." }),
+        timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 300, default: 5, description: "Time for each call, in seconds." }),
+        network: Type.Boolean({ default: false, description: "Whether transforms may use the network." }),
+      },
+      { default: {}, description: "Limits of transform code." },
+    ),
+    maxBodyBytes: Type.Integer({
+      minimum: 1,
+      maximum: 67_108_864,
+      default: 262_144,
+      description: "Largest request body, in bytes; exactly that much is allowed.",
+    }),
+    exposeReplies: Type.Boolean({
+      default: false,
+      description: "Whether whoever holds the hook token may read what the agent answered.",
+    }),
+    gmail: Type.Optional(mailSchema),
+  },
+  { default: {}, description: "The hook server." },
+);

@@ -1,0 +1,74 @@
+/** Secrets: a text, `{ env }` or `{ file }`. Each value that was handed out is remembered, so that the log can remove it. */
+import { readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { resolve as resolvePath } from "node:path";
+import { HostError, reasonOf } from "../errors.ts";
+import { isRecord } from "./validate.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Secrets {
+  /** The secret's text. Throws `secret_unavailable` that names `path`; never quotes a value. */
+  resolve(value: unknown, path: string): string;
+  /** Every value that was resolved, oldest first, also those that a reload has replaced. */
+  values(): Iterable<string>;
+}
+
+/** A file larger than this holds no secret. */
+const maxFileBytes = 65_536;
+
+/** Rotated secrets stay known for redaction, but not without end. */
+const maxRemembered = 4_096;
+
+export function createSecrets(options: { readonly env: Environment; readonly directory: string }): Secrets {
+  const remembered = new Set<string>();
+  return {
+    resolve(value, path) {
+      const text = readSecret(value, path, options);
+      remembered.delete(text);
+      remembered.add(text);
+      for (const oldest of remembered) {
+        if (remembered.size <= maxRemembered) break;
+        remembered.delete(oldest);
+      }
+      return text;
+    },
+    values: () => remembered.values(),
+  };
+}
+
+function readSecret(value: unknown, path: string, from: { readonly env: Environment; readonly directory: string }): string {
+  const refuse = (reason: string): never => {
+    throw new HostError("secret_unavailable", { path, reason });
+  };
+  if (typeof value === "string") return value === "" ? refuse("it is empty") : value;
+  if (!isRecord(value)) return refuse('it must be a text, { "env": "NAME" } or { "file": "path" }');
+  const name = ownText(value, "env");
+  if (name !== undefined) {
+    const text = Object.hasOwn(from.env, name) ? from.env[name] : undefined;
+    return text === undefined || text.trim() === "" ? refuse(`the environment variable ${name} is not set`) : text.trim();
+  }
+  const file = ownText(value, "file");
+  if (file === undefined) return refuse('it must be a text, { "env": "NAME" } or { "file": "path" }');
+  const full = expandPath(file, from.directory);
+  try {
+    const found = statSync(full);
+    if (!found.isFile()) return refuse(`${full} is not a file`);
+    if (found.size > maxFileBytes) return refuse(`${full} is larger than ${maxFileBytes} bytes`);
+    return readFileSync(full, "utf8").trim() || refuse(`${full} is empty`);
+  } catch (thrown) {
+    if (thrown instanceof HostError) throw thrown;
+    return refuse(reasonOf(thrown));
+  }
+}
+
+function ownText(value: Readonly<Record<string, unknown>>, key: string): string | undefined {
+  const text = Object.hasOwn(value, key) ? value[key] : undefined;
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+/** A path of the configuration: `~` is the home, anything relative begins at the config directory. */
+export function expandPath(path: string, directory: string, home: string = homedir()): string {
+  if (path === "~" || path.startsWith("~/")) return resolvePath(home, path.slice(2));
+  return resolvePath(directory, path);
+}

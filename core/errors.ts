@@ -1,0 +1,242 @@
+/**
+ * Every error that can reach a user: one table, three classes by whose fault it is.
+ * `core/ERRORS.md` documents each code; a test holds the two against each other.
+ */
+
+interface ErrorText {
+  /** One sentence. `{name}` is replaced by the detail of that name. */
+  readonly text: string;
+  /** What to do about it. */
+  readonly hint: string;
+}
+
+export const errorTable = {
+  node_too_old: {
+    text: "Node {version} is too old: this program needs Node 24.16 or later in the 24 line, or 26.1 or later.",
+    hint: "Install a current Node, or run the program through npm, which brings its own.",
+  },
+  config_missing: { text: "The configuration file {file} does not exist.", hint: "Create it, or name another with --config." },
+  config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
+  config_syntax: { text: "{file}:{line}:{column}: {reason}.", hint: "Mend the file; `service config validate` lists every problem." },
+  config_invalid: { text: "{path}: {reason}.", hint: "{fix}" },
+  config_path_unknown: { text: "There is no configuration key {path}.", hint: "{fix}" },
+  secret_unavailable: { text: "{path}: the secret cannot be read: {reason}.", hint: "Set the variable or the file that it names." },
+  state_locked: {
+    text: "Another gateway (process {pid}) uses the state directory {directory}.",
+    hint: "Stop it, or set SERVICE_STATE_DIR to another directory.",
+  },
+  state_unreadable: {
+    text: "The state directory {directory} cannot be used: {reason}.",
+    hint: "Check its owner, its mode and the free space.",
+  },
+  state_version: {
+    text: "The state in {directory} was written by a newer version (schema {found}, this program knows {known}).",
+    hint: "Run the newer version, or name another state directory.",
+  },
+  state_full: {
+    text: "The event could not be stored: {reason}.",
+    hint: "Free space on the disk of the state directory; the sender will try again.",
+  },
+  state_fenced: {
+    text: "This gateway no longer owns the state directory; another one has taken it over.",
+    hint: "Run one gateway for each state directory.",
+  },
+  port_in_use: { text: "{host}:{port} is already in use.", hint: "Stop the other program, or set gateway.port (0 takes any free port)." },
+  listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },
+  plugin_not_found: { text: "The plugin {plugin} cannot be found: {reason}.", hint: "Check plugins.load in the configuration." },
+  plugin_load_failed: { text: "The plugin {plugin} cannot be loaded: {reason}.", hint: "Mend it; `service plugins list` loads it again." },
+  plugin_invalid: {
+    text: "The plugin {plugin} is not declared properly: {reason}.",
+    hint: "A plugin is made by definePlugin, defineChannel or defineEngine of service-gateway/sdk.",
+  },
+  plugin_range: {
+    text: "The plugin {plugin} was written for SDK {range}; this host provides {version}.",
+    hint: "Update the plugin, or this program.",
+  },
+  plugin_requires: { text: "The plugin {plugin} requires {required}, which is not loaded.", hint: "Load it, or disable {plugin}." },
+  plugin_duplicate: { text: "The plugin id {plugin} is used twice.", hint: "Remove one of the two from plugins.load." },
+  plugin_options: {
+    text: "plugins.entries.{plugin}.options{path}: {reason}.",
+    hint: "Correct the value; the plugin is left out until then.",
+  },
+  plugin_setup_failed: { text: "The plugin {plugin} failed in setup: {reason}.", hint: "The rest runs without it." },
+  plugin_setup_timeout: { text: "The plugin {plugin} did not finish setup within {seconds} s.", hint: "The rest runs without it." },
+  plugin_tap_failed: { text: "The plugin {plugin} failed at {hook}: {reason}.", hint: "Look at the plugin's own log lines." },
+  plugin_tap_timeout: {
+    text: "The plugin {plugin} did not answer at {hook} within {seconds} s.",
+    hint: "Look at the plugin's own log lines.",
+  },
+  channel_account: { text: "channels.{channel}.accounts.{account}: {reason}.", hint: "{fix}" },
+  engine_unknown: { text: "There is no engine {engine}.", hint: "Engines that are loaded: {known}." },
+  model_unknown: {
+    text: "There is no model {model}.",
+    hint: "Write it as provider/model, with the provider under models.providers, or as an alias.",
+  },
+  engine_failed: { text: "The engine {engine} failed: {reason}.", hint: "{fix}" },
+  turn_timeout: { text: "The turn was ended after {seconds} s.", hint: "Raise agents.defaults.timeoutSeconds, or ask for less at once." },
+  gateway_closing: {
+    text: "The gateway closes and takes nothing more in.",
+    hint: "Send it again once the gateway is back.",
+  },
+  gateway_unreachable: { text: "No gateway runs on the state directory {directory}.", hint: "Start one with `service gateway`." },
+  state_missing: {
+    text: "There is no state in {directory} yet.",
+    hint: "Start a gateway with `service gateway` or `service dev`, or name its directory with --state.",
+  },
+  event_none: { text: "Nothing has happened yet.", hint: "Write to the bot, or call a webhook." },
+  event_unknown: { text: "There is no event {event}.", hint: "Events are kept for seven days; `service why last` shows the newest." },
+  pairing_code_unknown: {
+    text: "No request at {channel} has the code {code}.",
+    hint: "Codes end after an hour; `service pairing list` shows those that wait.",
+  },
+  pairing_locked: {
+    text: "Too many wrong codes: approving at {channel} is locked for up to ten minutes.",
+    hint: "Wait, then take the code from `service pairing list`.",
+  },
+  pairing_sender_unknown: { text: "Nobody with the id {id} is approved at {channel}.", hint: "`service pairing list` shows who is." },
+  delivery_none: { text: "No webhook has called yet.", hint: "`service hooks list` shows the addresses." },
+  delivery_unknown: { text: "There is no delivery {event}.", hint: "`service hooks deliveries` shows those of the last seven days." },
+  delivery_running: {
+    text: "The delivery {event} has not ended yet.",
+    hint: "Wait for its end; `service hooks show {event}` tells where it is.",
+  },
+  delivery_unmapped: {
+    text: "The delivery {event} went to {hook}, which no mapping handles.",
+    hint: "Without --remap it runs again as it was.",
+  },
+  delivery_not_mapped: { text: "The delivery {event} failed again: {reason}.", hint: "{fix}" },
+  fixture_invalid: {
+    text: "{file} holds no delivery: {reason}.",
+    hint: "`service hooks record NAME` saves one; a file with nothing but the payload works too.",
+  },
+  fixture_exists: { text: "The file {file} exists already.", hint: "Name another one with --out." },
+  recording_ended: { text: "Nothing was recorded: {reason}.", hint: "{fix}" },
+  gateway_not_running: {
+    text: "No gateway runs on {directory}.",
+    hint: "Start it with `service gateway`, or name its state directory with --state.",
+  },
+  gateway_silent: { text: "The gateway at {url} did not answer: {reason}.", hint: "`service logs` may say why." },
+  log_missing: { text: "There is no log in {file} yet.", hint: "A gateway writes it; start one with `service gateway`." },
+  usage: { text: "{reason}.", hint: "Run the command with --help." },
+} as const satisfies Record<string, ErrorText>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+type Details = Readonly<Record<string, string | number>>;
+
+function fill(template: string, details: Details): string {
+  return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(details[name] ?? whole));
+}
+
+/** Ours: configuration, state, start, stop. `message` is one sentence, `hint` says what to do. */
+export class HostError extends Error {
+  override readonly name: string = "HostError";
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly details: Details;
+
+  constructor(code: ErrorCode, details: Details = {}, options?: { readonly cause?: unknown }) {
+    super(fill(errorTable[code].text, details), options);
+    this.code = code;
+    this.hint = fill(errorTable[code].hint, details);
+    this.details = details;
+  }
+}
+
+/** A plugin's: it names the plugin and, when it was at a station, the hook. */
+export class PluginError extends HostError {
+  override readonly name = "PluginError";
+  readonly plugin: string;
+  readonly hook: string | undefined;
+
+  constructor(
+    code: ErrorCode,
+    details: Details & { readonly plugin: string; readonly hook?: string },
+    options?: { readonly cause?: unknown },
+  ) {
+    super(code, details, options);
+    this.plugin = details.plugin;
+    this.hook = details.hook;
+  }
+}
+
+/**
+ * The platform's. A channel throws it from `send` and the other calls.
+ *
+ * @example
+ * throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 3_000, fate: "not-sent" });
+ */
+export class ChannelError extends Error {
+  /** Two copies of this package in one process agree on what either of them threw. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === "ChannelError" && "reason" in value;
+  }
+
+  override readonly name = "ChannelError";
+  /** Stable reason code, such as `blocked_by_user`, `thread_gone`, `flood_wait`, `network`. */
+  readonly reason: string;
+  /** True when the same call may succeed later. */
+  readonly retryable: boolean;
+  /** Milliseconds to wait before a retry, when the platform said so. */
+  readonly retryAfterMs: number | undefined;
+  /** `not-sent`: it surely did not happen. `unknown`: it may have. */
+  readonly fate: "not-sent" | "unknown";
+  /** The id under which the platform leads the chat from now on, when that is why it was refused; it is sent there then. */
+  readonly migratedTo: string | undefined;
+
+  constructor(
+    reason: string,
+    options: {
+      readonly retryable?: boolean;
+      readonly migratedTo?: string;
+      readonly retryAfterMs?: number;
+      readonly fate?: "not-sent" | "unknown";
+      readonly detail?: string;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(options.detail ?? reason, options.cause === undefined ? undefined : { cause: options.cause });
+    this.reason = reason;
+    this.retryable = options.retryable ?? false;
+    this.retryAfterMs = options.retryAfterMs;
+    this.fate = options.fate ?? "not-sent";
+    this.migratedTo = options.migratedTo;
+  }
+}
+
+/**
+ * The model's. An engine throws it from `run`; the message is one sentence without secrets.
+ *
+ * @example
+ * throw new EngineError("model_unreachable", { detail: "Nothing answers at http://127.0.0.1:11434/v1", hint: "Start the model server." });
+ */
+export class EngineError extends Error {
+  /** Two copies of this package in one process agree on what either of them threw. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === "EngineError" && "reason" in value;
+  }
+
+  override readonly name = "EngineError";
+  /** Stable reason code, such as `model_unreachable`, `model_unauthorized`, `model_unknown`, `model_busy`, `model_stalled`. */
+  readonly reason: string;
+  /** True when the same call may succeed later. */
+  readonly retryable: boolean;
+  /** What to do about it. */
+  readonly hint: string;
+
+  constructor(
+    reason: string,
+    options: { readonly detail?: string; readonly hint?: string; readonly retryable?: boolean; readonly cause?: unknown } = {},
+  ) {
+    super(options.detail ?? reason, options.cause === undefined ? undefined : { cause: options.cause });
+    this.reason = reason;
+    this.retryable = options.retryable ?? false;
+    this.hint = options.hint ?? "Look at the log lines of this turn.";
+  }
+}
+
+/** The message of whatever was thrown, as one line. */
+export function reasonOf(thrown: unknown): string {
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return text.replace(/\s+/g, " ").trim().replace(/\.$/, "") || "unknown error";
+}

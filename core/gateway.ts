@@ -1,0 +1,300 @@
+/**
+ * The life of a gateway: configuration, state, plugins, path, HTTP, in this order up and in reverse down. Everything
+ * that lives in it is made here and gone after `close()`; two gateways in one process share nothing.
+ */
+import { rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { createHeartbeat } from "./agents/heartbeat.ts";
+import { removeOldMedia } from "./agents/inbound-media.ts";
+import { type LoadedConfig, loadConfig } from "./config/load.ts";
+import { locateConfig, locateState } from "./config/locate.ts";
+import type { GatewayConfig } from "./config/schema.ts";
+import { createSecrets, type Environment } from "./config/secrets.ts";
+import { reasonOf } from "./errors.ts";
+import { createHookSide } from "./hook-side.ts";
+import { createLoader } from "./host/load.ts";
+import { createPlugins, type Plugins } from "./host/plugins.ts";
+import { registerActions } from "./http/actions.ts";
+import { gatewayToken } from "./http/gateway-token.ts";
+import { registerManagement } from "./http/management.ts";
+import { registerOperations } from "./http/operations.ts";
+import { createLog, type Log, type LogOptions } from "./log.ts";
+import { product } from "./product.ts";
+import { followConfig, tellProblem } from "./reload.ts";
+import { type GatewayDescription, type Readiness, readinessOf } from "./report.ts";
+import { createRuntime, type Runtime } from "./runtime.ts";
+import type { PluginDefinition } from "./sdk.ts";
+import { createServer, hookTokens } from "./server.ts";
+import { writeWhole } from "./state/directory.ts";
+import { lockState } from "./state/lock.ts";
+import { openSqliteStore } from "./state/sqlite/index.ts";
+import type { Store } from "./state/store.ts";
+import { createTelemetry } from "./telemetry.ts";
+import type { Accepted, RawEvent } from "./types.ts";
+import { createUndo, type Undo } from "./undo.ts";
+
+export type { GatewayDescription, Readiness };
+
+export interface GatewayOptions {
+  /** Configuration file; default: `SERVICE_CONFIG`, else the one in the user's home. */
+  readonly configFile?: string;
+  readonly environment?: Environment;
+  readonly home?: string;
+  /** Plugins beside those that the configuration names; for embedders and tests. */
+  readonly plugins?: readonly PluginDefinition[];
+  /** Whether the plugins that come with the package are loaded; default true. */
+  readonly bundled?: boolean;
+  /** Where log lines go besides the file in the state directory; default nowhere. */
+  readonly print?: LogOptions["print"];
+  readonly now?: () => number;
+  readonly random?: () => number;
+  /** Milliseconds that a plugin has for its `setup`; default 10 s. */
+  readonly pluginSetupMs?: number;
+  /** Delay added to each flush, for tests and benchmarks of slow disks. */
+  readonly slowFlushMs?: number;
+  /** Reads plugin files anew although this process loaded them before. */
+  readonly fresh?: boolean;
+}
+
+export interface Gateway {
+  /** Base address of the HTTP server. */
+  readonly url: string;
+  readonly stateDirectory: string;
+  readonly config: () => GatewayConfig;
+  /** Takes an event in as a source would; resolves when it is committed. */
+  receive(event: RawEvent): Promise<Accepted>;
+  readiness(): Readiness;
+  describe(): Promise<GatewayDescription>;
+  /** Stops taking in, finishes or hands back what runs within `gateway.drainSeconds`, closes. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Old events and expired keys are looked for so often. */
+const pruneEveryMs = 10 * 60_000;
+const limits = { keepEventsMs: 7 * 24 * 60 * 60_000, keepEvents: 100_000, keepSentMs: 30 * 24 * 60 * 60_000 };
+
+/** Starts a gateway; resolves when it listens and everything that could come up is coming up. */
+export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const undo = createUndo();
+  try {
+    return await compose(options, undo);
+  } catch (error) {
+    // What went wrong first is what is told.
+    await undo.run().catch(() => {});
+    throw error;
+  }
+}
+
+async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
+  const { environment = process.env, home = homedir(), now = Date.now, random = Math.random } = options;
+  const location = options.configFile === undefined ? locateConfig({ env: environment, home }) : { file: options.configFile, named: true };
+  const current = { loaded: await loadConfig({ ...location, env: environment }) };
+  const config = () => current.loaded.config;
+  const { directory: configDirectory } = current.loaded;
+  const stateDirectory = locateState({ config: config(), directory: configDirectory, env: environment, home });
+
+  const lock = lockState(stateDirectory);
+  undo.add(() => lock.release());
+  const secrets = createSecrets({ env: environment, directory: configDirectory });
+  const token = gatewayToken(config(), stateDirectory, secrets);
+  const {
+    log,
+    redact,
+    close: closeLog,
+  } = createLog({
+    level: config().log.level,
+    secrets: () => secrets.values(),
+    print: options.print ?? "none",
+    file: join(stateDirectory, "logs", "gateway.log"),
+  });
+  undo.add(closeLog);
+  for (const problem of current.loaded.problems) tellProblem(log, problem);
+
+  const store = await openSqliteStore({
+    directory: stateDirectory,
+    now,
+    ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
+  });
+  undo.add(() => store.close());
+  const { resumed } = await store.begin(now());
+  if (resumed > 0) log.info({ resumed }, "work of an earlier process goes on");
+
+  const runtime = createRuntime({
+    config,
+    configDirectory,
+    configFile: current.loaded.file,
+    environment,
+    stateDirectory,
+    store,
+    secrets,
+    log,
+    redact,
+    now,
+    random,
+  });
+  const telemetry = createTelemetry({ hooks: runtime.hooks, running: () => runtime.path.lanes.running() });
+  const address = { url: "" };
+  const plugins = await bringUpPlugins({ options, runtime, store, log, now, loaded: current.loaded, stateDirectory, address, undo });
+  await runtime.accounts.apply(config(), current.loaded.disabled);
+  undo.add(() => runtime.accounts.close());
+
+  const hookToken = hookTokens(secrets, log);
+  const life = { up: false, closing: false };
+  // What an error says may quote what it was given; these two are shown to others.
+  const clean = <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
+  const readiness = () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins }));
+  const hookSide = createHookSide({ loaded: () => current.loaded, runtime, secrets, store, log, now, stateDirectory, undo });
+  for (const problem of hookSide.mappings().problems) tellProblem(log, problem);
+  const server = createServer({ config, runtime, store, log, token, telemetry, readiness, hookToken, life, now, hookSide });
+  undo.add(() => server.close());
+  // Before the server, so that whoever waits for a run is answered.
+  undo.add(() => hookSide.results.close());
+  const startedAt = now();
+  const describe = async (): Promise<GatewayDescription> =>
+    clean({
+      product: product.name,
+      url: address.url,
+      pid: process.pid,
+      startedAt,
+      configFile: current.loaded.file,
+      stateDirectory,
+      hooks: { enabled: hookToken(config()) !== undefined, path: config().hooks.path },
+      plugins: plugins.reports(),
+      taps: runtime.hooks.taps(),
+      routes: runtime.registry.routes.map(({ plugin, definition: { method, path, access } }) => ({ plugin, method, path, access })),
+      accounts: runtime.accounts.reports(),
+      problems: [...current.loaded.problems, ...hookSide.mappings().problems],
+      engines: [...runtime.registry.engines.keys()],
+      running: runtime.path.lanes.running(),
+      stats: await store.stats(),
+    });
+  registerManagement(server, { poke: () => runtime.path.lanes.rescan(), describe });
+  registerActions(server, { actions: runtime.actions, clean });
+  registerOperations(server, { accounts: () => runtime.accounts.all(), checks: runtime.registry.checks, clean });
+
+  const heartbeat = createHeartbeat({ config, accept: (event) => runtime.path.receive(event), now, log });
+  undo.add(() => heartbeat.close());
+  address.url = (await server.listen()).url;
+  writeAddress(stateDirectory, { url: address.url, pid: process.pid, startedAt }, undo);
+  await runtime.migrations.load();
+  await runtime.path.lanes.start();
+  runtime.accounts.start();
+  heartbeat.start();
+  await plugins.ready();
+  startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()] });
+  followConfig({ current, environment, runtime, heartbeat, log, undo, mappings: hookSide.mappings });
+  life.up = true;
+  // Whatever the engine loads lazily is there before the first message asks for it.
+  void runtime.turns.prepare();
+  log.info(
+    { url: address.url, state: stateDirectory, plugins: plugins.reports().filter((plugin) => plugin.state === "up").length },
+    "the gateway is up",
+  );
+
+  let closing: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    life.closing = true;
+    // Sources first: nothing new comes in while what runs comes to its end.
+    heartbeat.close();
+    await runtime.accounts.pause();
+    // What a tool has to say goes out by itself, at the latest at the next start: its turn must not wait for it.
+    runtime.actions.close();
+    const drained = await runtime.path.lanes.drain(config().gateway.drainSeconds * 1_000);
+    runtime.path.interrupt();
+    if (!drained) await runtime.path.lanes.drain(2_000);
+    log.info({ drained }, "the gateway closes");
+    await undo.run();
+  }
+  return {
+    url: address.url,
+    stateDirectory,
+    config,
+    receive: (event) => runtime.path.receive(event),
+    readiness,
+    describe,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+async function bringUpPlugins(parts: {
+  readonly options: GatewayOptions;
+  readonly runtime: Runtime;
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly loaded: LoadedConfig;
+  readonly stateDirectory: string;
+  readonly address: { readonly url: string };
+  readonly undo: Undo;
+}): Promise<Plugins> {
+  const { options, runtime, loaded, undo } = parts;
+  const stop = new AbortController();
+  undo.add(() => stop.abort());
+  const plugins = await createPlugins({
+    hooks: runtime.hooks,
+    registry: runtime.registry,
+    store: parts.store,
+    log: parts.log,
+    signal: stop.signal,
+    now: parts.now,
+    newId: runtime.newId,
+    receive: (event) => runtime.path.receive(event),
+    address: () => parts.address.url,
+    config: loaded.config,
+    configDirectory: loaded.directory,
+    disabled: loaded.disabled,
+    loader: createLoader({ cacheDirectory: join(parts.stateDirectory, "cache", "plugins"), fresh: options.fresh ?? false }),
+    ...(options.plugins === undefined ? {} : { given: options.plugins }),
+    bundled: options.bundled ?? true,
+    ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
+  });
+  undo.add(() => plugins.close());
+  for (const { plugin, definition } of runtime.registry.commands) {
+    try {
+      runtime.commands.add(plugin, definition);
+    } catch (error) {
+      parts.log.error({ plugin }, reasonOf(error));
+    }
+  }
+  return plugins;
+}
+
+/** Where the command line finds the running gateway. */
+function writeAddress(
+  stateDirectory: string,
+  content: { readonly url: string; readonly pid: number; readonly startedAt: number },
+  undo: Undo,
+): void {
+  const file = join(stateDirectory, "gateway.json");
+  writeWhole(file, `${JSON.stringify(content)}\n`);
+  undo.add(() => rmSync(file, { force: true }));
+}
+
+function startPruning({
+  store,
+  log,
+  now,
+  undo,
+  stateDirectory,
+  channels,
+}: {
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly undo: Undo;
+  readonly stateDirectory: string;
+  readonly channels: () => readonly string[];
+}): void {
+  const timer = setInterval(() => {
+    void removeOldMedia({ stateDirectory, channels: channels(), now: now() });
+    store
+      .prune({ now: now(), ...limits })
+      .catch((error: unknown) => log.error({ error: reasonOf(error) }, "old events could not be removed"));
+  }, pruneEveryMs);
+  timer.unref();
+  undo.add(() => clearInterval(timer));
+}

@@ -1,0 +1,79 @@
+/** What the hook server stands on: mappings of the configuration as it is now, transforms, results of runs. */
+import { join } from "node:path";
+import type { LoadedConfig } from "./config/load.ts";
+import type { Secrets } from "./config/secrets.ts";
+import type { Log } from "./log.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Store } from "./state/store.ts";
+import { checkModule } from "./transforms/check.ts";
+import { resolveTransformsRoot } from "./transforms/root.ts";
+import { createTransforms, type Transforms } from "./transforms/sandbox.ts";
+import type { Undo } from "./undo.ts";
+import type { MappingTable } from "./webhooks/mapping.ts";
+import { compileMappings } from "./webhooks/mappings.ts";
+import { hookPolicies } from "./webhooks/policies.ts";
+import { createRecordings, type Recordings } from "./webhooks/recordings.ts";
+import { createResults, type Results } from "./webhooks/results.ts";
+
+export interface HookSide {
+  /** Compiled once for each configuration; empty while the hook server is off. */
+  readonly mappings: () => MappingTable;
+  readonly policies: ReturnType<typeof hookPolicies>;
+  readonly transforms: Transforms;
+  /** To be closed before the server. */
+  readonly results: Results;
+  readonly recordings: Recordings;
+}
+
+export function createHookSide(parts: {
+  readonly loaded: () => LoadedConfig;
+  readonly runtime: Runtime;
+  readonly secrets: Secrets;
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly stateDirectory: string;
+  readonly undo: Undo;
+}): HookSide {
+  const { loaded, runtime, store, log, now, undo } = parts;
+  const settings = () => loaded().config.hooks;
+  const policies = hookPolicies(() => loaded().config, {
+    channel: (id) => runtime.registry.channels.has(id),
+    available: (id) => runtime.accounts.of(id).length > 0,
+  });
+  const transforms = createTransforms({
+    root: () => resolveTransformsRoot({ configDirectory: loaded().directory, transformsDir: settings().transformsDir }),
+    settings: () => settings().transforms,
+    log,
+    now,
+    cacheDirectory: join(parts.stateDirectory, "cache", "transforms"),
+  });
+  undo.add(() => transforms.close());
+  const results = createResults({ store, exposeReplies: () => settings().exposeReplies });
+  runtime.hooks.tap("core", "settled", (record) => results.settled(record));
+  const recordings = createRecordings({ secrets: () => parts.secrets.values() });
+  return { mappings: currentMappings(parts, policies), policies, transforms, results, recordings };
+}
+
+function currentMappings(
+  { loaded, runtime, secrets }: { readonly loaded: () => LoadedConfig; readonly runtime: Runtime; readonly secrets: Secrets },
+  policies: HookSide["policies"],
+): () => MappingTable {
+  let known: { readonly of: LoadedConfig; readonly table: MappingTable } | undefined;
+  return () => {
+    const of = loaded();
+    if (known?.of === of) return known.table;
+    const { hooks } = of.config;
+    const where = { configDirectory: of.directory, transformsDir: hooks.transformsDir };
+    const table = compileMappings({
+      ...policies,
+      hooks: hooks.enabled ? hooks : { ...hooks, mappings: [], presets: [] },
+      problems: of.problems,
+      presets: new Map([...runtime.registry.presets].map(([id, { definition }]) => [id, definition])),
+      secret: (value, path) => secrets.resolve(value, path),
+      checkTransform: (module) => checkModule(module, where),
+    });
+    known = { of, table: { ...table, problems: table.problems.map((problem) => ({ ...of.locate(problem.path), ...problem })) } };
+    return known.table;
+  };
+}

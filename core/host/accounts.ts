@@ -1,0 +1,221 @@
+/** Opens the accounts of the channels, keeps them true to the configuration, and closes them. A failure of one is left to it. */
+import { isDeepStrictEqual } from "node:util";
+import type { Problem } from "../config/problem.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { reasonOf } from "../errors.ts";
+import type { LiveAccount } from "../path/live-account.ts";
+import type { ChannelDefinition, ChannelInbound, ChannelStatus } from "../sdk.ts";
+import type { StoredEvent } from "../state/store.ts";
+import type { Inbound, Silent } from "../types.ts";
+import { type AccountSettings, readAccounts } from "./account-settings.ts";
+import { accountKey, createAccountStates } from "./account-states.ts";
+import { type OpenAccount, type OpenAccountOptions, openAccount, tellStatus } from "./open-account.ts";
+import type { Owned } from "./registry.ts";
+
+export interface AccountReport {
+  readonly channel: string;
+  readonly account: string;
+  /** Configuration path of the account. */
+  readonly path: string;
+  readonly status: ChannelStatus;
+}
+
+export interface Accounts {
+  get(channel: string, account: string): LiveAccount | undefined;
+  /** The accounts of a channel that are open, in the order of the configuration. */
+  of(channel: string): readonly LiveAccount[];
+  all(): readonly LiveAccount[];
+  /** Whether an account that is not open is meant to be: it is configured, and something keeps it from opening. */
+  expects(channel: string, account: string): boolean;
+  /** Everything that is configured, with its state, also what failed to open. */
+  reports(): readonly AccountReport[];
+  /** For the `ingress` station: what a platform's event says, together with those that were gathered with it. */
+  parse(event: StoredEvent, gathered: readonly StoredEvent[]): Inbound | Silent | null | undefined;
+  /** Opens what is configured and not open, closes what no longer is, restarts what has other connection settings. */
+  apply(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void>;
+  /** Connects those that are not yet started; does not wait for the platforms. */
+  start(): void;
+  /** Takes nothing more in; sending goes on. */
+  pause(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface AccountsOptions extends Omit<OpenAccountOptions, "states"> {
+  readonly channels: ReadonlyMap<string, Owned<ChannelDefinition>>;
+  readonly secrets: Secrets;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+export function createAccounts(options: AccountsOptions): Accounts {
+  const { channels, log } = options;
+  const open = new Map<string, OpenAccount>();
+  const failures = new Map<string, AccountReport>();
+  let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
+  let started = false;
+  let applying: Promise<void> = Promise.resolve();
+  const states = createAccountStates(options);
+  const key = accountKey;
+
+  function fail(channel: string, account: string, path: string, detail: string): void {
+    const status: ChannelStatus = { state: "failed", detail };
+    failures.set(key(channel, account), { channel, account, path, status });
+    states.note({ channel, id: account, path }, status);
+  }
+
+  function tellProblem(channel: string, account: string, { severity, path, message, hint }: Problem): void {
+    if (severity === "error") log.error({ channel, account, path, hint }, message);
+    else log.warn({ channel, account, path, hint }, message);
+  }
+
+  /** What the configuration asks for; what is wrong there is told and left out. */
+  function wanted(config: GatewayConfig, disabled: ReadonlySet<string>): Map<string, AccountSettings> {
+    const all = new Map<string, AccountSettings>();
+    failures.clear();
+    for (const [channel, { definition }] of channels) {
+      const section = Object.hasOwn(config.channels, channel) ? config.channels[channel] : undefined;
+      if (section === undefined) continue;
+      if (disabled.has(`channels.${channel}`)) {
+        fail(channel, "default", `channels.${channel}`, "its section has an error: `service config validate` names it");
+        continue;
+      }
+      for (const { id, path, problems, settings } of readAccounts(definition, section, options)) {
+        if (disabled.has(path)) {
+          fail(channel, id, path, `${path} has an error: \`service config validate\` names it`);
+          continue;
+        }
+        for (const problem of problems) tellProblem(channel, id, problem);
+        if (settings !== undefined) all.set(key(channel, id), settings);
+        else fail(channel, id, path, problems.map(({ path: at, message, hint }) => `${at}: ${message}. ${hint ?? ""}`.trim()).join(" "));
+      }
+    }
+    return all;
+  }
+
+  /** What needs no new connection counts from the next event on. */
+  function retain(account: OpenAccount, { access, options: values }: AccountSettings): void {
+    account.access = access;
+    if (isDeepStrictEqual(account.options, values)) return;
+    account.options = values;
+    try {
+      account.connection.update?.(values);
+    } catch (error) {
+      log.error({ channel: account.live.channel, account: account.live.id, error: reasonOf(error) }, "new options were not taken");
+    }
+  }
+
+  function begin(account: OpenAccount): void {
+    if (account.started) return;
+    account.started = true;
+    account.menu = JSON.stringify(options.commands(account.live.channel));
+    account.connection.start().catch((error: unknown) => {
+      const { channel, id, path } = account.live;
+      const status: ChannelStatus = { state: "failed", detail: reasonOf(error) };
+      const known = account.status.state === status.state && account.status.detail === status.detail;
+      account.status = status;
+      if (known) return;
+      tellStatus(log.child({ channel, account: id }), status, path);
+      states.note({ channel, id, path }, status);
+    });
+  }
+
+  /** An account registers its menu itself when it connects; what becomes of the commands later it is told. */
+  function tellMenu(account: OpenAccount): void {
+    const { channel, id, capabilities } = account.live;
+    const commands = options.commands(channel);
+    const menu = JSON.stringify(commands);
+    if (!account.started || !capabilities.menu || menu === account.menu) return;
+    account.menu = menu;
+    account.connection.menu?.(commands).catch((error: unknown) => {
+      log.warn({ channel, account: id, error: reasonOf(error) }, "the menu could not follow the configuration");
+    });
+  }
+
+  async function end(name: string, account: OpenAccount): Promise<void> {
+    open.delete(name);
+    await shut(account);
+  }
+
+  async function shut(account: OpenAccount): Promise<void> {
+    account.stop.abort();
+    try {
+      await account.connection.close();
+    } catch (error) {
+      log.error(
+        { channel: account.live.channel, account: account.live.id, error: reasonOf(error) },
+        "the connection did not close properly",
+      );
+    }
+  }
+
+  async function follow(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void> {
+    configured = { config, disabled };
+    const next = wanted(config, disabled);
+    for (const [name, account] of open) if (!next.has(name)) await end(name, account);
+    const replaced: OpenAccount[] = [];
+    for (const [name, settings] of next) {
+      const existing = open.get(name);
+      if (existing?.fingerprint === settings.fingerprint) {
+        retain(existing, settings);
+        continue;
+      }
+      if (existing !== undefined) replaced.push(existing);
+      try {
+        // In place of the old one at once: what waits in a lane, or is about to be sent, finds the account at any time.
+        open.set(name, openAccount(settings, { ...options, states }));
+      } catch (error) {
+        open.delete(name);
+        const detail = reasonOf(error);
+        fail(settings.definition.id, settings.id, settings.path, detail);
+        log.error({ channel: settings.definition.id, account: settings.id, path: settings.path }, detail);
+      }
+    }
+    // Two that take in for one credential would take each other's events away.
+    await Promise.all(replaced.map(shut));
+    if (started) for (const account of open.values()) begin(account);
+    for (const account of open.values()) tellMenu(account);
+    await states.keepOnly((name) => open.has(name) || failures.has(name)).catch(() => {});
+  }
+
+  return {
+    get: (channel, account) => open.get(key(channel, account))?.live,
+    of: (channel) => [...open.values()].filter((account) => account.live.channel === channel).map((account) => account.live),
+    all: () => [...open.values()].map((account) => account.live),
+    expects(channel, account) {
+      if (open.has(key(channel, account)) || configured.config?.channels[channel] === undefined) return false;
+      return !channels.has(channel) || configured.disabled.has(`channels.${channel}`) || failures.has(key(channel, account));
+    },
+    reports: () => [
+      ...[...open.values()].map(({ live, status }) => ({ channel: live.channel, account: live.id, path: live.path, status })),
+      ...failures.values(),
+    ],
+    parse(event, gathered) {
+      const account = event.account === undefined ? undefined : open.get(key(event.source, event.account));
+      const more = gathered.filter(({ id }) => id !== event.id).map(({ body }) => body);
+      const parsed = account?.connection.parse(event.body, more);
+      return parsed === null || parsed === undefined || "silent" in parsed ? parsed : toInbound(parsed, event);
+    },
+    apply(config, disabled) {
+      // One after the other: two quick edits of the file must not open an account twice.
+      applying = applying.catch(() => {}).then(() => follow(config, disabled));
+      return applying;
+    },
+    start() {
+      started = true;
+      for (const account of open.values()) begin(account);
+    },
+    async pause() {
+      started = false;
+      await Promise.allSettled([...open.values()].map(({ connection }) => connection.pause?.()));
+    },
+    async close() {
+      started = false;
+      await Promise.all([...open].map(([name, account]) => end(name, account)));
+    },
+  };
+}
+
+function toInbound(parsed: ChannelInbound, event: StoredEvent): Inbound {
+  const { id, source, account = "", authority, acceptedAt } = event;
+  return { ...parsed, timestamp: parsed.timestamp || acceptedAt, id, channel: source, account, authority };
+}

@@ -1,0 +1,48 @@
+/** Questions that somebody waits for: each has its time, a few run at once, and after one without an answer no other is asked. */
+import { reasonOf } from "../errors.ts";
+
+/** What was said, or one sentence why nothing was. */
+export type Answer<T> = { readonly said: T } | { readonly why: string };
+
+export interface Asking {
+  ask<T>(question: () => Promise<T>): Promise<Answer<T>>;
+}
+
+const atOnce = 4;
+
+/** Where one question hangs the next would too, and fifty of them are minutes. */
+export function createAsking(patienceMs: number): Asking {
+  let lost = false;
+  return {
+    async ask(question) {
+      if (lost) return { why: "it was not asked, because there was no answer to an earlier question" };
+      try {
+        return { said: await withPatience(question(), patienceMs) };
+      } catch (error) {
+        lost ||= error instanceof NoAnswer;
+        return { why: reasonOf(error) };
+      }
+    },
+  };
+}
+
+class NoAnswer extends Error {}
+
+/** The answer, or an error once it takes too long. */
+export async function withPatience<T>(asked: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswer(`there was no answer within ${ms / 1_000} s`)), ms);
+  });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export async function inTurns<A, B>(list: readonly A[], run: (one: A) => Promise<B>): Promise<readonly B[]> {
+  const results: B[] = [];
+  for (let at = 0; at < list.length; at += atOnce) results.push(...(await Promise.all(list.slice(at, at + atOnce).map(run))));
+  return results;
+}

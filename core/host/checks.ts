@@ -1,0 +1,41 @@
+/** The self-tests of plugins, run one by one: a check that fails or hangs costs itself alone. */
+import { reasonOf } from "../errors.ts";
+import type { CheckDefinition } from "../sdk.ts";
+import { withPatience } from "./asking.ts";
+import type { Owned } from "./registry.ts";
+
+export interface CheckReport {
+  readonly plugin: string;
+  readonly name: string;
+  readonly verdict: "ok" | "warn" | "fail";
+  readonly reason: string;
+  readonly fix?: string;
+  /** True when the check can mend it by itself. */
+  readonly fixable: boolean;
+  /** What was done, when it was asked to mend. */
+  readonly done?: string;
+}
+
+const patienceMs = 10_000;
+
+/** With `fix`: that one check alone, and it mends what it finds. */
+export async function runChecks(
+  checks: readonly Owned<CheckDefinition>[],
+  fix?: { readonly plugin: string; readonly name: string },
+): Promise<readonly CheckReport[]> {
+  const wanted = checks.filter(({ plugin, definition }) => fix === undefined || (plugin === fix.plugin && definition.name === fix.name));
+  return await Promise.all(wanted.map((check) => runCheck(check, fix !== undefined)));
+}
+
+async function runCheck({ plugin, definition }: Owned<CheckDefinition>, fix: boolean): Promise<CheckReport> {
+  const base = { plugin, name: definition.name };
+  try {
+    const { verdict, reason, fix: remedy } = await withPatience(definition.explain(), patienceMs);
+    const fixable = definition.fix !== undefined && verdict !== "ok";
+    const told = { ...base, verdict, reason, ...(remedy === undefined ? {} : { fix: remedy }), fixable };
+    if (!fix || !fixable || definition.fix === undefined) return told;
+    return { ...told, done: await withPatience(definition.fix(), patienceMs) };
+  } catch (error) {
+    return { ...base, verdict: "fail", reason: `the check itself failed: ${reasonOf(error)}`, fixable: false };
+  }
+}

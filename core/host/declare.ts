@@ -1,0 +1,69 @@
+/** What a plugin declares, checked before any of its code runs beyond the declaration itself. */
+// One file each: the whole library is three dozen, and they are read at every start.
+import satisfies from "semver/functions/satisfies.js";
+import valid from "semver/functions/valid.js";
+import validRange from "semver/ranges/valid.js";
+import { PluginError } from "../errors.ts";
+import { sdkVersion } from "../product.ts";
+import type { CliDefinition, PluginDefinition } from "../sdk.ts";
+import { checkPresets } from "./presets.ts";
+
+const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
+
+function invalid(plugin: string, reason: string): PluginError {
+  return new PluginError("plugin_invalid", { plugin, reason });
+}
+
+/** The default export as a declaration; throws `PluginError` naming the plugin and what is wrong. */
+export function checkDeclaration(name: string, exported: unknown): PluginDefinition {
+  if (typeof exported !== "object" || exported === null)
+    throw invalid(name, "it has no default export made by definePlugin, defineChannel or defineEngine");
+  const declared = exported as Partial<Record<keyof PluginDefinition, unknown>>;
+  const { id, version, host, requires, options, setup } = declared;
+  if (typeof id !== "string" || !idPattern.test(id)) throw invalid(name, "its id must be a to z, 0 to 9 and -, beginning with a letter");
+  if (typeof version !== "string" || valid(version) === null) throw invalid(id, `its version must be a semantic version such as 1.0.0`);
+  if (typeof host !== "string" || validRange(host) === null)
+    throw invalid(id, "its host range must be a semantic version range such as ^1.0.0");
+  if (requires !== undefined && !(Array.isArray(requires) && requires.every((entry) => typeof entry === "string")))
+    throw invalid(id, "requires must be a list of plugin ids");
+  if (options !== undefined && (typeof options !== "object" || options === null)) throw invalid(id, "options must be a TypeBox schema");
+  if (typeof setup !== "function") throw invalid(id, "it has no setup function");
+  if (!satisfies(sdkVersion, host)) throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
+  checkPresets(exported as PluginDefinition);
+  checkCli(id, (exported as PluginDefinition).cli);
+  return exported as PluginDefinition;
+}
+
+const cliName = /^[a-z][a-z0-9-]{0,31}$/;
+
+function checkCli(id: string, cli: CliDefinition | undefined): void {
+  if (cli === undefined) return;
+  if (!cliName.test(cli.name)) throw invalid(id, "the name of its cli must be a to z, 0 to 9 and -, beginning with a letter");
+  if (!Array.isArray(cli.commands as unknown)) throw invalid(id, `its cli ${cli.name} needs a list of commands`);
+  for (const { name, args = [], run } of cli.commands) {
+    if (!cliName.test(name)) throw invalid(id, `the command ${name} of its cli must be a to z, 0 to 9 and -, beginning with a letter`);
+    if (!args.every((arg) => /^(<[a-z-]+>|\[[a-z-]+\])$/.test(arg)))
+      throw invalid(id, `the arguments of ${cli.name} ${name} must be written <name> or [name]`);
+    if (typeof run !== "function") throw invalid(id, `the command ${cli.name} ${name} has no run function`);
+  }
+}
+
+/** Those that others require come first; what cannot be satisfied is told. */
+export function inRequiredOrder<T extends { readonly definition: PluginDefinition }>(
+  plugins: readonly T[],
+): { readonly ordered: readonly T[]; readonly missing: ReadonlyMap<T, string> } {
+  const ordered: T[] = [];
+  const placed = new Set<string>();
+  let rest = [...plugins];
+  for (;;) {
+    const ready = rest.filter((plugin) => (plugin.definition.requires ?? []).every((id) => placed.has(id)));
+    if (ready.length === 0) break;
+    for (const plugin of ready) {
+      ordered.push(plugin);
+      placed.add(plugin.definition.id);
+    }
+    rest = rest.filter((plugin) => !ready.includes(plugin));
+  }
+  const missing = new Map(rest.map((plugin) => [plugin, (plugin.definition.requires ?? []).find((id) => !placed.has(id)) ?? ""]));
+  return { ordered, missing };
+}

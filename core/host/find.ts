@@ -1,0 +1,52 @@
+/** Which plugins there are: the bundled folders, then what `plugins.load` names. Nothing else, never the working directory. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { HostError, reasonOf } from "../errors.ts";
+
+export interface PluginSource {
+  /** Folder name of a bundled plugin, else what the configuration names. */
+  readonly name: string;
+  /** The module to load. */
+  readonly file: string;
+  readonly bundled: boolean;
+}
+
+/** TypeScript in the repository, JavaScript in the published package. */
+const moduleEnding = import.meta.url.endsWith(".ts") ? "ts" : "js";
+
+export function bundledPlugins(): readonly PluginSource[] {
+  const root = fileURLToPath(new URL("../../plugins/", import.meta.url));
+  if (!existsSync(root)) return [];
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => ({ name: entry.name, file: join(root, entry.name, `index.${moduleEnding}`), bundled: true }))
+    .filter((source) => existsSync(source.file))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** A path (relative to the configuration, `~` is the home) or a package that is installed beside the configuration. */
+export function namedPlugin(name: string, configDirectory: string): PluginSource {
+  const isPath = name.startsWith(".") || name.startsWith("~/") || isAbsolute(name);
+  try {
+    const file = isPath ? moduleAt(resolve(configDirectory, name.replace(/^~(?=\/)/, homedir()))) : packageAt(name, configDirectory);
+    return { name, file, bundled: false };
+  } catch (error) {
+    throw new HostError("plugin_not_found", { plugin: name, reason: reasonOf(error) }, { cause: error });
+  }
+}
+
+function packageAt(name: string, configDirectory: string): string {
+  return createRequire(join(configDirectory, "package.json")).resolve(name);
+}
+
+function moduleAt(path: string): string {
+  if (!existsSync(path)) throw new Error(`${path} does not exist`);
+  if (!statSync(path).isDirectory()) return path;
+  const found = ["index.ts", "index.mts", "index.js", "index.mjs"].map((file) => join(path, file)).find((file) => existsSync(file));
+  if (found !== undefined) return found;
+  if (existsSync(join(path, "package.json"))) return createRequire(join(path, "package.json")).resolve(path);
+  throw new Error(`${path} holds no index.ts or index.js`);
+}

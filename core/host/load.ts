@@ -1,0 +1,98 @@
+/** Loads the code of a plugin; the only importer of jiti. */
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { dirname, join, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { HostError, reasonOf } from "../errors.ts";
+import { product } from "../product.ts";
+import * as sdk from "../sdk.ts";
+import type { PluginSource } from "./find.ts";
+
+export interface Loader {
+  /** The module's default export. */
+  load(source: PluginSource): Promise<unknown>;
+}
+
+interface Module {
+  readonly default?: unknown;
+}
+
+type Jiti = ReturnType<typeof import("jiti")["createJiti"]>;
+
+const door = `${product.packageName}/sdk`;
+const fromSource = import.meta.url.endsWith(".ts");
+
+/** This package's own folder. */
+const packageDirectory = fileURLToPath(new URL(fromSource ? "../../" : "../../../", import.meta.url));
+
+/** Our own libraries are loaded by Node itself: they need no transpiling, and some are large. */
+function ownLibraries(): string[] {
+  const { dependencies } = JSON.parse(readFileSync(join(packageDirectory, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  return Object.keys(dependencies);
+}
+
+/**
+ * Bundled plugins are plain enough for Node itself: that spares a transpiler of 100 MB on the first start, and is
+ * quicker on every other. The published package finds its own door by its name; in the repository the name would lead
+ * to a build that is not there, or to a second instance of the door, so there it is shown the way.
+ */
+function createBundledImport(): (file: string) => Promise<Module> {
+  let shown = !fromSource;
+  return (file) => {
+    if (!shown) {
+      const url = new URL("../sdk.ts", import.meta.url).href;
+      registerHooks({ resolve: (name, context, next) => (name === door ? { url, shortCircuit: true } : next(name, context)) });
+      shown = true;
+    }
+    return import(pathToFileURL(file).href) as Promise<Module>;
+  };
+}
+
+/** Anybody's TypeScript, from anywhere. One SDK instance for all: the door is handed over as the module that runs here. */
+function createForeignImport(cacheDirectory: string): () => Promise<Jiti> {
+  let made: Promise<Jiti> | undefined;
+  const make = async (): Promise<Jiti> => {
+    // Only when there is such a plugin: few have one, and it costs time and memory.
+    const { createJiti } = await import("jiti");
+    return createJiti(import.meta.url, {
+      fsCache: cacheDirectory,
+      virtualModules: { [door]: sdk },
+      nativeModules: ownLibraries(),
+      interopDefault: false,
+      sourceMaps: false,
+    });
+  };
+  return () => (made ??= make());
+}
+
+export function createLoader(options: { readonly cacheDirectory: string; readonly fresh: boolean }): Loader {
+  const importBundled = createBundledImport();
+  const foreign = createForeignImport(options.cacheDirectory);
+
+  async function read({ file, bundled }: PluginSource): Promise<Module> {
+    if (bundled && !options.fresh) return importBundled(file);
+    const jiti = await foreign();
+    if (options.fresh) forget(jiti.cache, dirname(file));
+    return jiti.import(file);
+  }
+
+  return {
+    async load(source) {
+      try {
+        return (await read(source)).default;
+      } catch (error) {
+        throw new HostError("plugin_load_failed", { plugin: source.name, reason: reasonOf(error) }, { cause: error });
+      }
+    },
+  };
+}
+
+/** Drops a plugin's own modules, so that edited files are read again; its libraries stay. */
+function forget(cache: NodeJS.Dict<unknown>, directory: string): void {
+  const prefix = directory + sep;
+  for (const file of Object.keys(cache)) {
+    if (file.startsWith(prefix) && !file.slice(prefix.length).includes(`node_modules${sep}`)) delete cache[file];
+  }
+}

@@ -1,0 +1,177 @@
+/** One account of a channel that is open: its connection, what the host keeps of it, and the way of its events into the inbox. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { identityRule } from "../access/allowlist.ts";
+import type { AccountAccess } from "../access/policy.ts";
+import { reasonOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { controlSuffix } from "../path/lanes.ts";
+import type { LiveAccount } from "../path/live-account.ts";
+import type { ChannelAccount, ChannelConnection, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
+import type { Store } from "../state/store.ts";
+import type { Accepted, Inbound, Json, RawEvent, Refusal } from "../types.ts";
+import type { AccountSettings } from "./account-settings.ts";
+import type { AccountStates } from "./account-states.ts";
+import { scopedStore } from "./scope.ts";
+
+export interface OpenAccount {
+  readonly live: LiveAccount;
+  readonly connection: ChannelConnection;
+  readonly fingerprint: string;
+  readonly stop: AbortController;
+  /** Replaced at reload, without a restart. */
+  access: AccountAccess;
+  options: Readonly<Record<string, unknown>>;
+  status: ChannelStatus;
+  started: boolean;
+  /** The commands that its menu was made of, as text. */
+  menu?: string;
+}
+
+export interface OpenAccountOptions {
+  readonly states: AccountStates;
+  readonly store: Store;
+  readonly stateDirectory: string;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly newId: () => string;
+  /** `silent`: it is known already that nothing follows from it. */
+  readonly receive: (event: RawEvent, options: { readonly silent?: string }) => Promise<Accepted>;
+  /** Whether it may come in; changes nothing. */
+  readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
+  readonly isControlCommand: (text: string, account: LiveAccount) => boolean;
+  readonly debounceMs: () => number;
+  readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
+}
+
+export function openAccount(
+  { definition, id, path, options: values, access, fingerprint }: AccountSettings,
+  options: OpenAccountOptions,
+): OpenAccount {
+  const { log, now, states } = options;
+  const channel = definition.id;
+  const stop = new AbortController();
+  const directory = join(options.stateDirectory, channel, id);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const accountLog = log.child({ channel, account: id });
+  const connecting: ChannelStatus = { state: "connecting" };
+  const holder: { open?: OpenAccount } = {};
+  const connection = definition.open({
+    id,
+    options: values as never,
+    log: accountLog,
+    store: scopedStore(options.store, `channel:${channel}:${id}`, now),
+    signal: stop.signal,
+    directory,
+    now,
+    newId: options.newId,
+    receive: (raw, at) => receiveUpdate({ holder, channel, account: id, raw, at, options }),
+    check: (raw) => checkUpdate(parseSafely(holder.open, raw, log), { channel, account: id, id: options.newId(), check: options.check }),
+    status(status) {
+      if (holder.open === undefined) return;
+      const before = holder.open.status;
+      holder.open.status = status;
+      if (status.state === before.state && status.detail === before.detail) return;
+      tellStatus(accountLog, status, path);
+      states.note({ channel, id, path }, status);
+    },
+    debounceMs: options.debounceMs,
+    commands: () => options.commands(channel),
+  });
+  if (connection instanceof Promise) throw new Error("open must return the connection itself");
+  const live: LiveAccount = {
+    channel,
+    id,
+    path,
+    connection,
+    capabilities: definition.capabilities,
+    identity: identityRule(channel, definition.identity),
+    get access() {
+      return created.access;
+    },
+    get options() {
+      return created.options;
+    },
+    status: () => created.status,
+  };
+  const created: OpenAccount = { live, connection, fingerprint, stop, access, options: values, status: connecting, started: false };
+  holder.open = created;
+  return created;
+}
+
+/** The reason of an event of which its channel says no more than that there is nothing to do. */
+const nothingToDo = "nothing_to_do";
+
+function isInbound(parsed: Parsed): parsed is ChannelInbound {
+  return parsed !== null && parsed !== undefined && !("silent" in parsed);
+}
+
+/** An event that its channel cannot read is taken all the same, to fail by itself: refused here it would come again, and keep those behind it away. */
+function parseSafely(account: OpenAccount | undefined, raw: Json, log: Log): Parsed {
+  try {
+    return account?.connection.parse(raw);
+  } catch (error) {
+    log.error({ channel: account?.live.channel, account: account?.live.id, error: reasonOf(error) }, "an event could not be read");
+    return undefined;
+  }
+}
+
+/** Whoever is kept out learns no more than that: which rule it was stands in the trace. */
+async function checkUpdate(
+  parsed: Parsed,
+  { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<OpenAccountOptions, "check">,
+): ReturnType<ChannelAccount["check"]> {
+  if (!isInbound(parsed)) {
+    return { allowed: false, code: parsed?.silent ?? nothingToDo, notice: "There is nothing to do here." };
+  }
+  const refused = await check({ ...parsed, ...of, authority: "channel" });
+  if (refused === undefined) return { allowed: true };
+  return { allowed: false, code: refused.code, notice: "You may not use this here." };
+}
+
+/** Parsed once here, only to know its lane and whether there is anything to do; the event keeps what the platform sent. */
+async function receiveUpdate({
+  holder,
+  channel,
+  account,
+  raw,
+  at,
+  options,
+}: {
+  readonly holder: { readonly open?: OpenAccount };
+  readonly channel: string;
+  readonly account: string;
+  readonly raw: Json;
+  readonly at: Parameters<ChannelAccount["receive"]>[1];
+  readonly options: OpenAccountOptions;
+}): Promise<Accepted> {
+  const parsed = parseSafely(holder.open, raw, options.log);
+  // Of a message only, as at the turn: an edit with a command's text is an ordinary turn, which must wait in its lane.
+  const control =
+    isInbound(parsed) && parsed.kind === "message" && holder.open !== undefined && options.isControlCommand(parsed.text, holder.open.live);
+  const silent = at.silent ?? (parsed === null ? nothingToDo : parsed !== undefined && "silent" in parsed ? parsed.silent : undefined);
+  return options.receive(
+    {
+      source: channel,
+      kind: "update",
+      account,
+      lane: control ? `${at.lane}${controlSuffix}` : at.lane,
+      authority: "channel",
+      dedupeKey: `${channel}:${at.identity ?? account}:${at.id}`,
+      ...(at.gather === undefined ? {} : { gather: at.gather }),
+      body: raw,
+    },
+    silent === undefined ? {} : { silent },
+  );
+}
+
+export function tellStatus(log: Log, status: ChannelStatus, path: string): void {
+  const bad = status.state === "failed" || status.state === "waiting";
+  const line = {
+    state: status.state,
+    ...(bad ? { path } : {}),
+    ...(status.identity === undefined ? {} : { identity: status.identity.username ?? status.identity.id }),
+  };
+  if (bad) log.warn(line, status.detail ?? status.state);
+  else log.info(line, status.detail ?? `channel ${status.state}`);
+}

@@ -1,0 +1,44 @@
+/** Presets of a plugin, checked before anybody can switch them on: a user cannot mend what a plugin has wrong. */
+import { mappingSchema } from "../config/schema/hooks.ts";
+import { validateSection } from "../config/validate.ts";
+import { PluginError } from "../errors.ts";
+import type { PluginDefinition, PresetDefinition, PresetMapping } from "../sdk.ts";
+import { compileParts, type MappingSettings } from "../webhooks/mapping.ts";
+
+const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
+
+/** What only the user of a mapping can know. */
+const notForPresets = ["enabled", "transform", "signature", "agentId", "channel", "to", "model", "allowUnsafeExternalContent"] as const;
+
+export function checkPresets({ id: plugin, presets }: PluginDefinition): void {
+  if (presets === undefined) return;
+  const refuse = (reason: string): never => {
+    throw new PluginError("plugin_invalid", { plugin, reason });
+  };
+  if (!Array.isArray(presets)) refuse("presets must be a list");
+  for (const preset of presets as readonly Partial<PresetDefinition>[]) {
+    const { id, path, mappings } = preset;
+    if (typeof id !== "string" || !idPattern.test(id)) refuse("the id of a preset must be a to z, 0 to 9 and -, beginning with a letter");
+    if (typeof path !== "string") refuse(`the preset ${id} needs a path`);
+    if (!Array.isArray(mappings) || mappings.length === 0) refuse(`the preset ${id} needs a list of mappings`);
+    for (const [index, mapping] of (mappings ?? []).entries()) {
+      const wrong = mistakeIn(mapping, path ?? "");
+      if (wrong !== undefined) refuse(`the preset ${id}, mappings[${index}]${wrong}`);
+    }
+  }
+}
+
+/** What is wrong, behind the name of the mapping. */
+function mistakeIn(mapping: PresetMapping, path: string): string | undefined {
+  const foreign = notForPresets.find((field) => Object.hasOwn(Object(mapping), field));
+  if (foreign !== undefined) return `.${foreign}: only a user can say that`;
+  const { value, problems } = validateSection(mappingSchema, mapping, "mapping");
+  const [problem] = problems;
+  if (problem !== undefined) return `${problem.path.slice("mapping".length)}: ${problem.message}`;
+  let mistake: string | undefined;
+  const settings = { ...value, match: { ...value.match, path } } as MappingSettings;
+  compileParts({ id: "", at: "", settings, placeOf: () => "" }, (setting, message) => {
+    mistake ??= `.${setting.join(".")}: ${message}`;
+  });
+  return mistake;
+}

@@ -1,0 +1,61 @@
+/** What the plugins of one gateway registered; gone with the gateway. */
+import { PluginError } from "../errors.ts";
+import type {
+  ChannelDefinition,
+  CheckDefinition,
+  CommandDefinition,
+  EngineDefinition,
+  PluginDefinition,
+  PresetDefinition,
+  RouteDefinition,
+} from "../sdk.ts";
+
+export interface Owned<T> {
+  readonly plugin: string;
+  readonly definition: T;
+}
+
+export type DeviceCheck = (token: string) => boolean | Promise<boolean>;
+
+export interface Registry {
+  /** What is declared and not switched off, also what failed: its schema still says what its section may hold. */
+  readonly plugins: Map<string, PluginDefinition>;
+  readonly channels: Map<string, Owned<ChannelDefinition>>;
+  readonly engines: Map<string, Owned<EngineDefinition>>;
+  readonly presets: Map<string, Owned<PresetDefinition>>;
+  readonly commands: Owned<CommandDefinition>[];
+  readonly routes: Owned<RouteDefinition>[];
+  /** Each vouches for tokens of devices. */
+  readonly devices: Owned<DeviceCheck>[];
+  readonly checks: Owned<CheckDefinition>[];
+  readonly ready: Owned<() => void | Promise<void>>[];
+  readonly close: Owned<() => void | Promise<void>>[];
+}
+
+export function createRegistry(): Registry {
+  const lists = { commands: [], routes: [], devices: [], checks: [], ready: [], close: [] };
+  return { plugins: new Map(), channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
+}
+
+export function addUnique<T extends { readonly id: string }>(
+  map: Map<string, Owned<T>>,
+  kind: string,
+  plugin: string,
+  definition: T,
+): void {
+  const taken = map.get(definition.id);
+  if (taken !== undefined)
+    throw new PluginError("plugin_invalid", { plugin, reason: `the ${kind} ${definition.id} is already provided by ${taken.plugin}` });
+  map.set(definition.id, { plugin, definition });
+}
+
+/** Forgets what a plugin registered before it failed. */
+export function removePlugin(registry: Registry, plugin: string): void {
+  for (const map of [registry.channels, registry.engines, registry.presets]) {
+    for (const [id, owned] of map) if (owned.plugin === plugin) map.delete(id);
+  }
+  for (const list of [registry.commands, registry.routes, registry.devices, registry.checks, registry.ready]) {
+    const kept = (list as Owned<unknown>[]).filter((owned) => owned.plugin !== plugin);
+    (list as Owned<unknown>[]).splice(0, list.length, ...kept);
+  }
+}

@@ -1,0 +1,126 @@
+/** What one plugin is handed: its own log, its own store, its own registrations; never the host's configuration. */
+import { noticeEvent } from "../agents/notice.ts";
+import { PluginError } from "../errors.ts";
+import type { Hooks } from "../hooks.ts";
+import type { Log } from "../log.ts";
+import type { PluginHost, PluginStore } from "../sdk.ts";
+import type { Store } from "../state/store.ts";
+import type { Accepted, RawEvent } from "../types.ts";
+import { addUnique, type Registry } from "./registry.ts";
+
+export interface ScopeOptions {
+  readonly hooks: Hooks;
+  readonly store: Store;
+  readonly log: Log;
+  readonly registry: Registry;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly receive: (event: RawEvent) => Promise<Accepted>;
+  readonly address: () => string;
+}
+
+const commandName = /^[a-z0-9_]{1,32}$/;
+
+/** A namespace of the store, with times to live in seconds from now. */
+export function scopedStore(store: Store, namespace: string, now: () => number): PluginStore {
+  const expiry = (ttlSeconds: number | undefined) => (ttlSeconds === undefined ? {} : { expiresAt: now() + ttlSeconds * 1_000 });
+  return {
+    get: (key) => store.get(namespace, key),
+    set: (key, value, options = {}) =>
+      store.set(namespace, key, value, {
+        ...expiry(options.ttlSeconds),
+        ...(options.durable === undefined ? {} : { durable: options.durable }),
+      }),
+    delete: (key) => store.delete(namespace, key),
+    list: async (options) => (await store.list(namespace, options)).map(({ key, value }) => ({ key, value })),
+    update: (key, change, options = {}) => store.update(namespace, key, change, expiry(options.ttlSeconds)),
+  };
+}
+
+/**
+ * `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later.
+ * Taps take effect with `commit`, after `setup` went well: a hook cannot forget the tap of a plugin that failed.
+ */
+export function createScope(
+  id: string,
+  options: ScopeOptions,
+): { readonly host: PluginHost; readonly close: () => void; readonly commit: () => void } {
+  const { registry } = options;
+  const taps: (() => void)[] = [];
+  let open = true;
+  const registering = (what: string) => {
+    if (!open) throw new PluginError("plugin_invalid", { plugin: id, reason: `${what} was called after setup` });
+  };
+  const host: PluginHost = {
+    id,
+    log: options.log.child({ plugin: id }),
+    store: scopedStore(options.store, `plugin:${id}`, options.now),
+    signal: options.signal,
+    now: options.now,
+    newId: options.newId,
+    receive: options.receive,
+    notify: (address, text, { key } = {}) =>
+      options.receive(noticeEvent({ address, text, ...(key === undefined ? {} : { dedupeKey: `notice:${id}:${key}` }) })),
+    address: options.address,
+    tap(hook, fn, tapOptions) {
+      registering("tap");
+      taps.push(() => options.hooks.tap(id, hook, fn, tapOptions));
+    },
+    command(definition) {
+      registering("command");
+      if (!commandName.test(definition.name))
+        throw new PluginError("plugin_invalid", {
+          plugin: id,
+          reason: `the command ${definition.name} must be a to z, 0 to 9 and _, at most 32`,
+        });
+      if (!["anyone", "allowed", "owner"].includes(definition.role))
+        throw new PluginError("plugin_invalid", {
+          plugin: id,
+          reason: `the command ${definition.name} needs a role: anyone, allowed or owner`,
+        });
+      registry.commands.push({ plugin: id, definition });
+    },
+    channel(definition) {
+      registering("channel");
+      addUnique(registry.channels, "channel", id, definition);
+    },
+    engine(definition) {
+      registering("engine");
+      addUnique(registry.engines, "engine", id, definition);
+    },
+    route(definition) {
+      registering("route");
+      if (!["gateway", "device", "public"].includes(definition.access))
+        throw new PluginError("plugin_invalid", {
+          plugin: id,
+          reason: `the route ${definition.path} needs an access: gateway, device or public`,
+        });
+      registry.routes.push({ plugin: id, definition });
+    },
+    devices(check) {
+      registering("devices");
+      registry.devices.push({ plugin: id, definition: check });
+    },
+    check(definition) {
+      registering("check");
+      registry.checks.push({ plugin: id, definition });
+    },
+    onReady(fn) {
+      registering("onReady");
+      registry.ready.push({ plugin: id, definition: fn });
+    },
+    onClose(fn) {
+      registry.close.push({ plugin: id, definition: fn });
+    },
+  };
+  return {
+    host,
+    close() {
+      open = false;
+    },
+    commit() {
+      for (const tap of taps) tap();
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** Who is at the other end: the socket's address, or what trusted proxies say about it. */
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIP } from "node:net";
+
+/** `X-Forwarded-For` entries that are looked at, from the right. */
+const maxHops = 32;
+
+/** One spelling for one client: lower case, no zone, IPv4-mapped IPv6 as IPv4. */
+export function normalizeAddress(address: string): string {
+  const plain = address.replace(/%.*$/, "").toLowerCase();
+  if (!plain.startsWith("::ffff:")) return plain;
+  const tail = plain.slice(7);
+  if (isIP(tail) === 4) return tail;
+  const groups = /^([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(tail);
+  if (groups === null) return plain;
+  const bits = Number.parseInt(groups[1] ?? "", 16) * 65_536 + Number.parseInt(groups[2] ?? "", 16);
+  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join(".");
+}
+
+/** The key under which a client's failures are counted: an IPv6 subscriber owns a whole /64. */
+export function clientKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = "", tail] = address.split("::");
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === undefined || tail === "" ? [] : tail.split(":");
+  // A dotted tail stands for two groups.
+  const count = left.length + right.length + (address.includes(".") ? 1 : 0);
+  const groups = tail === undefined ? left : [...left, ...Array.from({ length: Math.max(0, 8 - count) }, () => "0"), ...right];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ""))
+    .join(":")}::/64`;
+}
+
+/** An entry of `X-Forwarded-For` without port and brackets, or `undefined` when it is no address. */
+function parseHop(text: string): string | undefined {
+  const trimmed = text.trim();
+  const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(trimmed)?.[1];
+  const withPort = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(trimmed)?.[1];
+  const address = normalizeAddress(bracketed ?? withPort ?? trimmed);
+  return isIP(address) === 0 ? undefined : address;
+}
+
+function buildTrusted(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = "", bits] = entry.trim().split("/");
+    const plain = normalizeAddress(address);
+    const version = isIP(plain);
+    if (version === 0) continue;
+    const family = version === 4 ? "ipv4" : "ipv6";
+    const widest = version === 4 ? 32 : 128;
+    // An IPv4 network that was written in its IPv6 form carries 96 bits more.
+    const mapped = version === 4 && address.includes(":");
+    const prefix = bits === undefined ? widest : Number(bits) - (mapped ? 96 : 0);
+    if (Number.isInteger(prefix) && prefix >= 0 && prefix <= widest) list.addSubnet(plain, prefix, family);
+  }
+  return list;
+}
+
+/** The problem of one entry of `gateway.trustedProxies`, or `undefined` when it is an address or a CIDR range. */
+export function checkTrustedProxy(entry: string): string | undefined {
+  const [address = "", bits, more] = entry.trim().split("/");
+  const version = isIP(normalizeAddress(address));
+  if (version === 0 || more !== undefined) return "must be an IP address or a CIDR range";
+  if (bits === undefined) return undefined;
+  const widest = isIP(address) === 4 ? 32 : 128;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= widest ? undefined : `must have a prefix length from 0 to ${widest}`;
+}
+
+/**
+ * Makes the function that names the client of a request. `trusted` is read at each call, so that a reload counts at once;
+ * `onInvalid` is told of each entry that is left out.
+ */
+export function createClientAddress(
+  trusted: () => readonly string[],
+  onInvalid: (entry: string, reason: string) => void = () => {},
+): (request: IncomingMessage) => string {
+  let entries: readonly string[] | undefined;
+  let list = new BlockList();
+  const isTrusted = (address: string): boolean => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return (request) => {
+    const current = trusted();
+    if (current !== entries) {
+      entries = current;
+      list = buildTrusted(current);
+      for (const entry of current) {
+        const reason = checkTrustedProxy(entry);
+        if (reason !== undefined) onInvalid(entry, reason);
+      }
+    }
+    let client = normalizeAddress(request.socket.remoteAddress ?? "unknown");
+    const forwarded = request.headers["x-forwarded-for"];
+    if (current.length === 0 || forwarded === undefined || isIP(client) === 0) return client;
+    const hops = (typeof forwarded === "string" ? forwarded : forwarded.join(",")).split(",").slice(-maxHops);
+    while (isTrusted(client)) {
+      const text = hops.pop();
+      const hop = text === undefined ? undefined : parseHop(text);
+      // What is no address was not written by a proxy that we trust: the last one believed is the client.
+      if (hop === undefined) break;
+      client = hop;
+    }
+    return client;
+  };
+}

@@ -1,0 +1,66 @@
+/** Server-sent events: `data:` lines until the iterable ends, the client leaves or the server closes. */
+import type { ServerResponse } from "node:http";
+import type { FastifyReply } from "fastify";
+import type { Json } from "../types.ts";
+
+/** A comment in this rhythm keeps proxies, and our own idle limit, from cutting a quiet stream. */
+const keepAliveMs = 15_000;
+
+export interface EventStreams {
+  /** `stays` is asked before each event and now and then: once it says no, nothing more is sent. Must not throw. */
+  send(reply: FastifyReply, events: AsyncIterable<Json>, stays?: () => Promise<boolean>): void;
+  /** Ends all streams; a server that closes would wait for them for ever. */
+  end(): void;
+}
+
+export function createEventStreams(options: { readonly onError: (error: unknown) => void }): EventStreams {
+  const open = new Set<() => void>();
+
+  const pump = async (response: ServerResponse, events: AsyncIterable<Json>, stays: () => Promise<boolean>): Promise<void> => {
+    const iterator = events[Symbol.asyncIterator]();
+    const left = Promise.withResolvers<"left">();
+    const leave = (): void => left.resolve("left");
+    const beat = setInterval(() => {
+      response.write(": keep-alive\n\n");
+      void stays().then((stay) => stay || leave());
+    }, keepAliveMs);
+    open.add(leave);
+    response.on("close", leave);
+    response.on("error", leave);
+    try {
+      for (;;) {
+        const next = await Promise.race([iterator.next(), left.promise]);
+        if (next === "left" || next.done === true || !(await stays())) break;
+        if (!response.write(`data: ${JSON.stringify(next.value)}\n\n`)) await Promise.race([drained(response), left.promise]);
+      }
+    } finally {
+      clearInterval(beat);
+      open.delete(leave);
+      response.end();
+      // Not awaited: a generator that waits for its next event answers `return` only after that event.
+      Promise.resolve(iterator.return?.()).catch(options.onError);
+    }
+  };
+
+  return {
+    send(reply, events, stays = async () => true) {
+      const headers = reply.getHeaders();
+      const response = reply.hijack().raw;
+      response.writeHead(reply.statusCode, {
+        ...(headers as Record<string, string>),
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+      });
+      response.flushHeaders();
+      pump(response, events, stays).catch(options.onError);
+    },
+    end() {
+      for (const leave of open) leave();
+    },
+  };
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => response.once("drain", resolve));
+}

@@ -1,0 +1,36 @@
+/** The token of the management routes: configured, or generated once and kept in the state directory. */
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { GatewayConfig } from "../config/schema.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { writeWhole } from "../state/directory.ts";
+
+const tokenFile = "gateway-token";
+const tokenBytes = 32;
+
+/** The file is also where the command line finds a configured token; mode 0600. */
+export function gatewayToken(config: GatewayConfig, stateDirectory: string, secrets: Secrets): string {
+  const file = join(stateDirectory, tokenFile);
+  const configured = config.gateway.auth.token;
+  if (configured !== undefined) {
+    const token = secrets.resolve(configured, "gateway.auth.token");
+    writeWhole(file, `${token}\n`);
+    return token;
+  }
+  return secrets.resolve(readToken(file) ?? generate(file), "gateway.auth.token");
+}
+
+function readToken(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function generate(file: string): string {
+  const token = randomBytes(tokenBytes).toString("base64url");
+  writeWhole(file, `${token}\n`);
+  return token;
+}

@@ -1,0 +1,32 @@
+/** The declared type of a body: media type, charset, encoding. */
+import type { IncomingHttpHeaders } from "node:http";
+import { HttpProblem } from "./problem.ts";
+
+interface MediaTypeRule {
+  /** What nearly everybody sends, and what needs no closer look. */
+  readonly usual: readonly string[];
+  readonly accepts: RegExp;
+  /** For people: the end of the sentence "Content-Type must be ...". */
+  readonly expected: string;
+}
+
+/** The problem of a request whose declared body is not what is expected, in UTF-8, or `undefined`. An absent type is no problem. */
+export function checkMediaType(headers: IncomingHttpHeaders, { usual, accepts, expected }: MediaTypeRule): HttpProblem | undefined {
+  const encoding = headers["content-encoding"];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity" && encoding.trim() !== "") {
+    return new HttpProblem("unsupported_media_type", "The body must not be compressed: send it without Content-Encoding.");
+  }
+  const type = headers["content-type"];
+  if (type === undefined || usual.includes(type)) return undefined;
+  const [media = "", ...parameters] = type.split(";");
+  if (!accepts.test(media.trim())) return new HttpProblem("unsupported_media_type", `Content-Type must be ${expected}.`);
+  for (const parameter of parameters) {
+    const [name = "", value = ""] = parameter.split("=");
+    if (name.trim().toLowerCase() !== "charset") continue;
+    const charset = value.trim().replaceAll('"', "").toLowerCase();
+    if (charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
+      return new HttpProblem("unsupported_media_type", "The charset of the body must be UTF-8.");
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,34 @@
+/** Which methods an address takes: the router knows it only for the method that was asked for. */
+
+export interface RouteTable {
+  add(method: string, path: string): void;
+  /** `path` as it was registered. */
+  has(method: string, path: string): boolean;
+  /** `path` as it was requested; empty when nothing lives there. */
+  methodsOf(path: string): readonly string[];
+}
+
+export function createRouteTable(): RouteTable {
+  const routes: { readonly method: string; readonly path: string; readonly segments: readonly string[] }[] = [];
+  return {
+    add(method, path) {
+      routes.push({ method, path, segments: path.split("/") });
+    },
+    has(method, path) {
+      return routes.some((route) => route.method === method && route.path === path);
+    },
+    methodsOf(path) {
+      const wanted = path.split("/");
+      const methods = routes.filter((route) => matches(route.segments, wanted)).map((route) => route.method);
+      return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
+    },
+  };
+}
+
+function matches(pattern: readonly string[], wanted: readonly string[]): boolean {
+  if (pattern.at(-1) === "*" && wanted.length >= pattern.length) return matches(pattern.slice(0, -1), wanted.slice(0, pattern.length - 1));
+  return (
+    pattern.length === wanted.length &&
+    pattern.every((segment, index) => (segment.startsWith(":") ? wanted[index] !== "" : segment === wanted[index]))
+  );
+}

@@ -1,0 +1,146 @@
+/** Routes of plugins and of the management namespace: access, body, schema, answer. */
+import type { IncomingMessage } from "node:http";
+import { createRequire } from "node:module";
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
+import type { TSchema } from "typebox";
+import { product } from "../product.ts";
+import type { Json, RouteAccess, RouteAnswer, RouteDefinition, RouteRequest } from "../sdk.ts";
+import type { Access } from "./access.ts";
+import { askForBody, readBody } from "./body.ts";
+import type { EventStreams } from "./event-stream.ts";
+import { checkJsonType, parseJson } from "./json.ts";
+import { HttpProblem, jsonType } from "./problem.ts";
+import { sendProblem } from "./send.ts";
+
+const defaultBodyBytes = 262_144;
+
+export interface RouteDeps extends Access {
+  readonly clientAddress: (request: IncomingMessage) => string;
+  readonly streams: EventStreams;
+}
+
+/** Headers that open doors of the gateway itself; a handler behind such a door is not handed them. */
+const ownCredentials: readonly string[] = ["authorization", product.tokenHeader];
+
+/** Registers one route at `path`, which begins with `/`. */
+export function registerRoute(app: FastifyInstance, path: string, definition: RouteDefinition, deps: RouteDeps): void {
+  const { access, schema, rawBody = false, maxBodyBytes = defaultBodyBytes } = definition;
+  let validator: ReturnType<typeof compile> | undefined;
+  app.route({
+    method: definition.method as HTTPMethods,
+    url: path,
+    config: { rawBody, maxBodyBytes },
+    onRequest(request, reply, done) {
+      const decide = (problem: HttpProblem | undefined): void => {
+        if (problem === undefined) done();
+        else sendProblem(reply, problem);
+      };
+      const verdict = deps.requireAccess(request.raw, access);
+      if (verdict instanceof Promise) void verdict.then(decide, done);
+      else decide(verdict);
+    },
+    preParsing(request, reply, payload, done) {
+      askForBody(request.raw, reply.raw);
+      done(null, payload);
+    },
+    async handler(request, reply) {
+      if (schema !== undefined) {
+        validator ??= compile(schema);
+        const body = request.body ?? {};
+        const [first] = validator.Check(body) ? [] : validator.Errors(body);
+        if (first !== undefined) throw new HttpProblem("invalid_payload", `${fieldName(first.instancePath)} ${first.message}.`);
+      }
+      const answer = await definition.handler(toRouteRequest(request, { access, rawBody, clientAddress: deps.clientAddress }));
+      // A device may be shut out while it listens.
+      const stays = access === "device" ? () => deps.mayStay(request.raw) : undefined;
+      return sendAnswer(reply, answer, (events) => deps.streams.send(reply, events, stays));
+    },
+  });
+}
+
+/** TypeBox's compiler is three hundred modules and 5 MB: loaded with the first request to a route that has a schema. */
+function compile(schema: TSchema) {
+  const { Compile } = createRequire(import.meta.url)("typebox/compile") as typeof import("typebox/compile");
+  return Compile(schema);
+}
+
+/** `/a/0/b` to `a.0.b`; the body itself when the path is empty. */
+function fieldName(pointer: string): string {
+  const name = pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
+  return name === "" ? "The body" : name;
+}
+
+function toRouteRequest(
+  request: FastifyRequest,
+  options: { readonly access: RouteAccess; readonly rawBody: boolean; readonly clientAddress: (raw: IncomingMessage) => string },
+): RouteRequest {
+  const headers: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (options.access !== "public" && ownCredentials.includes(name)) continue;
+    headers[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return {
+    method: request.method,
+    path: request.url.split("?", 1)[0] ?? "/",
+    params: { ...(request.params as Record<string, string>) },
+    query: lastValues(request.query as Record<string, string | string[]>),
+    headers,
+    body: request.body ?? (options.rawBody ? Buffer.alloc(0) : {}),
+    clientAddress: options.clientAddress(request.raw),
+  };
+}
+
+function lastValues(query: Readonly<Record<string, string | string[]>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, Array.isArray(value) ? (value.at(-1) ?? "") : value]));
+}
+
+function sendAnswer(reply: FastifyReply, answer: RouteAnswer, stream: (events: AsyncIterable<Json>) => void): FastifyReply {
+  reply.code(answer.status ?? 200);
+  if (answer.headers !== undefined) reply.headers(answer.headers);
+  if (answer.events !== undefined) {
+    stream(answer.events);
+    return reply;
+  }
+  const { body } = answer;
+  if (body === undefined) {
+    reply.removeHeader("content-type");
+    return reply.send();
+  }
+  if (typeof body === "string" || body instanceof Uint8Array || body instanceof Readable) {
+    const type = answer.type ?? (typeof body === "string" ? "text/plain; charset=utf-8" : "application/octet-stream");
+    return reply.header("content-type", type).send(body instanceof Uint8Array ? Buffer.from(body) : body);
+  }
+  return reply.header("content-type", answer.type ?? jsonType).send(JSON.stringify(body));
+}
+
+/** Our own body parser for every route: the same limits, the same errors and the same manners as at the hook endpoints. */
+export function registerBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (request, _payload, done) => {
+    const { rawBody = false, maxBodyBytes = defaultBodyBytes } = request.routeOptions.config as {
+      readonly rawBody?: boolean;
+      readonly maxBodyBytes?: number;
+    };
+    if (request.is404) {
+      done(null, undefined);
+      return;
+    }
+    const refused = rawBody ? undefined : checkJsonType(request.raw.headers);
+    if (refused !== undefined) {
+      done(refused);
+      return;
+    }
+    readBody(request.raw, maxBodyBytes, (problem, body) => {
+      if (problem !== null) {
+        done(problem);
+        return;
+      }
+      try {
+        done(null, rawBody ? Buffer.from(body) : parseJson(body));
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+  });
+}

@@ -1,0 +1,173 @@
+/** The log: JSON lines by pino, secrets removed by value; the only importer of pino. */
+import { mkdirSync, renameSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { styleText } from "node:util";
+import { type Logger, pino } from "pino";
+
+export type Log = Logger;
+
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
+
+/** A log file is renamed to `<file>.1` at this size, so that logs never fill a disk. */
+const maxFileBytes = 10 * 1024 * 1024;
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Values that must not stand in any line; read for each line, so that a secret that was just loaded counts. */
+  readonly secrets: () => Iterable<string>;
+  /** `human` for a terminal, `json` for machines, `none` when only the file is wanted. */
+  readonly print: "human" | "json" | "none";
+  /** Also written here as JSON, whatever `print` says. */
+  readonly file?: string;
+}
+
+export interface OpenLog {
+  readonly log: Log;
+  /** Removes secrets from a text that goes elsewhere. */
+  readonly redact: (text: string) => string;
+  /** Writes what is buffered and closes the file. */
+  close(): void;
+}
+
+const alphanumeric = /[\p{L}\p{N}]/u;
+
+/** How a secret may stand in a JSON line: as it is, escaped, or in an address. */
+function formsOf(secret: string): readonly string[] {
+  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())])].filter(
+    (form) => form !== "",
+  );
+}
+
+/** Removes each secret; a short one only where it stands as a whole word, so that a weak secret does not shred every line. */
+function createRedactor(secrets: () => Iterable<string>): (line: string) => string {
+  const known = new Map<string, readonly string[]>();
+  return (line) => {
+    let redacted = line;
+    for (const secret of secrets()) {
+      let forms = known.get(secret);
+      if (forms === undefined) {
+        forms = formsOf(secret);
+        known.set(secret, forms);
+      }
+      for (const form of forms) {
+        if (!redacted.includes(form)) continue;
+        redacted = form.length >= 6 ? redacted.replaceAll(form, "[secret]") : replaceWords(redacted, form);
+      }
+    }
+    return redacted;
+  };
+}
+
+function replaceWords(line: string, word: string): string {
+  let result = "";
+  let from = 0;
+  for (let at = line.indexOf(word); at !== -1; at = line.indexOf(word, at + word.length)) {
+    const whole = !alphanumeric.test(line[at - 1] ?? "") && !alphanumeric.test(line[at + word.length] ?? "");
+    result += line.slice(from, at) + (whole ? "[secret]" : word);
+    from = at + word.length;
+  }
+  return result + line.slice(from);
+}
+
+const levelNames: Readonly<Record<number, string>> = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
+const levelStyles = { trace: "dim", debug: "dim", info: "cyan", warn: "yellow", error: "red", fatal: "red" } as const;
+
+/** One line for people: time, level, message, then the fields. */
+export function renderLogLine(json: string, options: { readonly colour: boolean }): string {
+  const fields = JSON.parse(json) as Record<string, unknown>;
+  const { level, time, msg, pid: _pid, hostname: _hostname, ...rest } = fields;
+  const name = levelNames[Number(level)] ?? "info";
+  const style = (format: Parameters<typeof styleText>[0], text: string) => (options.colour ? styleText(format, text) : text);
+  const clock = new Date(Number(time)).toTimeString().slice(0, 8);
+  const details = Object.entries(rest)
+    .map(([key, value]) => `${style("dim", `${key}=`)}${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" ");
+  const levelText = style(levelStyles[name as keyof typeof levelStyles] ?? "cyan", name.padEnd(5));
+  return `${style("dim", clock)} ${levelText} ${String(msg ?? "")}${details === "" ? "" : `  ${details}`}\n`;
+}
+
+interface LogFile {
+  /** Whole lines. */
+  write(lines: string): void;
+  close(): void;
+}
+
+function openFile(file: string): LogFile {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const stream = pino.destination({ dest: file, append: true, sync: false, mode: 0o600 });
+  let bytes = 0;
+  try {
+    bytes = statSync(file).size;
+  } catch {
+    // The file is made by the stream.
+  }
+  // A log must never be the reason why events stop: a full disk loses log lines, nothing else.
+  stream.on("error", () => {});
+  return {
+    write(lines) {
+      bytes += Buffer.byteLength(lines);
+      if (bytes > maxFileBytes) {
+        bytes = Buffer.byteLength(lines);
+        try {
+          renameSync(file, `${file}.1`);
+          stream.reopen();
+        } catch {
+          // The next line tries again.
+        }
+      }
+      stream.write(lines);
+    },
+    close() {
+      try {
+        stream.flushSync();
+      } catch {
+        // Not open yet, or the disk is full.
+      }
+      stream.end();
+    },
+  };
+}
+
+/** The lines of one turn of the event loop are one write: under load, a write for each line costs more than making the line. */
+function gatherLines(file: LogFile): LogFile {
+  let lines = "";
+  const flush = () => {
+    if (lines === "") return;
+    const text = lines;
+    lines = "";
+    file.write(text);
+  };
+  return {
+    write(line) {
+      if (lines === "") setImmediate(flush);
+      lines += line;
+    },
+    close() {
+      flush();
+      file.close();
+    },
+  };
+}
+
+export function createLog(options: LogOptions): OpenLog {
+  const file = options.file === undefined ? undefined : gatherLines(openFile(options.file));
+  const redact = createRedactor(options.secrets);
+  const colour = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
+  const destination = {
+    write(line: string) {
+      const safe = redact(line);
+      file?.write(safe);
+      if (options.print === "json") process.stdout.write(safe);
+      else if (options.print === "human") process.stdout.write(renderLogLine(safe, { colour }));
+    },
+  };
+  const log = pino(
+    {
+      level: options.level,
+      base: null,
+      serializers: { error: pino.stdSerializers.err, err: pino.stdSerializers.err },
+    },
+    destination,
+  );
+  return { log, redact, close: () => file?.close() };
+}

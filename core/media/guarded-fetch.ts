@@ -1,0 +1,227 @@
+/**
+ * Fetches a public address to a file of ours. Whoever writes to an agent may have it fetch what he likes, so nothing is believed: every
+ * address is judged before the connection and is the one connected to, again at each redirect; bytes, time and pace have limits.
+ */
+import { constants } from "node:fs";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import type { IncomingMessage, RequestOptions } from "node:http";
+import type { Socket } from "node:net";
+import { ChannelError } from "../errors.ts";
+import { bytesOf } from "./address.ts";
+import { createPace, type Pace } from "./pace.ts";
+import { type Lookup, publicAddresses, systemLookup } from "./public-lookup.ts";
+
+export interface FetchLimits {
+  readonly maxBytes: number;
+  /** For all of it, redirects included. */
+  readonly totalMs: number;
+  /** Without a connection, a whole head, or enough bytes for so long, it is cut off. */
+  readonly quietMs: number;
+  readonly leastBytesPerSecond: number;
+  readonly redirects: number;
+}
+
+export const usualLimits = { totalMs: 60_000, quietMs: 10_000, leastBytesPerSecond: 1_024, redirects: 3 } as const;
+
+export interface Fetched {
+  readonly path: string;
+  readonly size: number;
+  /** The first bytes, to tell the type by. */
+  readonly head: Buffer;
+  readonly declaredType?: string;
+}
+
+export interface FetchTarget {
+  /** Path of the file to be made; it must not exist. It is gone again when the fetch fails. */
+  readonly path: string;
+  readonly limits: FetchLimits;
+  readonly signal: AbortSignal;
+}
+
+export type GuardedFetch = (url: string, to: FetchTarget) => Promise<Fetched>;
+
+export interface GuardedFetchOptions {
+  /** All addresses of a host; default the system's. */
+  readonly lookup?: Lookup;
+  /** Where a test stands in for the world. */
+  readonly connect?: (to: { readonly address: string; readonly port: number }) => Socket;
+}
+
+export const headBytes = 4_100;
+
+function refused(detail: string): ChannelError {
+  return new ChannelError("media_refused", { detail });
+}
+
+function megabytes(bytes: number): string {
+  return bytes < 1_048_576 ? `${Math.ceil(bytes / 1_024)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+}
+
+export function tooLarge(maxBytes: number): ChannelError {
+  return new ChannelError("too_large", { detail: `the file is too large: at most ${megabytes(maxBytes)}` });
+}
+
+/** In the one spelling that the parser of the web gives it: `0x7f.1`, `LOCALHOST` and `２１` are what they mean. */
+function parse(text: string, base?: URL): { readonly url: URL; readonly host: string } {
+  const url = URL.parse(text, base);
+  if (url === null) throw refused("it is no web address");
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(`only http and https are fetched, not ${url.protocol}`);
+  if (url.username !== "" || url.password !== "") throw refused("a web address with a user name or a password in it is not fetched");
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
+  if (host === "") throw refused("it is no web address");
+  return { url, host };
+}
+
+/** The one file: nobody could have put anything in its place, and nobody else reads it. */
+function create(path: string): Promise<FileHandle> {
+  return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
+}
+
+interface Hop {
+  readonly url: URL;
+  readonly host: string;
+  readonly pace: Pace;
+}
+
+export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFetchOptions = {}): GuardedFetch {
+  /** A plain connection to the first address that takes one. */
+  async function connectTo(addresses: readonly string[], { url, pace }: Hop): Promise<Socket> {
+    const { connect: connectPlain } = await import("node:net");
+    const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+    let failure: unknown;
+    for (const [index, address] of addresses.entries()) {
+      const socket = (connect ?? (({ address: host }) => connectPlain({ host, port })))({ address, port });
+      try {
+        await pace.run(socket, index + 1 < addresses.length ? "try" : "last", () => opened(socket, "connect"));
+        return socket;
+      } catch (error) {
+        socket.destroy();
+        failure = error;
+        if (pace.isOver()) break;
+      }
+    }
+    throw failure;
+  }
+
+  /** Head of the answer; its body has not been read. */
+  async function ask(hop: Hop): Promise<IncomingMessage> {
+    const { url, host, pace } = hop;
+    const addresses = await pace.wait(publicAddresses(host, lookup));
+    const plain = await connectTo(addresses, hop);
+    const secure = url.protocol === "https:";
+    try {
+      const socket = secure ? await encrypted(plain, hop) : plain;
+      const { request } = await import("node:http");
+      const options: RequestOptions = {
+        method: "GET",
+        path: `${url.pathname}${url.search}`,
+        // No jar, no credentials, no proxy of the environment: nothing goes out but the question.
+        headers: { host: url.host, accept: "*/*", "user-agent": "service-gateway", connection: "close" },
+        createConnection: () => socket,
+      };
+      return await pace.run(
+        socket,
+        "last",
+        () =>
+          new Promise<IncomingMessage>((resolve, reject) => {
+            const asking = request(options, resolve);
+            asking.on("error", reject);
+            asking.end();
+          }),
+      );
+    } catch (error) {
+      plain.destroy();
+      throw error;
+    }
+  }
+
+  async function encrypted(socket: Socket, { host, pace }: Hop): Promise<Socket> {
+    const { connect: connectSecure } = await import("node:tls");
+    const name = bytesOf(host) === undefined ? { servername: host } : { host };
+    const secure = connectSecure({ socket, ALPNProtocols: ["http/1.1"], ...name });
+    await pace.run(socket, "last", () => opened(secure, "secureConnect"));
+    return secure;
+  }
+
+  return async (address, { path, limits, signal }) => {
+    const pace = createPace(limits, signal);
+    try {
+      let hop: Hop = { ...parse(address), pace };
+      for (let redirected = 0; ; redirected += 1) {
+        const answer = await ask(hop);
+        const location = redirectOf(answer);
+        if (location === undefined) return await keep(answer, { path, limits, pace });
+        answer.destroy();
+        if (redirected >= limits.redirects) throw refused(`${hop.host} leads on more than ${limits.redirects} times`);
+        hop = { ...parse(location, hop.url), pace };
+      }
+    } catch (error) {
+      throw told(error, pace);
+    } finally {
+      pace.end();
+    }
+  };
+}
+
+function opened(socket: Socket, event: "connect" | "secureConnect"): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once(event, resolve);
+    // Stays: an error that comes late must not end the process.
+    socket.on("error", reject);
+    socket.once("close", () => reject(new Error("the connection was closed")));
+  });
+}
+
+function redirectOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
+  return [301, 302, 303, 307, 308].includes(statusCode) ? headers.location : undefined;
+}
+
+function checkAnswer({ statusCode, headers }: IncomingMessage, maxBytes: number): void {
+  if (statusCode !== 200) throw refused(`the server answered ${statusCode}`);
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity") throw refused("the server sent it compressed, which it was not asked for");
+  if (Number(headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
+}
+
+/** Piece by piece to the disk; whatever goes wrong, nothing is left there. */
+async function keep(
+  answer: IncomingMessage,
+  { path, limits, pace }: { readonly path: string; readonly limits: FetchLimits; readonly pace: Pace },
+): Promise<Fetched> {
+  let file: FileHandle | undefined;
+  let size = 0;
+  let head = Buffer.alloc(0);
+  try {
+    checkAnswer(answer, limits.maxBytes);
+    file = await create(path);
+    pace.watch(answer);
+    for await (const piece of answer as AsyncIterable<Buffer>) {
+      size += piece.length;
+      pace.add(piece.length);
+      if (size > limits.maxBytes) throw tooLarge(limits.maxBytes);
+      if (head.length < headBytes) head = Buffer.concat([head, piece.subarray(0, headBytes - head.length)]);
+      await file.writeFile(piece);
+    }
+    if (size === 0) throw refused("the file is empty");
+    await file.close();
+    const declaredType = answer.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+    return { path, size, head, ...(declaredType === undefined ? {} : { declaredType }) };
+  } catch (error) {
+    answer.destroy();
+    if (file !== undefined) {
+      await file.close().catch(() => {});
+      await rm(path, { force: true });
+    }
+    throw error;
+  }
+}
+
+/** What is said holds no address but its host: the rest of one may be a secret. */
+function told(thrown: unknown, pace: Pace): ChannelError {
+  const error = pace.reason() ?? thrown;
+  if (error instanceof ChannelError) return error;
+  const { code } = error as { code?: unknown };
+  if (code === "ENOSPC" || code === "EDQUOT") return new ChannelError("no_room", { detail: "there is no room on the disk", cause: error });
+  const detail = `the server could not be reached, or broke off${typeof code === "string" ? ` (${code})` : ""}`;
+  return new ChannelError("media_unreachable", { detail, cause: error });
+}

@@ -1,0 +1,222 @@
+/** The files of a reply before a channel sees them: fetched or copied to where nobody changes them, and told by their content. */
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { basename, extname, join } from "node:path";
+import { ChannelError, reasonOf } from "../errors.ts";
+import type { Address, OutboundMedia, Reply, Route } from "../types.ts";
+import { type GuardedFetch, headBytes, tooLarge, usualLimits } from "./guarded-fetch.ts";
+import { imageSize } from "./image-size.ts";
+import { openAllowed, type Roots } from "./local-file.ts";
+import { sniff } from "./sniff.ts";
+
+export interface OutboundOptions {
+  readonly fetch: GuardedFetch;
+  readonly stateDirectory: string;
+  readonly roots: (agentId: string) => Omit<Roots, "stateDirectory">;
+  /** Of one file. */
+  readonly maxBytes: (to: Address) => number;
+}
+
+export interface Completed {
+  readonly reply: Reply;
+  /** What could not be had, each in a sentence for the operator. */
+  readonly problems: readonly string[];
+}
+
+export type Outbound = (reply: Reply, route: Route, signal: AbortSignal) => Promise<Completed>;
+
+/** What platforms take, unless the account says otherwise. */
+const usualMb = 50;
+
+/** Bytes of a file that goes out, by the `mediaMaxMb` of its account. */
+export function mostBytesOut(mediaMaxMb: unknown): number {
+  return Math.floor((typeof mediaMaxMb === "number" && mediaMaxMb > 0 ? mediaMaxMb : usualMb) * 1_048_576);
+}
+
+const mostFiles = 20;
+const atOnce = 4;
+/** For all files of one reply: an answer that waits longer is better without. */
+const patienceMs = 2 * 60_000;
+const mostDataBytes = 1_048_576;
+
+/** What people are told; the whole sentence may name addresses inside, which are the operator's. */
+const shortly: Readonly<Record<string, string>> = {
+  address_not_public: "its address is not public",
+  media_missing: "there is no such file",
+  media_refused: "it may not be sent",
+  too_large: "it is too large",
+  no_room: "there is no room for it",
+};
+
+/** A file of ours that is about to be sent. */
+interface Laid {
+  readonly path: string;
+  readonly name: string;
+  readonly declaredType?: string;
+}
+
+function nameOf({ fileName, path, url }: OutboundMedia): string {
+  if (fileName !== undefined) return fileName;
+  if (path !== undefined) return basename(path);
+  const last =
+    URL.parse(url ?? "")
+      ?.pathname.split("/")
+      .at(-1) ?? "";
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
+function unavailable(media: OutboundMedia, thrown: unknown): string {
+  const why = (thrown instanceof ChannelError ? shortly[thrown.reason] : undefined) ?? "it could not be fetched";
+  const name = nameOf(media)
+    .replace(/[\p{Cc}[\]`*_<>]/gu, " ")
+    .trim()
+    .slice(0, 60);
+  return `[media unavailable: ${name === "" ? why : `${name}, ${why}`}]`;
+}
+
+function create(path: string): Promise<FileHandle> {
+  return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
+}
+
+/** Not more than was judged, though somebody may write to the file meanwhile. */
+async function copy(from: FileHandle, to: string, maxBytes: number): Promise<void> {
+  const file = await create(to);
+  try {
+    const buffer = Buffer.alloc(262_144);
+    for (let size = 0; ; ) {
+      const { bytesRead } = await from.read(buffer, 0, buffer.length, size);
+      if (bytesRead === 0) return;
+      size += bytesRead;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      await file.writeFile(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function decode(data: string): Buffer {
+  if (data.length > (mostDataBytes * 4) / 3 + 4) throw tooLarge(mostDataBytes);
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) throw new ChannelError("media_refused", { detail: "the data of a file is no base64" });
+  return Buffer.from(data, "base64");
+}
+
+/** By its content; of sound also how it is coded, which decides whether it can be played as a note. */
+async function look(media: OutboundMedia, { path, name, declaredType }: Laid): Promise<OutboundMedia & { readonly extension: string }> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+  try {
+    const read = async (position: number, length: number) => {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, position);
+      return buffer.subarray(0, bytesRead);
+    };
+    const head = await read(0, headBytes);
+    const { size } = await file.stat();
+    if (size === 0) throw new ChannelError("media_refused", { detail: `the file ${name} is empty` });
+    const { mimeType, extension } = sniff(head, media.mimeType ?? declaredType);
+    const codec =
+      mimeType === "audio/ogg"
+        ? ["opus", "vorbis", "speex"].find((each) => head.toString("latin1").toLowerCase().includes(each))
+        : undefined;
+    const sides = mimeType.startsWith("image/") ? await imageSize(mimeType, read) : undefined;
+    return {
+      path,
+      mimeType: codec === undefined ? mimeType : `${mimeType}; codecs=${codec}`,
+      fileName: extname(name) === "" ? `${name === "" ? "file" : name}.${extension}` : name,
+      size,
+      ...sides,
+      ...(media.as === undefined ? {} : { as: media.as }),
+      extension,
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: OutboundOptions): Outbound {
+  async function lay(
+    media: OutboundMedia,
+    path: string,
+    about: { readonly route: Route; readonly most: number; readonly signal: AbortSignal },
+  ): Promise<Laid> {
+    const { route, most, signal } = about;
+    const name = nameOf(media);
+    if (media.url !== undefined) {
+      const { declaredType } = await fetch(media.url, { path, limits: { maxBytes: most, ...usualLimits }, signal });
+      return { path, name, ...(declaredType === undefined ? {} : { declaredType }) };
+    }
+    if (media.data !== undefined) {
+      const bytes = decode(media.data);
+      const file = await create(path);
+      await file.writeFile(bytes).finally(() => file.close());
+      return { path, name };
+    }
+    const local = await openAllowed(media.path ?? "", { ...roots(route.agentId), stateDirectory });
+    try {
+      if (local.size > most) throw tooLarge(most);
+      if (local.kept) return { path: local.path, name };
+      await copy(local.handle, path, most);
+      return { path, name };
+    } finally {
+      await local.handle.close();
+    }
+  }
+
+  async function complete(
+    media: OutboundMedia,
+    to: Address,
+    about: { readonly route: Route; readonly signal: AbortSignal },
+  ): Promise<OutboundMedia> {
+    if (media.ref !== undefined) return media;
+    const folder = join(stateDirectory, to.channel, to.account, "media");
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const place = join(folder, randomBytes(16).toString("hex"));
+    const part = `${place}.part`;
+    try {
+      const laid = await lay(media, part, { ...about, most: maxBytes(to) });
+      const { extension, ...seen } = await look(media, laid);
+      if (laid.path !== part) return seen;
+      await rename(part, `${place}.${extension}`);
+      return { ...seen, path: `${place}.${extension}` };
+    } catch (error) {
+      await rm(part, { force: true });
+      throw error;
+    }
+  }
+
+  return async (reply, route, closing) => {
+    const { to } = route;
+    if (to === null || reply.media.length === 0) return { reply, problems: [] };
+    const patience = AbortSignal.timeout(patienceMs);
+    const signal = AbortSignal.any([closing, patience]);
+    const found: (OutboundMedia | undefined)[] = [];
+    const problems: string[] = [];
+    const notes: string[] = [];
+    const waiting = reply.media.entries();
+    const work = async () => {
+      for (const [index, media] of waiting) {
+        try {
+          if (index >= mostFiles) throw new ChannelError("media_refused", { detail: `a reply has at most ${mostFiles} files` });
+          found[index] = await complete(media, to, { route, signal });
+        } catch (error) {
+          problems.push(problemOf(media, error));
+          notes.push(unavailable(media, error));
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, reply.media.length) }, work));
+    const text = notes.length === 0 ? reply.text : [reply.text.trimEnd(), ...notes].filter((each) => each !== "").join("\n\n");
+    return { reply: { ...reply, text, media: found.filter((media) => media !== undefined) }, problems };
+  };
+}
+
+/** For the operator; of an address only its host, because the rest may be a secret. */
+function problemOf(media: OutboundMedia, error: unknown): string {
+  const name = (media.url === undefined ? nameOf(media) : URL.parse(media.url)?.hostname) || "a file";
+  const reason = reasonOf(error);
+  return reason.startsWith(name) ? reason : `${name}: ${reason}`;
+}

@@ -1,0 +1,38 @@
+/** From a host to the addresses that may be connected to. Who connects, connects to these: to ask again could bring another answer. */
+import { ChannelError } from "../errors.ts";
+import { blockOf, bytesOf } from "./address.ts";
+
+export type Lookup = (host: string) => Promise<readonly string[]>;
+
+export async function systemLookup(host: string): Promise<readonly string[]> {
+  const { lookup } = await import("node:dns/promises");
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+const remedy = "only public addresses are fetched; put the file into the workspace and name its path";
+
+function refuse(host: string, address: string, block: string): never {
+  const what = host === address ? `${host} is` : `${host} is ${address},`;
+  throw new ChannelError("address_not_public", { detail: `${what} an address of ${block}: ${remedy}` });
+}
+
+/**
+ * All addresses of a host, those of IPv4 first because they work everywhere. One that is not public spoils all of them: a name that is
+ * half inside is made to be.
+ */
+export async function publicAddresses(host: string, lookup: Lookup): Promise<readonly string[]> {
+  const literal = bytesOf(host);
+  let found: readonly string[];
+  try {
+    found = literal === undefined ? await lookup(host) : [host];
+  } catch (error) {
+    throw new ChannelError("host_unknown", { detail: `no address is known of ${host}`, cause: error });
+  }
+  if (found.length === 0) throw new ChannelError("host_unknown", { detail: `no address is known of ${host}` });
+  const judged = found.map((address) => ({ address, bytes: bytesOf(address) }));
+  for (const { address, bytes } of judged) {
+    const block = bytes === undefined ? "an unknown kind" : blockOf(bytes);
+    if (block !== undefined) refuse(host, address, block);
+  }
+  return judged.toSorted((a, b) => (a.bytes?.length ?? 0) - (b.bytes?.length ?? 0)).map(({ address }) => address);
+}

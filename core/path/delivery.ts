@@ -1,0 +1,194 @@
+/** Station 6: what stands in the outbox is sent, part by part, in order; each try and its fate is recorded. */
+import { ChannelError, PluginError, reasonOf } from "../errors.ts";
+import type { Hooks } from "../hooks.ts";
+import type { OutboxRow, Settlement, Store } from "../state/store.ts";
+import type { Receipt } from "../types.ts";
+import type { Trace } from "./ending.ts";
+import type { LiveAccount } from "./live-account.ts";
+import { persist, sleep } from "./patience.ts";
+import { patientWait, retryPolicy } from "./retry.ts";
+
+/** A send that surely did not happen is tried for so long: a platform may be away for hours, an answer is not thrown away for it. */
+const giveUpAfterMs = 24 * 60 * 60_000;
+/** A preview that stays is ugly; a chat that waits for its removal would be worse. */
+const mostRemovals = 5;
+/** A wait for the platform's limits that somebody may ask about. */
+const tellWaitMs = 3_000;
+
+export interface DeliveryResult {
+  readonly receipts: readonly Receipt[];
+  /** Reason of the first part that could not be sent. */
+  readonly failure?: string;
+  /** The gateway closes; the rest is sent at the next start. */
+  readonly interrupted?: true;
+  /** The last row, where it was sent: not recorded yet, so that it shares a commit with the settlement. */
+  readonly last?: NonNullable<Settlement["sent"]>;
+}
+
+export interface DeliveryOptions {
+  readonly hooks: Hooks;
+  readonly store: Store;
+  readonly trace: Trace;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  /** The rows come from an earlier process: one that it marked as being sent may have arrived. */
+  readonly resumed: boolean;
+  /** What `admission` said of the first row when it was written, where that waits. */
+  readonly admission?: Promise<void> | undefined;
+  readonly account: (channel: string, account: string) => LiveAccount | undefined;
+}
+
+/** A row that stands as being sent already, what it waits for, or `undefined`: nobody has asked yet. */
+type Leave = "marked" | Promise<void> | undefined;
+
+type Fate = { readonly receipt: Receipt } | { readonly failure: string } | { readonly interrupted: true };
+
+/**
+ * The platform's limits, asked before a row is marked as being sent: a process that dies while a row waits leaves no doubt about it.
+ * `undefined`: it may go now.
+ */
+export function admission(
+  { operation, part, address }: Pick<OutboxRow, "operation" | "part" | "address">,
+  { account, signal }: Pick<DeliveryOptions, "account" | "signal">,
+): Promise<void> | undefined {
+  return operation === "send" ? account(address.channel, address.account)?.connection.admit?.(part, address, signal) : undefined;
+}
+
+export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptions): Promise<DeliveryResult> {
+  const { store, now } = options;
+  const receipts: Receipt[] = [];
+  let failure: string | undefined;
+  let last: DeliveryResult["last"];
+  // `say` marks the first row, the record of a sent row marks the next: that saves a commit for each part.
+  let leave: Leave = options.resumed ? undefined : (options.admission ?? "marked");
+  for (const [index, row] of rows.entries()) {
+    const fate = await sendRow(row, leave, options);
+    if ("interrupted" in fate) return { receipts, interrupted: true };
+    leave = undefined;
+    if ("failure" in fate) {
+      failure ??= fate.failure;
+      await persist(() => store.unsendable(row.id, { at: now(), reason: fate.failure }), options.signal);
+      continue;
+    }
+    const { receipt } = fate;
+    if (row.operation === "send") receipts.push(receipt);
+    const next = rows[index + 1];
+    if (next === undefined) last = { rowId: row.id, receipt, at: now() };
+    else {
+      leave = admission(next, options) ?? "marked";
+      const mark = leave === "marked" ? { next: next.id } : {};
+      await persist(() => store.sent(row.id, receipt, { at: now(), ...mark }), options.signal);
+    }
+  }
+  return { receipts, ...(failure === undefined ? {} : { failure }), ...(last === undefined ? {} : { last }) };
+}
+
+/** `false`: the gateway closes. */
+async function mayGo(row: OutboxRow, leave: Promise<void> | undefined, options: DeliveryOptions): Promise<boolean> {
+  const { signal, now, trace } = options;
+  const waiting = leave ?? admission(row, options);
+  if (waiting === undefined) return !signal.aborted;
+  const began = now();
+  await waiting;
+  const waited = now() - began;
+  if (waited >= tellWaitMs) {
+    const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s for the platform's limits`;
+    trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "limits_waited", detail });
+  }
+  return !signal.aborted;
+}
+
+/** Sends one row until its fate is known. */
+async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): Promise<Fate> {
+  const { trace, store, now, signal } = options;
+  const began = now();
+  let repeated = row.possiblyRepeated;
+  if (leave !== "marked") {
+    if (!(await mayGo(row, leave, options))) return { interrupted: true };
+    // A message that is changed or removed twice is so once: there is no doubt to be careful about.
+    if (options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined) {
+      // An earlier process began to send it and died: whether it arrived, nobody knows.
+      if (repeated) return giveUp(row, "send_fate_unknown", "sent twice with unknown fate", trace);
+      repeated = true;
+      await markRepeated(row, { plugin: "core", detail: `part ${row.index + 1} may arrive twice` }, options);
+    } else await store.sending(row.id, { possiblyRepeated: repeated });
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const receipt = await sendOnce(row, options);
+      if (receipt === undefined) return giveUp(row, "no_channel", `nobody sends to ${row.address.channel}`, trace);
+      trace.add("delivery", {
+        plugin: row.address.channel,
+        verdict: "done",
+        code: row.operation === "send" ? "sent" : "removed",
+        detail: `${row.part.kind}, message ${receipt.messageId}`,
+      });
+      return { receipt };
+    } catch (thrown) {
+      const error = row.operation === "remove" ? repeatable(channelError(thrown), attempt) : channelError(thrown);
+      if (error.fate === "not-sent" && (signal.aborted || error.retryable)) await store.notSent(row.id);
+      if (signal.aborted && error.fate === "not-sent") return { interrupted: true };
+      if (error.fate === "unknown") {
+        if (signal.aborted) return { interrupted: true };
+        if (repeated) return giveUp(row, "send_fate_unknown", error.message, trace);
+        repeated = true;
+        await markRepeated(row, { plugin: row.address.channel, detail: error.message }, options);
+      } else if (!error.retryable || now() - began > giveUpAfterMs) return giveUp(row, error.reason, error.message, trace);
+      if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
+      if (error.fate === "not-sent") await store.sending(row.id, { possiblyRepeated: repeated });
+    }
+  }
+}
+
+/** What a failed try costs: the wait that the platform asks for, else that of the account's `retry`. `false`: the gateway closes. */
+async function waitAfter(
+  error: ChannelError,
+  { row, attempt }: { readonly row: OutboxRow; readonly attempt: number },
+  options: DeliveryOptions,
+): Promise<boolean> {
+  const { account, trace, random, signal } = options;
+  const { channel } = row.address;
+  const policy = retryPolicy(account(channel, row.address.account)?.options);
+  const delay = error.retryAfterMs ?? patientWait(attempt, policy, random);
+  if (attempt <= 3)
+    trace.add("delivery", { plugin: channel, verdict: "retry", code: error.reason, detail: `again in ${Math.round(delay)} ms` });
+  return (await sleep(delay, signal)) && (await mayGo(row, undefined, options));
+}
+
+/** Written before the second try, with the mark: a process that dies after it must not take the reason of a doubled message along. */
+async function markRepeated(
+  row: OutboxRow,
+  { plugin, detail }: { readonly plugin: string; readonly detail: string },
+  { store, trace }: Pick<DeliveryOptions, "store" | "trace">,
+): Promise<void> {
+  trace.add("delivery", { plugin, verdict: "retry", code: "possibly_repeated", detail });
+  await Promise.all([store.sending(row.id, { possiblyRepeated: true }), store.decide(row.unitId, trace.take())]);
+}
+
+async function sendOnce({ operation, part, address }: OutboxRow, options: DeliveryOptions): Promise<Receipt | undefined> {
+  const { hooks, account, signal } = options;
+  if (operation === "send") return (await hooks.delivery(part, address, signal))?.value;
+  const messageId = part.replaces ?? "";
+  await account(address.channel, address.account)?.connection.remove?.(messageId, address, signal);
+  return { messageId };
+}
+
+function giveUp(row: OutboxRow, reason: string, detail: string, trace: Trace): Fate {
+  trace.add("delivery", { plugin: row.address.channel, verdict: "failed", code: reason, detail });
+  // A preview that cannot be removed is no reason to call the answer failed.
+  return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason };
+}
+
+/** The platform's own error; of anything else nobody can say whether it was sent. */
+function channelError(thrown: unknown): ChannelError {
+  const cause = thrown instanceof PluginError ? thrown.cause : thrown;
+  if (cause instanceof ChannelError) return cause;
+  return new ChannelError("channel_failed", { fate: "unknown", detail: reasonOf(thrown), cause: thrown });
+}
+
+/** Of unknown fate, and harmless to repeat: as good as not sent, a few times. */
+function repeatable(error: ChannelError, attempt: number): ChannelError {
+  if (error.fate === "not-sent") return error;
+  return new ChannelError(error.reason, { retryable: attempt < mostRemovals, detail: error.message, cause: error });
+}

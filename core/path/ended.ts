@@ -1,0 +1,94 @@
+/** What is told when an event has ended: observers, and the log, whose line at the default level it says why a message got no answer, and what to change. */
+import type { Hooks } from "../hooks.ts";
+import type { Log } from "../log.ts";
+import type { Ending, Unit } from "../state/store.ts";
+import type { Decision, Inbound, Receipt, Reply } from "../types.ts";
+
+/** Who is not let in may write as often as they like; once an hour is enough for the operator. */
+const repeatMs = 60 * 60_000;
+const maxRemembered = 10_000;
+
+export interface Ended {
+  readonly unit: Unit;
+  /** Absent when it was not read any more, after a restart. */
+  readonly inbound: Inbound | undefined;
+  readonly end: Ending;
+  readonly ms: number;
+  readonly at: number;
+  /** The decision that made it end so. */
+  readonly deciding: Decision | undefined;
+}
+
+export function createEndedLine(log: Log): (ended: Ended) => void {
+  /** Chat and reason of refusals, with the time of their last line; oldest first. */
+  const told = new Map<string, number>();
+
+  function isNews(key: string, at: number): boolean {
+    const last = told.get(key);
+    if (last !== undefined && at - last < repeatMs) return false;
+    told.delete(key);
+    told.set(key, at);
+    for (const oldest of told.keys()) {
+      if (told.size <= maxRemembered) break;
+      told.delete(oldest);
+    }
+    return true;
+  }
+
+  return ({ unit, inbound, end, ms, at, deciding }) => {
+    const [leader] = unit.events;
+    const { outcome, reason } = end;
+    const line = {
+      event: unit.id,
+      channel: leader?.source,
+      kind: leader?.kind,
+      lane: unit.lane,
+      outcome,
+      reason,
+      ...(deciding?.detail === undefined ? {} : { detail: deciding.detail }),
+      ...(deciding?.path === undefined ? {} : { path: deciding.path }),
+      ...(deciding?.hint === undefined ? {} : { hint: deciding.hint }),
+      ms,
+      ...(unit.events.length > 1 ? { gathered: unit.events.length } : {}),
+    };
+    if (outcome === "failed") log.warn(line, "event ended");
+    else if (deciding?.station === "gating" && !isNews(`${placeOf(unit, inbound)} ${reason}`, at)) log.debug(line, "event ended");
+    else log.info(line, "event ended");
+  };
+}
+
+/** A chat has a lane for each topic and one for control commands; who is refused in all of them is one piece of news. */
+function placeOf({ lane }: Unit, inbound: Inbound | undefined): string {
+  return inbound === undefined ? lane : JSON.stringify([inbound.channel, inbound.account, inbound.chat.id]);
+}
+
+export interface Report extends Omit<Ended, "ms"> {
+  readonly receipts: readonly Receipt[];
+  readonly usage: Reply["usage"] | undefined;
+}
+
+export function createReport({ log, hooks }: { readonly log: Log; readonly hooks: Hooks }): (report: Report) => void {
+  const tellEnd = createEndedLine(log);
+  return ({ receipts, usage, ...ended }) => {
+    const { unit, end, at } = ended;
+    const [leader] = unit.events;
+    if (leader === undefined) return;
+    const ms = at - leader.acceptedAt;
+    const { outcome, reason, agentId, sessionKey } = end;
+    tellEnd({ ...ended, ms });
+    // Observers are not waited for: a slow one must not hold its lane up.
+    void hooks.settled({
+      eventId: unit.id,
+      source: leader.source,
+      kind: leader.kind,
+      lane: unit.lane,
+      outcome,
+      reason,
+      ms,
+      receipts,
+      ...(agentId === undefined ? {} : { agentId }),
+      ...(sessionKey === undefined ? {} : { sessionKey }),
+      ...(usage === undefined ? {} : { usage }),
+    });
+  };
+}

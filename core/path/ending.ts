@@ -1,0 +1,63 @@
+/** What ends the walk of a unit before its reply is sent, and the chain of decisions that tells why. */
+import { ChannelError, HostError, PluginError, reasonOf } from "../errors.ts";
+import type { Ending } from "../state/store.ts";
+import type { Address, Decision, Reply, Station } from "../types.ts";
+import { postponementOf } from "./patience.ts";
+
+/** A station's last word. It may still have something to say: a pairing code, an apology. */
+export interface Stop {
+  readonly stop: Ending;
+  readonly say?: { readonly address: Address; readonly reply: Reply };
+}
+
+export function isStop(value: object): value is Stop {
+  return "stop" in value;
+}
+
+/** The decisions about one unit, in order. */
+export interface Trace {
+  add(station: Station, decision: Omit<Decision, "at" | "station">): void;
+  /** Those that were not yet taken; each is written once. */
+  take(): readonly Decision[];
+  /** The last one with this verdict, also after it was taken. */
+  deciding(verdict: Decision["verdict"]): Decision | undefined;
+}
+
+export function createTrace(now: () => number, redact: (text: string) => string = (text) => text): Trace {
+  let decisions: Decision[] = [];
+  const last = new Map<Decision["verdict"], Decision>();
+  return {
+    add(station, decision) {
+      const { detail } = decision;
+      const added = { at: now(), station, ...decision, ...(detail === undefined ? {} : { detail: redact(detail) }) };
+      decisions.push(added);
+      last.set(added.verdict, added);
+    },
+    take() {
+      const taken = decisions;
+      decisions = [];
+      return taken;
+    },
+    deciding: (verdict) => last.get(verdict),
+  };
+}
+
+export function textReply(text: string): Reply {
+  return { text, media: [], buttons: [] };
+}
+
+/**
+ * A tap's own failure ends the event: the next attempt would fail alike. Anything else, such as a store that does not
+ * answer, is thrown on, and the unit is handed back.
+ */
+export function stopForTap(error: unknown, station: "ingress" | "routing", trace: Trace): Stop {
+  if (postponementOf(error) !== undefined) throw error;
+  const cause = error instanceof PluginError ? error.cause : error;
+  const refusedByPlatform = cause instanceof ChannelError;
+  const ownMistake = error instanceof PluginError && !(cause instanceof HostError);
+  if (!refusedByPlatform && !ownMistake) throw error;
+  const code = refusedByPlatform ? cause.reason : `${station}_failed`;
+  const plugin = error instanceof PluginError ? error.plugin : "core";
+  trace.add(station, { plugin, verdict: "failed", code, detail: reasonOf(error) });
+  return { stop: { outcome: "failed", reason: code } };
+}

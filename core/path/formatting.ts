@@ -1,0 +1,199 @@
+/** Station 5: the reply passes the pipe, then the channel renders it into parts, each within the platform's limits. */
+import { PluginError, reasonOf } from "../errors.ts";
+import type { FormattingContext, Hooks } from "../hooks.ts";
+import type { ChannelConnection } from "../sdk.ts";
+import type { PreviewLeft } from "../state/store.ts";
+import type { Address, Inbound, Outcome, Part, Reply } from "../types.ts";
+import type { Trace } from "./ending.ts";
+import { Interrupted } from "./hand-back.ts";
+import type { LiveAccount } from "./live-account.ts";
+import type { CompleteReply } from "./options.ts";
+
+/** A row for the outbox, before it has a number. */
+export interface Saying {
+  readonly address: Address;
+  readonly operation: "send" | "remove";
+  readonly part: Part;
+}
+
+/** What a reply has come to: what goes into the outbox, and how its event ends once that is sent. */
+export interface Formatted {
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly reply: Reply;
+  readonly sayings: readonly Saying[];
+}
+
+export async function formatting(
+  reply: Reply,
+  context: FormattingContext,
+  options: {
+    readonly hooks: Hooks;
+    readonly trace: Trace;
+    readonly previews: readonly string[];
+    readonly account: (channel: string, account: string) => LiveAccount | undefined;
+    readonly silence: (reply: Reply, inbound: Inbound) => string | null;
+    readonly asSent: (reply: Reply, context: FormattingContext) => Reply;
+    readonly completeReply: CompleteReply;
+    /** Aborted when the gateway closes. */
+    readonly signal: AbortSignal;
+  },
+): Promise<Formatted> {
+  const { hooks, trace, previews } = options;
+  const { inbound, route } = context;
+  const cleared = route.to === null ? [] : removals(previews, route.to);
+  let formatted: Reply;
+  try {
+    formatted = await hooks.formatting(reply, context);
+  } catch (error) {
+    // Not sent: the tap that failed may be the one that redacts.
+    const plugin = error instanceof PluginError ? error.plugin : "core";
+    trace.add("formatting", { plugin, verdict: "failed", code: "formatting_failed", detail: reasonOf(error) });
+    return { outcome: "failed", reason: "formatting_failed", reply, sayings: cleared };
+  }
+  const empty = formatted.text.trim() === "" && formatted.media.length === 0;
+  const silence = empty ? "empty_reply" : options.silence(formatted, inbound);
+  if (silence !== null) {
+    trace.add("formatting", { plugin: "core", verdict: "silent", code: silence });
+    return { outcome: "silent", reason: silence, reply: formatted, sayings: cleared };
+  }
+  trace.add("formatting", { plugin: "core", verdict: "pass", code: "formatted" });
+  const whole = formatted.media.length === 0 ? formatted : await withFiles(formatted, context, options);
+  if (whole === undefined) return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };
+  return render(whole, context, options);
+}
+
+/**
+ * After every tap, so that a file which a tap adds is judged too. A file that cannot be had is told in the answer, and fails nothing; what
+ * is delivered as it was given goes out whole or, `undefined`, not at all.
+ */
+async function withFiles(
+  reply: Reply,
+  { inbound, route }: FormattingContext,
+  { trace, completeReply, signal }: { readonly trace: Trace; readonly completeReply: CompleteReply; readonly signal: AbortSignal },
+): Promise<Reply | undefined> {
+  const { reply: complete, problems } = await completeReply(reply, route, signal);
+  if (signal.aborted) throw new Interrupted();
+  const fails = inbound.request?.deliverOnly === true;
+  for (const detail of problems)
+    trace.add("formatting", { plugin: "core", verdict: fails ? "failed" : "pass", code: "media_unavailable", detail });
+  return fails && problems.length > 0 ? undefined : complete;
+}
+
+/** The channel's part of the station: nobody to send to, nobody who sends, or the parts. */
+function render(
+  reply: Reply,
+  context: FormattingContext,
+  {
+    trace,
+    previews,
+    account,
+    asSent,
+  }: {
+    readonly trace: Trace;
+    readonly previews: readonly string[];
+    readonly account: (channel: string, account: string) => LiveAccount | undefined;
+    readonly asSent: (reply: Reply, context: FormattingContext) => Reply;
+  },
+): Formatted {
+  const { route } = context;
+  const { to } = route;
+  if (to === null) {
+    const reason = route.undeliverable ?? "no_recipient";
+    const hint = reason === "no_recipient" ? { hint: "Write to the bot once in a direct chat, or name channel and to." } : {};
+    trace.add("delivery", { plugin: "core", verdict: "silent", code: reason, ...hint });
+    return { outcome: "silent", reason, reply, sayings: [] };
+  }
+  const live = account(to.channel, to.account);
+  if (live === undefined) {
+    trace.add("delivery", {
+      plugin: "core",
+      verdict: "failed",
+      code: "no_channel",
+      detail: `${to.channel}:${to.account} is not connected`,
+      path: `channels.${to.channel}`,
+      hint: "Enable the channel, or look at its status.",
+    });
+    return { outcome: "failed", reason: "no_channel", reply, sayings: [] };
+  }
+  const sayings = renderSayings(asSent(reply, context), to, {
+    connection: live.connection,
+    previews,
+    trigger: triggerOf(context.inbound, to),
+    inPlace: reply.media.length === 0 && reply.buttons.length === 0,
+    onOmitted: (detail) => trace.add("formatting", { plugin: to.channel, verdict: "pass", code: "part_omitted", detail }),
+  });
+  if (!sayings.some(({ operation }) => operation === "send")) {
+    // Markup with nothing in it, such as an empty code block.
+    trace.add("formatting", { plugin: to.channel, verdict: "silent", code: "empty_reply", detail: "The reply shows nothing." });
+    return { outcome: "silent", reason: "empty_reply", reply, sayings };
+  }
+  const { maxChars } = live.capabilities;
+  const tooLong = sayings.find(({ part }) => part.chars > maxChars);
+  if (tooLong !== undefined) {
+    const detail = `A part has ${tooLong.part.chars} characters; ${to.channel} takes ${maxChars}.`;
+    const hint = "This is a mistake of the channel's plugin: its render has to cut what is too long.";
+    trace.add("formatting", { plugin: to.channel, verdict: "failed", code: "part_too_long", detail, hint });
+    return { outcome: "failed", reason: "part_too_long", reply, sayings: removals(previews, to) };
+  }
+  return { outcome: "answered", reason: "answered", reply, sayings };
+}
+
+/** Whether a preview that an earlier attempt left is in the very place where this one speaks. */
+export function isAt({ address }: PreviewLeft, to: Address): boolean {
+  return address.channel === to.channel && address.account === to.account && address.chat === to.chat && address.thread === to.thread;
+}
+
+/** The message that an answer may reply to: what a person wrote, in the chat that the answer goes to. */
+export function triggerOf({ kind, messageId, channel, account, chat }: Inbound, to: Address): string | undefined {
+  if (kind !== "message" && kind !== "edit") return undefined;
+  return channel === to.channel && account === to.account && chat.id === to.chat ? messageId : undefined;
+}
+
+/**
+ * The parts in order. `inPlace`: a text takes the preview's messages over by an edit. What is left of the preview, or all
+ * of it when the reply is something else, is removed after the reply is there.
+ */
+export function renderSayings(
+  reply: Reply,
+  address: Address,
+  options: {
+    readonly connection: ChannelConnection;
+    readonly previews: readonly string[];
+    readonly trigger?: string | undefined;
+    readonly inPlace?: boolean;
+    readonly onOmitted?: (what: string) => void;
+  },
+): readonly Saying[] {
+  const { connection, previews, trigger, inPlace = false, onOmitted } = options;
+  const parts = connection.render(reply, address, trigger === undefined ? undefined : { trigger });
+  const taken = inPlace && previews.length > 0 && parts.every(isEditable) ? previews.slice(0, parts.length) : [];
+  const sayings: Saying[] = parts.map((rendered, index) => {
+    const part = rendered.omitted === undefined ? rendered : told(rendered, onOmitted);
+    if (index === 0 && reply.replaces !== undefined)
+      return { address, operation: "send", part: { ...part, replaces: reply.replaces, inPlace: true } };
+    const replaces = taken[index];
+    return { address, operation: "send", part: replaces === undefined ? part : { ...part, replaces } };
+  });
+  return [...sayings, ...removals(previews.slice(taken.length), address)];
+}
+
+/** What was left out is for the trace, not for the outbox. */
+function told({ omitted = [], ...part }: Part, onOmitted: ((what: string) => void) | undefined): Part {
+  for (const what of omitted) onOmitted?.(what);
+  return part;
+}
+
+/** An edit makes a text of a text; a reply to another message than the preview's it cannot make. */
+function isEditable({ kind, replyTo, replyImplied }: Part): boolean {
+  return kind === "text" && (replyTo === undefined || replyImplied === true);
+}
+
+/** A preview that became no answer is taken away. */
+export function removals(previews: readonly string[], address: Address): readonly Saying[] {
+  return previews.map((messageId) => ({
+    address,
+    operation: "remove",
+    part: { kind: "preview", chars: 0, body: null, replaces: messageId },
+  }));
+}

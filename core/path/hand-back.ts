@@ -1,0 +1,62 @@
+/** What happens to a unit that could not be brought to its end: it goes back into the store, to be tried again. */
+import { reasonOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Store, Unit } from "../state/store.ts";
+import type { Trace } from "./ending.ts";
+import { isFull, postponementOf, sleep } from "./patience.ts";
+
+/** What internal trouble (a store that does not answer) waits before the next attempt. */
+const retryAfterMs = 1_000;
+/** How often an event that waits for something is looked at. */
+const lookAgainMs = 5_000;
+const maxRemembered = 10_000;
+
+/** The gateway closes in mid-unit: its work goes back, and the attempt does not count. */
+export class Interrupted extends Error {}
+
+export function createHandBack(options: {
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Aborted when the gateway closes. */
+  readonly signal: AbortSignal;
+}): (unit: Unit, error: unknown, trace: Trace) => Promise<void> {
+  const { store, log, now, signal } = options;
+  /** Units that wait for something, so that it is told and written once, not every time they are looked at. */
+  const postponed = new Set<string>();
+
+  function tellPostponed(unit: Unit, why: NonNullable<ReturnType<typeof postponementOf>>, trace: Trace): void {
+    trace.take();
+    if (postponed.has(unit.id)) return;
+    if (postponed.size >= maxRemembered) postponed.clear();
+    postponed.add(unit.id);
+    const { code, detail, path } = why;
+    trace.add("settled", { plugin: "core", verdict: "retry", code, detail, ...(path === undefined ? {} : { path }) });
+    log.warn({ event: unit.id, lane: unit.lane, reason: code, ...(path === undefined ? {} : { path }) }, `an event waits: ${detail}`);
+  }
+
+  return async (unit, error, trace) => {
+    const interrupted = error instanceof Interrupted;
+    const why = interrupted ? undefined : postponementOf(error);
+    if (why !== undefined) tellPostponed(unit, why, trace);
+    else if (!interrupted) {
+      trace.add("settled", { plugin: "core", verdict: "retry", code: "attempt_failed", detail: reasonOf(error) });
+      log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");
+    }
+    // Neither a full disk nor a platform that is away is the event's fault.
+    const uncount = interrupted || why !== undefined || isFull(error);
+    const decisions = trace.take();
+    for (let attempt = 1; ; attempt += 1) {
+      const due = interrupted ? now() : now() + (why === undefined ? retryAfterMs * 4 ** (unit.attempts - 1) : lookAgainMs);
+      try {
+        return await store.handBack(unit.id, { due, uncount, decisions });
+      } catch (failure) {
+        // As long as there is no room, the lane waits with it; the process keeps what it knows.
+        if (isFull(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
+        // Not even that could be written: the unit stays marked as running, and the next start takes it up.
+        log.error({ event: unit.id, error: reasonOf(failure) }, "an event could not be handed back; it resumes at the next start");
+        return;
+      }
+    }
+  };
+}

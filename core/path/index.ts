@@ -1,0 +1,245 @@
+/**
+ * The spine: one unit of work walks the stations in order and ends in exactly one terminal state.
+ * Whatever came in (a chat message, a webhook, a mail, a heartbeat) walks here, and only here.
+ */
+import { setMaxListeners } from "node:events";
+import { ChannelError, reasonOf } from "../errors.ts";
+import type { AcceptedEvent, Ending, NewEvent, OutboxRow, Unit } from "../state/store.ts";
+import type { Address, Inbound, RawEvent, Reply, Route } from "../types.ts";
+import { admission, deliver } from "./delivery.ts";
+import { createReport } from "./ended.ts";
+import { createTrace, isStop, type Trace } from "./ending.ts";
+import { formatting, isAt, removals, renderSayings, type Saying, triggerOf } from "./formatting.ts";
+import { gating } from "./gating.ts";
+import { createHandBack, Interrupted } from "./hand-back.ts";
+import { ingress } from "./ingress.ts";
+import { createLanes, type Lanes, type TurnSlot } from "./lanes.ts";
+import type { PathOptions } from "./options.ts";
+import { persist } from "./patience.ts";
+import { noPresence, type Presence, showPresence } from "./presence.ts";
+import { routing } from "./routing.ts";
+import { turn } from "./turn.ts";
+
+/** Dedupe keys are kept for seven days. */
+const dedupeMs = 7 * 24 * 60 * 60_000;
+/** An event that fails to be processed so often is failed for good, kept and listed. */
+const maxAttempts = 3;
+
+export interface Path {
+  readonly lanes: Lanes;
+  /** Resolves when the event is committed. */
+  receive(event: RawEvent, options?: Pick<NewEvent, "fingerprint" | "settled" | "follows">): Promise<AcceptedEvent>;
+  /** Aborts sends that wait; what they would have sent goes out at the next start. */
+  interrupt(): void;
+}
+
+/** What a unit has come to, after its turn. */
+interface Said {
+  readonly ending: Ending;
+  readonly rows: readonly OutboxRow[];
+  /** What the first row waits for. */
+  readonly admission?: Promise<void> | undefined;
+  /** Reason of a part that an earlier process could not send. */
+  readonly failure?: string;
+  readonly inbound?: Inbound | undefined;
+  readonly usage?: Reply["usage"] | undefined;
+  readonly presence?: Presence | undefined;
+}
+
+export function createPath(options: PathOptions): Path {
+  const { hooks, store, log, now } = options;
+  const interruption = new AbortController();
+  // Every turn that runs and every send that waits listens to it.
+  setMaxListeners(0, interruption.signal);
+  const report = createReport({ log, hooks });
+  const isAwaited = ({ channel, account }: Address) => options.account(channel, account) === undefined && options.expects(channel, account);
+  const { account, silence, asSent, completeReply } = options;
+  const pipe = { hooks, account, silence, asSent, completeReply, signal: interruption.signal };
+  const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account: options.account };
+  const handBack = createHandBack({ store, log, now, signal: interruption.signal });
+  const lanes = createLanes({
+    store,
+    now,
+    maxConcurrent: options.maxConcurrent,
+    run,
+    onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not answer"),
+  });
+
+  function receive(event: RawEvent, { fingerprint, settled, follows }: Parameters<Path["receive"]>[1] = {}): Promise<AcceptedEvent> {
+    const at = now();
+    // Asked before the commit, so that the claim travels with the acceptance and shares its commit: a whole trip to the writer less
+    // before the turn. An event that waits to be gathered starts nothing by itself.
+    const due = settled !== undefined || event.gather?.due === null ? undefined : (event.gather?.due ?? 0);
+    const run = due !== undefined && due <= at ? lanes.begin(event.lane) : undefined;
+    const accepting = store.accept({
+      event,
+      id: options.newId(),
+      at,
+      ...(run === undefined ? {} : { claim: true as const }),
+      ...(event.dedupeKey === undefined ? {} : { dedupeUntil: at + dedupeMs }),
+      ...(fingerprint === undefined ? {} : { fingerprint }),
+      ...(settled === undefined ? {} : { settled }),
+      ...(follows === undefined ? {} : { follows }),
+    });
+    if (run !== undefined) run(accepting);
+    if (run !== undefined || due === undefined) return accepting;
+    return accepting.then((accepted) => {
+      // Told after the commit: a lane that looked before it would find nothing, and never look again.
+      lanes.notify(event.lane, due);
+      return accepted;
+    });
+  }
+
+  /** Never throws: whatever happens to a unit, it is settled or handed back. */
+  async function run(unit: Unit, slot: TurnSlot): Promise<void> {
+    const trace = createTrace(now, options.redact);
+    try {
+      const said = unit.stage === "delivery" ? await resume(unit) : await walk(unit, trace, slot);
+      slot.release();
+      try {
+        await finish(unit, said, trace);
+      } finally {
+        said.presence?.done();
+      }
+    } catch (error) {
+      await handBack(unit, error, trace);
+      // It waits in its lane again.
+      lanes.notify(unit.lane, 0);
+    }
+  }
+
+  async function resume(unit: Unit): Promise<Said> {
+    const [rows, failure] = await Promise.all([store.unsent(unit.id), store.failedPart(unit.id)]);
+    return { ending: unit.ending ?? { outcome: "answered", reason: "answered" }, rows, ...(failure === null ? {} : { failure }) };
+  }
+
+  /** Ingress to formatting; what is to be said stands in the outbox when it returns. */
+  async function walk(unit: Unit, trace: Trace, slot: TurnSlot): Promise<Said> {
+    if (unit.attempts > maxAttempts) {
+      trace.add("accept", {
+        plugin: "core",
+        verdict: "failed",
+        code: "attempts_exhausted",
+        detail: `${maxAttempts} attempts did not end`,
+        hint: "The log lines around them say more.",
+      });
+      return say(unit, trace, { ending: { outcome: "failed", reason: "attempts_exhausted" }, sayings: [] });
+    }
+    const received = await ingress(unit, { hooks, trace });
+    if (isStop(received)) return say(unit, trace, { ending: received.stop, sayings: [] });
+    const refused = await gating(received, { hooks, trace, passedBy: options.passedBy });
+    if (refused !== undefined) {
+      return say(unit, trace, { ending: refused.stop, sayings: sayingsOf(refused.say, []), inbound: received });
+    }
+    const route = await routing(received, { hooks, trace, fallback: options.fallbackRoute, isAwaited });
+    if (isStop(route)) return say(unit, trace, { ending: route.stop, sayings: [] });
+    const presence = presenceFor(unit, received, route);
+    const inbound = await options.completeMedia(received, route, interruption.signal);
+    const result = await turn(inbound, route, { hooks, trace, presence, signal: interruption.signal, now, silence, asSent });
+    // Also when the gateway closes: typing that goes on would keep the process, and what is being shown needs its id written down.
+    const previews = await presence.close();
+    if (interruption.signal.aborted) throw new Interrupted();
+    slot.release();
+    const place = { sessionKey: route.sessionKey, agentId: route.agentId };
+    if (isStop(result)) {
+      const ending = { ...result.stop, ...place };
+      return say(unit, trace, { ending, sayings: sayingsOf(result.say, previews, route.to), inbound, route, presence });
+    }
+    const formatted = await formatting(result.reply, { inbound, route }, { ...pipe, trace, previews });
+    const { outcome, reason, reply, sayings } = formatted;
+    const kept = options.keptReply(inbound, reply);
+    const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
+    return say(unit, trace, { ending, sayings, inbound, route, reply, presence });
+  }
+
+  /** Ends the turn in one commit: outbox, transcript, follow-ups. Nothing of that: nothing is written yet. */
+  async function say(
+    unit: Unit,
+    trace: Trace,
+    said: {
+      readonly ending: Ending;
+      readonly sayings: readonly Saying[];
+      readonly inbound?: Inbound;
+      readonly route?: Route;
+      readonly reply?: Reply;
+      readonly presence?: Presence;
+    },
+  ): Promise<Said> {
+    const { ending, inbound, route, reply, presence } = said;
+    // What an earlier attempt showed is taken up by a turn that speaks there too; nobody else does.
+    const { preview } = unit;
+    const left =
+      preview !== undefined && !(route?.to && isAt(preview, route.to)) ? removals(preview.messageIds, preview.address) : undefined;
+    const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
+    const followUps =
+      inbound === undefined || route === undefined
+        ? []
+        : options.followUps({ inbound, route, ending, unitId: unit.id, more: unit.more, ...(reply === undefined ? {} : { reply }) });
+    const messages =
+      inbound === undefined || route === undefined || reply === undefined
+        ? []
+        : options.transcript({ inbound, route, reply, unitId: unit.id, at: now() });
+    const accepted = followUps.map((event) => receive(event, { follows: true }));
+    const [first] = sayings;
+    const admitted = first === undefined ? undefined : admission(first, sending);
+    const saying =
+      sayings.length === 0 && messages.length === 0
+        ? []
+        : store.say({
+            unitId: unit.id,
+            at: now(),
+            rows: sayings,
+            ...(admitted === undefined ? {} : { first: "waiting" as const }),
+            ending,
+            ...(messages.length > 0 && route !== undefined ? { transcript: { sessionKey: route.sessionKey, messages } } : {}),
+            decisions: trace.take(),
+          });
+    // Together: where one commit fails all of them do, and a rejection that nobody waits for ends the process of an embedder.
+    const told = messages.length > 0 && inbound !== undefined && route !== undefined ? [options.told(inbound, route)] : [];
+    const [rows] = await Promise.all([saying, ...told, ...accepted]);
+    return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted };
+  }
+
+  async function finish(unit: Unit, said: Said, trace: Trace): Promise<void> {
+    const { ending, rows, inbound, usage } = said;
+    const sent = await deliver(rows, { ...sending, trace, resumed: unit.stage === "delivery", admission: said.admission });
+    if (sent.interrupted === true) throw new Interrupted();
+    const failure = said.failure ?? sent.failure;
+    const end: Ending = failure === undefined || ending.outcome !== "answered" ? ending : { ...ending, outcome: "failed", reason: failure };
+    const at = now();
+    const settlement = { ...end, unitId: unit.id, at, decisions: trace.take(), ...(sent.last === undefined ? {} : { sent: sent.last }) };
+    if (!(await persist(() => store.settle(settlement), interruption.signal))) return;
+    const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
+    report({ unit, inbound, end, at, deciding, receipts: sent.receipts, usage });
+  }
+
+  function presenceFor(unit: Unit, inbound: Inbound, route: Route): Presence {
+    const live = route.to === null ? undefined : options.account(route.to.channel, route.to.account);
+    const address = route.to;
+    if (address === null || live === undefined) return noPresence;
+    return showPresence(live, address, {
+      now,
+      inbound,
+      ack: inbound.messageId === undefined ? null : options.ackReaction(inbound, route),
+      resume: unit.preview !== undefined && isAt(unit.preview, address) ? unit.preview.messageIds : [],
+      trigger: triggerOf(inbound, address),
+      onPreviewMessage: (messageIds) => void store.setPreview(unit.id, { address, messageIds }).catch(() => {}),
+      onError(error, what) {
+        log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
+        if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
+      },
+    });
+  }
+
+  function sayingsOf(
+    said: { readonly address: Address; readonly reply: Reply } | undefined,
+    previews: readonly string[],
+    place?: Address | null,
+  ): readonly Saying[] {
+    if (said === undefined) return place === undefined || place === null ? [] : removals(previews, place);
+    const live = options.account(said.address.channel, said.address.account);
+    return live === undefined ? [] : renderSayings(said.reply, said.address, { connection: live.connection, previews });
+  }
+
+  return { lanes, receive, interrupt: () => interruption.abort() };
+}

@@ -1,0 +1,213 @@
+/**
+ * Lanes: the events of one lane run one unit at a time in arrival order, lanes run in parallel, and at most
+ * `maxConcurrent` turns run at once. The truth is in the store; what is kept here only says where to look.
+ */
+import type { AcceptedEvent, Store, Unit } from "../state/store.ts";
+
+/** What was still being gathered when a process ended has so long for the rest to come: the sources are only being opened. */
+const reopeningMs = 1_500;
+/** Events that one unit may gather. */
+const gatherLimit = 200;
+/** Marks a lane in which control commands run, so that they never wait behind a turn. No session key may hold a tab. */
+export const controlSuffix = "\tcontrol";
+
+/** The right to run a turn; given back as soon as the turn is done, before its parts are sent. */
+export interface TurnSlot {
+  release(): void;
+}
+
+export interface Lanes {
+  /** Begins with what an earlier process left. */
+  start(): Promise<void>;
+  /** An event was accepted: its lane has work at `due` (0: now). */
+  notify(lane: string, due: number): void;
+  /**
+   * Starts a lane with an event that is being accepted, if the lane is at rest and a turn may run: the event is then to be accepted with
+   * `claim`, and what that resolves with handed over. `undefined`: accept it as it is, and `notify`.
+   */
+  begin(lane: string): ((accepting: Promise<AcceptedEvent>) => void) | undefined;
+  /** Looks into the store for work that another process put there. */
+  rescan(): Promise<void>;
+  /** Stops taking units and resolves when those that run are done, or after `ms`; `true` when all were done. */
+  drain(ms: number): Promise<boolean>;
+  /** Lanes that run a unit right now. */
+  running(): number;
+}
+
+interface Lane {
+  busy: boolean;
+  /** Something was accepted while the lane was busy or asleep. */
+  again: boolean;
+  timer: NodeJS.Timeout | undefined;
+  due: number;
+}
+
+/** At most `limit()` at once; those who wait are served in order. */
+function createSlots(limit: () => number): { takeNow(): TurnSlot | undefined; take(): TurnSlot | Promise<TurnSlot> } {
+  const waiting: ((slot: TurnSlot) => void)[] = [];
+  let taken = 0;
+  const slot = (): TurnSlot => {
+    let held = true;
+    taken += 1;
+    return {
+      release() {
+        if (!held) return;
+        held = false;
+        taken -= 1;
+        while (taken < limit() && waiting.length > 0) waiting.shift()?.(slot());
+      },
+    };
+  };
+  const takeNow = () => (taken < limit() && waiting.length === 0 ? slot() : undefined);
+  return {
+    takeNow,
+    take: () => takeNow() ?? new Promise((resolve) => waiting.push(resolve)),
+  };
+}
+
+const freeSlot: TurnSlot = { release() {} };
+
+/** What is left of a lane after a look at it: other units, nothing, or something at a time to come. */
+type Found = "others" | number | null;
+
+export function createLanes(options: {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly maxConcurrent: () => number;
+  /** Handles a unit to its end; must not throw. */
+  readonly run: (unit: Unit, slot: TurnSlot) => Promise<void>;
+  readonly onError: (error: unknown, lane: string) => void;
+}): Lanes {
+  const { store, now } = options;
+  const lanes = new Map<string, Lane>();
+  const turns = createSlots(options.maxConcurrent);
+  let open = false;
+  let active = 0;
+  let whenIdle: (() => void) | undefined;
+
+  function wake(name: string, lane: Lane): void {
+    clearTimeout(lane.timer);
+    lane.timer = undefined;
+    if (!open || lane.busy) lane.again = true;
+    else occupy(name, lane, () => runNext(name));
+  }
+
+  function occupy(name: string, lane: Lane, first: () => Promise<Found>): void {
+    lane.busy = true;
+    active += 1;
+    void pump(name, lane, first).finally(() => {
+      active -= 1;
+      if (active === 0) whenIdle?.();
+    });
+  }
+
+  function sleep(name: string, lane: Lane, due: number): void {
+    lane.due = due;
+    clearTimeout(lane.timer);
+    // setTimeout counts to 2^31 - 1 ms; a longer sleep wakes early and sleeps again.
+    lane.timer = setTimeout(() => wake(name, lane), Math.min(Math.max(due - now(), 1), 2_147_483_647));
+    lane.timer.unref();
+  }
+
+  /** Runs units of one lane until none is due. */
+  async function pump(name: string, lane: Lane, first: () => Promise<Found>): Promise<void> {
+    for (let next = first; ; next = () => runNext(name)) {
+      lane.again = false;
+      const found = await next();
+      if (open && (found === "others" || lane.again)) continue;
+      lane.busy = false;
+      if (!open) return;
+      if (typeof found === "number") sleep(name, lane, found);
+      else lanes.delete(name);
+      return;
+    }
+  }
+
+  /** Runs the lane's next unit; otherwise says when there will be one. */
+  async function runNext(name: string): Promise<Found> {
+    // A unit gives its slot back as soon as its turn is done: a platform that is away holds up its own chats only.
+    const slot = name.endsWith(controlSuffix) ? freeSlot : await turns.take();
+    return inSlot(name, slot, async () => {
+      if (!open) return null;
+      const claimed = await store.claim(name, { now: now(), limit: gatherLimit });
+      if (claimed.unit === null) return claimed.due;
+      await options.run(claimed.unit, slot);
+      return claimed.others ? "others" : null;
+    });
+  }
+
+  function begin(name: string): ReturnType<Lanes["begin"]> {
+    if (!open || lanes.has(name)) return undefined;
+    const slot = name.endsWith(controlSuffix) ? freeSlot : turns.takeNow();
+    if (slot === undefined) return undefined;
+    const lane: Lane = { busy: true, again: false, timer: undefined, due: Number.POSITIVE_INFINITY };
+    lanes.set(name, lane);
+    return (accepting) =>
+      occupy(name, lane, () =>
+        inSlot(name, slot, async () => {
+          // Why it was not accepted is told to whoever brought it.
+          const accepted = await accepting.catch(() => undefined);
+          if (accepted === undefined || accepted.duplicate) return null;
+          // Something of the lane was in the store before it.
+          if (accepted.unit === undefined) return "others";
+          await options.run(accepted.unit, slot);
+          return null;
+        }),
+      );
+  }
+
+  async function inSlot(name: string, slot: TurnSlot, work: () => Promise<Found>): Promise<Found> {
+    try {
+      return await work();
+    } catch (error) {
+      options.onError(error, name);
+      // The store did not answer: look again in a moment, nothing is lost meanwhile.
+      return now() + 1_000;
+    } finally {
+      slot.release();
+    }
+  }
+
+  function notify(name: string, due: number): void {
+    let lane = lanes.get(name);
+    if (lane === undefined) {
+      lane = { busy: false, again: false, timer: undefined, due: Number.POSITIVE_INFINITY };
+      lanes.set(name, lane);
+    }
+    if (lane.busy) lane.again = true;
+    else if (due <= now()) wake(name, lane);
+    else if (lane.timer === undefined || due < lane.due) sleep(name, lane, due);
+  }
+
+  async function rescan(gatheringMs = 0): Promise<void> {
+    for (const { lane, due, gathers } of await store.waitingLanes())
+      notify(lane, gathers === true ? Math.max(due, now() + gatheringMs) : due);
+  }
+
+  return {
+    async start() {
+      open = true;
+      await rescan(reopeningMs);
+    },
+    notify,
+    begin,
+    rescan: () => rescan(),
+    running: () => active,
+    async drain(ms) {
+      open = false;
+      for (const lane of lanes.values()) clearTimeout(lane.timer);
+      if (active === 0) return true;
+      let timer: NodeJS.Timeout | undefined;
+      const done = await Promise.race([
+        new Promise<true>((resolve) => {
+          whenIdle = () => resolve(true);
+        }),
+        new Promise<false>((resolve) => {
+          timer = setTimeout(() => resolve(false), ms);
+        }),
+      ]);
+      clearTimeout(timer);
+      return done;
+    },
+  };
+}

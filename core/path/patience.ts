@@ -1,0 +1,55 @@
+/** Waiting that ends with the gateway: for room on the disk, for a platform that comes back. */
+import { ChannelError, HostError, PluginError } from "../errors.ts";
+
+const recordAgainMs = 1_000;
+
+/** Nothing is wrong with the event: what it needs is not there yet. Its unit goes back and waits, and no attempt is counted. */
+export class Postponed extends Error {
+  readonly code: string;
+  /** Configuration path of what is missing. */
+  readonly path: string;
+
+  constructor(code: string, { detail, path }: { readonly detail: string; readonly path: string }) {
+    super(detail);
+    this.code = code;
+    this.path = path;
+  }
+}
+
+/** The postponement behind an error, whether it was thrown here or in a tap. */
+export function postponementOf(error: unknown): { readonly code: string; readonly detail: string; readonly path?: string } | undefined {
+  const cause = error instanceof PluginError ? error.cause : error;
+  if (cause instanceof Postponed) return { code: cause.code, detail: cause.message, path: cause.path };
+  if (cause instanceof ChannelError && cause.retryable && cause.fate === "not-sent") return { code: cause.reason, detail: cause.message };
+  return undefined;
+}
+
+export function isFull(error: unknown): boolean {
+  return error instanceof HostError && error.code === "state_full";
+}
+
+/** What the platform took is known here only until it is written: on a full disk that waits for room, and is not sent twice. */
+export async function persist<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isFull(error) || !(await sleep(recordAgainMs, signal))) throw error;
+    }
+  }
+}
+
+/** `false` when the signal ended it. */
+export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve(false);
+    const end = (finished: boolean) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      resolve(finished);
+    };
+    const onAbort = () => end(false);
+    const timer = setTimeout(() => end(true), ms);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}

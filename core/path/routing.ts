@@ -1,0 +1,42 @@
+/** Station 3: which agent, which session, and where the answer goes. */
+import type { Hooks } from "../hooks.ts";
+import type { Address, Inbound, Route } from "../types.ts";
+import { type Stop, stopForTap, type Trace } from "./ending.ts";
+import { Postponed } from "./patience.ts";
+
+export async function routing(
+  inbound: Inbound,
+  {
+    hooks,
+    trace,
+    fallback,
+    isAwaited,
+  }: {
+    readonly hooks: Hooks;
+    readonly trace: Trace;
+    readonly fallback: (inbound: Inbound) => Promise<Route>;
+    readonly isAwaited: (to: Address) => boolean;
+  },
+): Promise<Route | Stop> {
+  let answered: Awaited<ReturnType<Hooks["routing"]>>;
+  let route: Route;
+  try {
+    answered = await hooks.routing(inbound);
+    route = answered?.value ?? (await fallback(inbound));
+  } catch (error) {
+    return stopForTap(error, "routing", trace);
+  }
+  const { to } = route;
+  if (to !== null && isAwaited(to)) {
+    // A turn whose answer nobody could send now waits, instead of being paid for twice.
+    const detail = `${to.channel}:${to.account}, where the answer goes, is configured, but not open`;
+    throw new Postponed("account_not_open", { detail, path: `channels.${to.channel}` });
+  }
+  trace.add("routing", {
+    plugin: answered?.plugin ?? "core",
+    verdict: "pass",
+    code: "routed",
+    detail: `agent ${route.agentId}, session ${route.sessionKey}, ${route.to === null ? "no recipient" : `to ${route.to.channel}:${route.to.chat}`}`,
+  });
+  return route;
+}

@@ -1,0 +1,81 @@
+/** What people see of an answer while it grows: what they will see of it when it is done, as far as that can be said by then. */
+import { withoutTokensSoFar } from "../agents/silence.ts";
+import type { FormattingContext, Hooks } from "../hooks.ts";
+import type { Inbound, Reply } from "../types.ts";
+import { textReply } from "./ending.ts";
+import { withoutTagsSoFar } from "./reply-tags.ts";
+
+/** Nobody reads faster, and what is looked at is looked at whole. */
+const lookEveryMs = 100;
+
+export interface ShownText {
+  /** The whole text so far; `thoughts` are shown before it. */
+  grow(text: string, thoughts: string): void;
+  /** Nothing is shown any more. */
+  close(): void;
+}
+
+export interface ShownTextOptions {
+  readonly hooks: Pick<Hooks, "formatting" | "taps">;
+  readonly context: FormattingContext;
+  /** The reason not to send a reply, or `null`. */
+  readonly silence: (reply: Reply, inbound: Inbound) => string | null;
+  /** With what its account puts around every answer. */
+  readonly asSent: (reply: Reply, context: FormattingContext) => Reply;
+  readonly show: (text: string) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export function createShownText({ hooks, silence, asSent, show, onError, ...options }: ShownTextOptions): ShownText {
+  const context: FormattingContext = { ...options.context, preview: true };
+  let newest: { readonly text: string; readonly thoughts: string } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let looking = false;
+  let closed = false;
+  /** Whether a plugin takes part: without one there is nothing to wait for. */
+  let tapped: boolean | undefined;
+
+  function schedule(): void {
+    if (closed || looking || timer !== undefined) return;
+    timer = setTimeout(look, lookEveryMs);
+  }
+
+  /** Newest wins: what came while a plugin formats is looked at next. */
+  async function look(): Promise<void> {
+    timer = undefined;
+    if (newest === undefined) return;
+    const { text, thoughts } = newest;
+    newest = undefined;
+    looking = true;
+    try {
+      const reply = await formatted(withoutTagsSoFar(text), thoughts);
+      if (!closed && reply !== undefined && reply.text.trim() !== "") show(asSent(reply, context).text);
+    } catch (error) {
+      // The tap that failed may be the one that redacts.
+      closed = true;
+      onError(error);
+    }
+    looking = false;
+    if (newest !== undefined) schedule();
+  }
+
+  /** What the plugins make of it; `undefined` as long as it may come to nothing that is sent. */
+  async function formatted(text: string, thoughts: string): Promise<Reply | undefined> {
+    const said = silence(textReply(text), context.inbound) === null ? withoutTokensSoFar(text) : "";
+    if (thoughts === "" && said === "") return undefined;
+    const reply = textReply(thoughts + said);
+    tapped ??= hooks.taps().some(({ hook, plugin }) => hook === "formatting" && plugin !== "core");
+    return tapped ? await hooks.formatting(reply, context) : reply;
+  }
+
+  return {
+    grow(text, thoughts) {
+      newest = { text, thoughts };
+      schedule();
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+/** Station 4: an engine (or a command) answers; its stream is collected, and shown while it grows. */
+import { renderReasoning } from "../agents/reasoning.ts";
+import { HostError, reasonOf } from "../errors.ts";
+import type { Hooks } from "../hooks.ts";
+import type { Inbound, Reply, Route, TurnEvent } from "../types.ts";
+import { type Stop, type Trace, textReply } from "./ending.ts";
+import type { Presence } from "./presence.ts";
+import { createShownText, type ShownText, type ShownTextOptions } from "./shown-text.ts";
+
+/** What people are told when a turn fails; the reason is for the operator, in the trace. */
+const apology = "Sorry, something went wrong and I could not answer. The operator can see why.";
+
+interface Collected {
+  text: string;
+  reasoning: string;
+  media: Reply["media"][number][];
+  buttons: Reply["buttons"];
+  usage: Reply["usage"];
+}
+
+export interface TurnResult {
+  readonly reply: Reply;
+}
+
+export async function turn(
+  inbound: Inbound,
+  route: Route,
+  options: {
+    readonly hooks: Hooks;
+    readonly trace: Trace;
+    readonly presence: Presence;
+    readonly signal: AbortSignal;
+    readonly now: () => number;
+    readonly silence: ShownTextOptions["silence"];
+    readonly asSent: ShownTextOptions["asSent"];
+  },
+): Promise<TurnResult | Stop> {
+  const { hooks, trace, presence, signal, now, silence, asSent } = options;
+  const began = now();
+  let plugin = "core";
+  try {
+    const answered = await hooks.turn(inbound, route, signal);
+    if (answered === undefined) {
+      trace.add("turn", { plugin: "core", verdict: "failed", code: "no_engine", hint: "Load an engine plugin." });
+      return failed("no_engine", route);
+    }
+    plugin = answered.plugin;
+    if (answered.value === null || "silent" in answered.value) {
+      const reason = answered.value?.silent ?? "engine_silent";
+      trace.add("turn", { plugin, verdict: "silent", code: reason });
+      return { stop: { outcome: "silent", reason } };
+    }
+    const shown = presence.shows
+      ? createShownText({ hooks, context: { inbound, route }, silence, asSent, show: presence.show, onError: presence.failed })
+      : undefined;
+    const reply = await collect(answered.value, presence, shown);
+    const usage =
+      reply.usage === undefined ? "" : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
+    trace.add("turn", { plugin, verdict: "pass", code: "done", detail: `${reply.text.length} characters in ${now() - began} ms${usage}` });
+    return { reply };
+  } catch (error) {
+    const { code, hint } = diagnose(error);
+    trace.add("turn", { plugin, verdict: "failed", code, detail: reasonOf(error), ...(hint === undefined ? {} : { hint }) });
+    // Whoever stopped it knows; an apology would be one message too many.
+    if (code === "stopped") return { stop: { outcome: "silent", reason: "stopped" } };
+    return failed(code, route);
+  }
+}
+
+function failed(reason: string, route: Route): Stop {
+  const stop = { outcome: "failed", reason } as const;
+  return route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(apology) } };
+}
+
+/** An engine's error carries a code of its own; what has none is the engine's mistake. */
+function diagnose(error: unknown): { readonly code: string; readonly hint?: string } {
+  const cause = error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
+  if (typeof cause === "object" && cause !== null) {
+    const { reason, code, hint } = cause as { reason?: unknown; code?: unknown; hint?: unknown };
+    const stable = typeof reason === "string" && /^[a-z_]+$/.test(reason) ? reason : code;
+    if (typeof stable === "string" && /^[a-z_]+$/.test(stable)) return typeof hint === "string" ? { code: stable, hint } : { code: stable };
+  }
+  return { code: "engine_error" };
+}
+
+async function collect(stream: AsyncIterable<TurnEvent>, presence: Presence, shown: ShownText | undefined): Promise<Reply> {
+  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined };
+  // Thoughts are part of the preview only while the session asks for it; the answer goes out without them.
+  let thoughts = "";
+  try {
+    for await (const event of stream) {
+      take(found, event);
+      presence.progress();
+      if (event.type === "reasoning" && event.preview === true) thoughts = renderReasoning(found.reasoning);
+      if (event.type === "text" || thoughts !== "") shown?.grow(found.text, thoughts);
+      if (event.type === "done") break;
+    }
+  } finally {
+    shown?.close();
+  }
+  return {
+    text: found.text,
+    media: found.media,
+    buttons: found.buttons,
+    ...(found.reasoning === "" ? {} : { reasoning: found.reasoning }),
+    ...(found.usage === undefined ? {} : { usage: found.usage }),
+  };
+}
+
+function take(found: Collected, event: TurnEvent): void {
+  switch (event.type) {
+    case "text":
+      found.text += event.delta;
+      break;
+    case "reasoning":
+      found.reasoning += event.delta;
+      break;
+    case "media":
+      found.media.push(event.media);
+      break;
+    case "buttons":
+      found.buttons = event.buttons;
+      break;
+    case "usage":
+      found.usage = {
+        inputTokens: (found.usage?.inputTokens ?? 0) + event.inputTokens,
+        outputTokens: (found.usage?.outputTokens ?? 0) + event.outputTokens,
+        model: event.model,
+      };
+      break;
+    default:
+  }
+}

@@ -1,0 +1,67 @@
+/** The configuration while the gateway runs: problems are told, edits are followed. */
+import { isDeepStrictEqual } from "node:util";
+import type { Heartbeat } from "./agents/heartbeat.ts";
+import { readAtStart } from "./config/at-start.ts";
+import type { LoadedConfig } from "./config/load.ts";
+import { getPath } from "./config/path.ts";
+import type { Problem } from "./config/problem.ts";
+import type { GatewayConfig } from "./config/schema.ts";
+import type { Environment } from "./config/secrets.ts";
+import { watchConfig } from "./config/watch.ts";
+import { reasonOf } from "./errors.ts";
+import type { Log } from "./log.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Undo } from "./undo.ts";
+
+export function tellProblem(log: Log, problem: Problem): void {
+  const line = {
+    path: problem.path,
+    ...(problem.line === undefined ? {} : { line: problem.line, column: problem.column }),
+    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+  };
+  if (problem.severity === "error") log.error(line, `configuration: ${problem.message}`);
+  else log.warn(line, `configuration: ${problem.message}`);
+}
+
+function changedAtStart(before: GatewayConfig, after: GatewayConfig): readonly string[] {
+  return readAtStart.filter((path) => !isDeepStrictEqual(getPath(before, path.split(".")), getPath(after, path.split("."))));
+}
+
+/** An edited file takes effect for the next event; a broken one keeps the last good configuration, and says so. */
+export function followConfig(parts: {
+  readonly current: { loaded: LoadedConfig };
+  readonly environment: Environment;
+  readonly runtime: Runtime;
+  readonly heartbeat: Heartbeat;
+  readonly log: Log;
+  readonly undo: Undo;
+  /** Compiled anew for each configuration. */
+  readonly mappings: () => { readonly problems: readonly Problem[] };
+}): void {
+  const { current, runtime, heartbeat, log, undo } = parts;
+  const stop = new AbortController();
+  undo.add(() => stop.abort());
+  watchConfig(
+    current.loaded.file,
+    (change) => {
+      if (change.error !== undefined) {
+        const { line, column } = change.error.details;
+        log.error(
+          { file: current.loaded.file, ...(line === undefined ? {} : { line, column }), hint: change.error.hint },
+          `the configuration was not taken over, the last good one stays: ${reasonOf(change.error)}`,
+        );
+        return;
+      }
+      const waiting = changedAtStart(current.loaded.config, change.loaded.config);
+      current.loaded = change.loaded;
+      for (const problem of [...change.loaded.problems, ...parts.mappings().problems]) tellProblem(log, problem);
+      if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");
+      heartbeat.reload();
+      runtime.accounts.apply(change.loaded.config, change.loaded.disabled).then(
+        () => log.info({ file: change.loaded.file }, "the configuration was taken over"),
+        (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not follow the configuration"),
+      );
+    },
+    { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
+  );
+}

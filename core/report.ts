@@ -1,0 +1,52 @@
+/** What a gateway says of itself: whether it is ready, and what runs in it. */
+import type { LoadedConfig } from "./config/load.ts";
+import type { Problem } from "./config/problem.ts";
+import type { TapInfo } from "./hooks.ts";
+import type { AccountReport } from "./host/accounts.ts";
+import type { PluginReport, Plugins } from "./host/plugins.ts";
+import type { Runtime } from "./runtime.ts";
+import type { StoreStats } from "./state/report.ts";
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** One sentence for each thing that is not up. */
+  readonly reasons: readonly string[];
+}
+
+export interface GatewayDescription {
+  readonly product: string;
+  readonly url: string;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly configFile: string;
+  readonly stateDirectory: string;
+  readonly hooks: { readonly enabled: boolean; readonly path: string };
+  readonly plugins: readonly PluginReport[];
+  readonly taps: readonly TapInfo[];
+  readonly routes: readonly { readonly plugin: string; readonly method: string; readonly path: string; readonly access: string }[];
+  readonly accounts: readonly AccountReport[];
+  /** What is wrong with the configuration that is in force. */
+  readonly problems: readonly Problem[];
+  readonly engines: readonly string[];
+  readonly running: number;
+  readonly stats: StoreStats;
+}
+
+export function readinessOf(
+  life: { readonly up: boolean; readonly closing: boolean },
+  { loaded, runtime, plugins }: { readonly loaded: LoadedConfig; readonly runtime: Runtime; readonly plugins: Plugins },
+): Readiness {
+  const reasons = [
+    ...(life.closing ? ["The gateway closes."] : life.up ? [] : ["The gateway starts."]),
+    ...(loaded.disabled.has("hooks") ? ["hooks has an error in the configuration: the hook server is off."] : []),
+    ...plugins.reports().flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
+    ...runtime.accounts
+      .reports()
+      .flatMap(({ channel, account, status }) =>
+        status.state === "connected"
+          ? []
+          : [`${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`],
+      ),
+  ];
+  return { ready: reasons.length === 0, reasons };
+}

@@ -1,0 +1,288 @@
+/** The moving parts of one gateway between its state and its doors: stations, agents, accounts, path. Made once, wired here. */
+import { createGate } from "./access/gate.ts";
+import { createPairing } from "./access/pairing.ts";
+import { placeSettings } from "./access/place.ts";
+import { createEnds } from "./actions/ends.ts";
+import { type ActionRunner, createActionRunner } from "./actions/run.ts";
+import { createActionTools } from "./actions/tools.ts";
+import { acknowledgement, createRefusedAcknowledgements } from "./agents/acknowledgement.ts";
+import { createActivation } from "./agents/activation.ts";
+import { createFactsOfAnswers } from "./agents/answer-facts.ts";
+import { type Commands, commandIn as commandOf } from "./agents/commands.ts";
+import { createDescribe } from "./agents/description.ts";
+import { type AgentTurns, chooseEngine, createAgentTurns, type Engines } from "./agents/engine.ts";
+import { createGroupContext } from "./agents/group-context.ts";
+import { groupHistoryLimit, historyLimit } from "./agents/history-limit.ts";
+import { completeMedia } from "./agents/inbound-media.ts";
+import { resolveProviders } from "./agents/providers.ts";
+import { reactionNotifications, unheardReaction } from "./agents/reactions.ts";
+import { showReasoning } from "./agents/reasoning.ts";
+import { withPrefix } from "./agents/response-prefix.ts";
+import { createRouter, type Router } from "./agents/route.ts";
+import { agentFor, movedSessions, sessionKeyFor } from "./agents/sessions.ts";
+import { agentSettings, defaultAgentId } from "./agents/settings.ts";
+import { mayBeSilent, silenceReason, speakable } from "./agents/silence.ts";
+import { createSkills } from "./agents/skills.ts";
+import { followUps } from "./agents/system-events.ts";
+import { turnMessages } from "./agents/transcript.ts";
+import { createTurnContext } from "./agents/turn-context.ts";
+import { createWaitingEvents } from "./agents/waiting-events.ts";
+import { createChatCommands } from "./chat-commands.ts";
+import type { GatewayConfig } from "./config/schema.ts";
+import { type Environment, expandPath, type Secrets } from "./config/secrets.ts";
+import { reasonOf } from "./errors.ts";
+import { createHooks, type Hooks } from "./hooks.ts";
+import { type Accounts, createAccounts } from "./host/accounts.ts";
+import { createMigrations, type Migrations } from "./host/migration.ts";
+import { placePress } from "./host/press-place.ts";
+import { createRegistry, type Registry } from "./host/registry.ts";
+import { createIds } from "./ids.ts";
+import type { Log } from "./log.ts";
+import { createGuardedFetch } from "./media/guarded-fetch.ts";
+import { createOutbound, mostBytesOut } from "./media/outbound.ts";
+import { createPath, type Path } from "./path/index.ts";
+import type { Store } from "./state/store.ts";
+import { tapCore } from "./taps.ts";
+import type { Inbound, Route } from "./types.ts";
+import { keptReply } from "./webhooks/results.ts";
+
+/** A heartbeat's acknowledgement may have so many characters around it, unless the agent says otherwise. */
+const ackMaxChars = 300;
+
+export interface RuntimeOptions {
+  readonly config: () => GatewayConfig;
+  readonly configDirectory: string;
+  /** What `/config` edits. */
+  readonly configFile: string;
+  readonly environment: Environment;
+  readonly stateDirectory: string;
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  /** Removes secrets by value, as the log does. */
+  readonly redact: (text: string) => string;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+export interface Runtime {
+  readonly hooks: Hooks;
+  readonly registry: Registry;
+  readonly commands: Commands;
+  readonly turns: AgentTurns;
+  readonly router: Router;
+  readonly accounts: Accounts;
+  readonly migrations: Migrations;
+  readonly path: Path;
+  readonly actions: ActionRunner;
+  readonly newId: () => string;
+}
+
+/** Nobody answers: what is said is the message itself, as it is. */
+const isDeliverOnly = ({ request }: Inbound) => request?.deliverOnly === true;
+
+export function createRuntime(options: RuntimeOptions): Runtime {
+  const { config, store, log, now, secrets } = options;
+  const newId = createIds(now);
+  const registry = createRegistry();
+  const hooks = createHooks({ onObserverError: (error, plugin) => log.error({ plugin, error: reasonOf(error) }, "an observer failed") });
+  const pairing = createPairing({ store, now });
+
+  const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
+  const engines: Engines = { get: (id) => registry.engines.get(id)?.definition, ids: () => [...registry.engines.keys()] };
+  const providers = () =>
+    resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
+  const describe = createDescribe({ config, engine: (agent, model) => chooseEngine(engines, agent, model), providers, log });
+  const turns = createAgentTurns({
+    config,
+    store,
+    engines,
+    providers,
+    capabilities: (channel) => registry.channels.get(channel)?.definition.capabilities,
+    context: (inbound, route) => context.read(inbound, route),
+    place: (inbound) => {
+      const live = inbound.authority === "channel" ? accounts.get(inbound.channel, inbound.account) : undefined;
+      return live && placeSettings(live.access, live.path, inbound.chat);
+    },
+    onTurn: (turn, route) => facts.note(turn, route),
+    historyLimit: (inbound) => historyLimit(inbound, optionsOf(inbound), { groupDefault: groupDefault() }),
+    tools: (inbound, route) => acting.tools(inbound, route),
+    acting: (inbound, route) => acting.hint(inbound, route),
+    skills: createSkills({ directory: options.configDirectory, log }),
+    log,
+    now,
+  });
+  const waitingEvents = createWaitingEvents({ store, now });
+  const placed = (inbound: Inbound) => placePress(inbound, store.findSent);
+  const responsePrefix = ({ to }: Route) => (to === null ? undefined : optionsOf(to)?.responsePrefix);
+  const facts = createFactsOfAnswers({
+    wanted: (route) => String(responsePrefix(route)).includes("{"),
+    identityName: (agentId) => config().agents.list.find(({ id }) => id === agentId)?.identity?.name,
+  });
+  const groupDefault = () => config().messages.groupChat.historyLimit;
+  const group = createGroupContext({
+    store,
+    parse: (event, gathered) => accounts.parse(event, gathered),
+    limit: (inbound) => groupHistoryLimit(optionsOf(inbound), groupDefault()),
+    now,
+  });
+  const context = createTurnContext({ waiting: waitingEvents, group });
+  const activation = createActivation();
+  const gate = createGate({
+    config,
+    account: (channel, account) => accounts.get(channel, account),
+    pairing,
+    agentFor: (inbound) => agentFor(config(), inbound),
+    activation: (inbound) => activation.of(sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session })),
+    onInvalidPattern: (pattern, { path, reason }) => log.warn({ path, pattern }, `a mention pattern cannot be used: ${reason}`),
+  });
+  const ackMaxCharsFor = (inbound: Inbound) => agentSettings(config(), agentFor(config(), inbound)).heartbeat.ackMaxChars ?? ackMaxChars;
+  const isOwner = (inbound: Inbound) => gate.isOwner(inbound);
+  const commands = createChatCommands({
+    config,
+    configFile: options.configFile,
+    environment: options.environment,
+    store,
+    registry,
+    activation,
+    accounts: () => accounts,
+    engines,
+    turns,
+    isOwner,
+    forget: ({ inbound, route }) => context.forget(inbound, route),
+    now,
+  });
+  const commandIn = (inbound: Inbound) =>
+    commandOf(commands, inbound, accounts.get(inbound.channel, inbound.account)?.status().identity?.username);
+  const router = createRouter({
+    config,
+    store,
+    now,
+    defaultAccount: (channel) => accounts.of(channel)[0]?.id,
+    resolve: async (target, channel, account) => (await accounts.get(channel, account)?.connection.resolve?.(target)) ?? target,
+    threads: (channel) => registry.channels.get(channel)?.definition.capabilities.threads === true,
+  });
+  const accounts: Accounts = createAccounts({
+    channels: registry.channels,
+    secrets,
+    environment: options.environment,
+    store,
+    stateDirectory: options.stateDirectory,
+    log,
+    now,
+    newId,
+    receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { settled: { outcome: "silent", reason: silent } }),
+    check: async (inbound) => gate.check(await placed(inbound)),
+    debounceMs: () => config().messages.inbound.debounceMs,
+    isControlCommand: (text, live) => commands.match(text, live.status().identity?.username)?.control === true,
+    commands: () => commands.menu(),
+  });
+  const path: Path = createPath({
+    hooks,
+    store,
+    log,
+    now,
+    newId,
+    random: options.random,
+    maxConcurrent: () => config().agents.defaults.maxConcurrent,
+    account: (channel, account) => accounts.get(channel, account),
+    expects: (channel, account) => accounts.expects(channel, account),
+    redact: options.redact,
+    passedBy: (inbound) => gate.passedBy(inbound),
+    fallbackRoute: (inbound) => router.route(inbound),
+    completeMedia: async (inbound, route, closing) => {
+      if (inbound.media.length === 0) return inbound;
+      return turns.before(route, closing, (signal) =>
+        completeMedia(inbound, {
+          account: accounts.get(inbound.channel, inbound.account),
+          signal,
+          describe: (image) => describe(image, route, signal),
+          onUnavailable: ({ kind }, error) =>
+            log.warn({ channel: inbound.channel, account: inbound.account, kind, error: reasonOf(error) }, "a file could not be fetched"),
+        }),
+      );
+    },
+    completeReply: createOutbound({
+      fetch: createGuardedFetch(),
+      stateDirectory: options.stateDirectory,
+      roots(agentId) {
+        const { workspace } = agentSettings(config(), agentId);
+        return {
+          secret: [options.configFile],
+          ...(workspace === undefined ? {} : { workspace: expandPath(workspace, options.configDirectory) }),
+        };
+      },
+      maxBytes: (to) => mostBytesOut(optionsOf(to)?.mediaMaxMb),
+    }),
+    ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, accounts.get(inbound.channel, inbound.account)?.options),
+    // An isolated run begins with nothing and nobody goes on with it: what it said stands in the summary. Commands are between
+    // a person and the gateway: a code or a value of the configuration is nothing for a model.
+    transcript: (turn) =>
+      turn.route.isolated || isDeliverOnly(turn.inbound) || commandIn(turn.inbound) !== undefined
+        ? []
+        : turnMessages({ ...turn, context: context.of(turn.inbound) }),
+    asSent: (reply, of) => withPrefix(reply, responsePrefix(of.route), of, facts),
+    onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: gate.pathsOf, log }),
+    told: (inbound, route) => context.told(inbound, route),
+    followUps: (end) => followUps(end, now()),
+    keptReply: (inbound, reply) => (config().hooks.exposeReplies ? keptReply(inbound, reply, options.redact) : undefined),
+    silence: (reply, inbound) =>
+      reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)
+        ? null
+        : silenceReason(reply.text, { ackMaxChars: ackMaxCharsFor(inbound) }),
+  });
+  const actions = createActionRunner({
+    account: (channel, account) => accounts.get(channel, account),
+    accountsOf: (channel) => accounts.of(channel),
+    pathsOf: (at) => gate.pathsOf(at),
+    isPaired: (channel, account, id) => pairing.isPaired(channel, account, id),
+    receive: (event) => path.receive(event),
+    ends: createEnds({ hooks, store }),
+    event: (id) => store.event(id),
+    sentBy: (unitId) => store.sentBy(unitId),
+    random: options.random,
+  });
+  const acting = createActionTools({ runner: actions, account: (channel, account) => accounts.get(channel, account) });
+  const migrations = createMigrations({
+    store,
+    log,
+    now,
+    config,
+    configFile: options.configFile,
+    environment: options.environment,
+    account: (channel, account) => accounts.get(channel, account),
+    sessionsOf: (move, knownKeys) => {
+      const agentIds = [...new Set([defaultAgentId(config()), ...config().agents.list.map(({ id }) => id)])];
+      return movedSessions(move, { agentIds, knownKeys });
+    },
+    onMoved({ from, to }) {
+      activation.move(from, to);
+      return Promise.all([waitingEvents.move(from, to), group.move(from, to)]);
+    },
+    rescan: () => path.lanes.rescan(),
+  });
+  tapCore(hooks, {
+    accounts,
+    migrations,
+    gate,
+    commands,
+    commandIn,
+    turns,
+    placed,
+    waitingEvents,
+    unheard: (inbound) =>
+      inbound.kind === "reaction"
+        ? unheardReaction(inbound, {
+            notifications: reactionNotifications(optionsOf(inbound)),
+            path: gate.pathsOf(inbound)(["reactionNotifications"]),
+            findSent: store.findSent,
+          })
+        : undefined,
+    heartbeat: () => ({ config: config(), directory: options.configDirectory, newId }),
+    defaultAgent: () => defaultAgentId(config()),
+    speakable: (reply, inbound) => (mayBeSilent(reply.text) ? speakable(reply, { ackMaxChars: ackMaxCharsFor(inbound) }) : reply),
+    showReasoning: (reply, { inbound, route }) =>
+      reply.reasoning === undefined ? undefined : showReasoning(reply, route, { store, ackMaxChars: ackMaxCharsFor(inbound) }),
+  });
+  return { hooks, registry, commands, turns, router, accounts, migrations, path, actions, newId };
+}

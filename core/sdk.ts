@@ -1,0 +1,820 @@
+/**
+ * The door for authors of plugins: `service-gateway/sdk`.
+ *
+ * The bundled plugins use exactly this. Everything exported here is the contract, versioned by `sdkVersion`; a plugin says in `host`
+ * which versions it was written for. `core/host/README.md` holds a plugin and a channel that run as they stand, the order in which
+ * things happen, the table of stations and what a failure does at each. Times are epoch milliseconds, durations end in their unit.
+ *
+ * `Type` is TypeBox, for schemas of options: https://github.com/sinclairzx81/typebox
+ */
+import Type, { type Static, type TObject, type TSchema } from "typebox";
+import { ChannelError, EngineError } from "./errors.ts";
+import type { HookName, HookTable, TapOrder } from "./hooks.ts";
+import { type Sniffed, sniff } from "./media/sniff.ts";
+import { sdkVersion } from "./product.ts";
+import type { Transform } from "./transforms/definition.ts";
+import type {
+  Accepted,
+  Address,
+  Button,
+  Inbound,
+  InboundChat,
+  InboundMedia,
+  InboundSender,
+  Json,
+  OutboundMedia,
+  Part,
+  RawEvent,
+  Receipt,
+  Refusal,
+  Reply,
+  Route,
+  Silent,
+  Thinking,
+  TurnEvent,
+  TurnRecord,
+} from "./types.ts";
+
+export type { StoredEvent } from "./state/store.ts";
+export type { Transform, TransformContext, TransformFields, TransformResult } from "./transforms/definition.ts";
+export type {
+  Accepted,
+  Address,
+  Button,
+  HookName,
+  HookTable,
+  Inbound,
+  InboundChat,
+  InboundMedia,
+  InboundSender,
+  Json,
+  OutboundMedia,
+  Part,
+  RawEvent,
+  Receipt,
+  Refusal,
+  Reply,
+  Route,
+  Silent,
+  Sniffed,
+  Static,
+  TapOrder,
+  Thinking,
+  TObject,
+  TSchema,
+  TurnEvent,
+  TurnRecord,
+};
+export { ChannelError, EngineError, sdkVersion, sniff, Type };
+
+/**
+ * A log of one plugin. Every line carries the plugin's id; secrets of the configuration are removed by value. Lines go to
+ * `logs/gateway.log` and to the terminal, from `log.level` on. Texts of messages belong to `trace` only.
+ *
+ * @example
+ * host.log.warn({ chat: "42", status: 502 }, "the platform did not answer");
+ */
+export interface PluginLog {
+  trace(fields: object, message: string): void;
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/**
+ * Durable key-value data in a namespace of its own: one for each plugin, one for each channel account. Values are JSON; keys are any text.
+ * Every call rejects with `HostError` when the state cannot be read or written (`state_full`: no room on the disk).
+ *
+ * @example
+ * await host.store.set("greeted:42", true, { ttlSeconds: 86_400 });
+ */
+export interface PluginStore {
+  /** `null` when there is none, or when its time is over. */
+  get(key: string): Promise<Json | null>;
+  /** Replaces. `ttlSeconds`: after that the key is gone; absent: never. Survives a killed process; with `durable` also a power cut. */
+  set(key: string, value: Json, options?: { readonly ttlSeconds?: number; readonly durable?: boolean }): Promise<void>;
+  /** `false` when there was none. */
+  delete(key: string): Promise<boolean>;
+  /** Sorted by key. */
+  list(options?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly { readonly key: string; readonly value: Json }[]>;
+  /**
+   * One atomic step: `change` sees the value (`null`: none) and returns the next one; `null` deletes, `undefined` leaves it. Resolves with
+   * what stands there afterwards. It runs again when somebody else was faster, so it must be pure.
+   *
+   * @example
+   * await host.store.update("visits", (count) => Number(count ?? 0) + 1);
+   */
+  update(
+    key: string,
+    change: (value: Json | null) => Json | null | undefined,
+    options?: { readonly ttlSeconds?: number },
+  ): Promise<Json | null>;
+}
+
+/**
+ * Who may use a command. Nobody whom the access policy keeps out reaches any of them, and hooks never do. `anyone`: whoever is let in;
+ * `allowed`: of those, whoever can be checked, so nobody who writes as a chat (an anonymous administrator, a channel's post); `owner`:
+ * somebody of `commands.ownerAllowFrom` when that is set, else of the account's `allowFrom`, or whom pairing made owner of the account.
+ */
+export type CommandRole = "anyone" | "allowed" | "owner";
+
+/** What a command is handed. */
+export interface CommandCall {
+  /** Without the slash, in lower case. */
+  readonly name: string;
+  /** What stands behind the command's name on the first line, trimmed; empty when nothing does. */
+  readonly args: string;
+  readonly inbound: Inbound;
+  readonly route: Route;
+}
+
+/**
+ * A chat command, such as `/pair`. It is listed by `/help` and in the menus of channels. A name that is taken is refused, and logged.
+ *
+ * @example
+ * host.command({ name: "ping", summary: "Answers.", role: "allowed", run: ({ args }) => `Pong ${args}` });
+ */
+export interface CommandDefinition {
+  /** `a-z`, `0-9`, `_`; 1 to 32 characters, without the slash. */
+  readonly name: string;
+  /** One line for the menu. */
+  readonly summary: string;
+  /** Shown in help, such as `[approve [ID]]`; absent when the command takes nothing. */
+  readonly args?: string;
+  readonly role: CommandRole;
+  /** True: it never waits behind a turn of its chat. For what answers at once, such as a status. */
+  readonly control?: boolean;
+  /** Returns what is answered, as Markdown; an empty text answers nothing. A throw is an apology to the sender and `failed` in the trace. */
+  run(call: CommandCall): string | Promise<string>;
+}
+
+/**
+ * Who may call a route: `gateway` a holder of the gateway token (`Authorization: Bearer ...`), `device` also a device that a plugin vouches
+ * for (`PluginHost.devices`), `public` everybody. Pages of other sites are refused in any case.
+ */
+export type RouteAccess = "gateway" | "device" | "public";
+
+/** An HTTP request as a route's handler sees it. */
+export interface RouteRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Values of the `:name` parts of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The last value of each name. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Names in lower case. The credentials that opened the route are left out, unless it is `public`. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Parsed JSON (`{}` when there is none), or a `Buffer` when the route asked for `rawBody`. */
+  readonly body: unknown;
+  /** Client address, after `gateway.trustedProxies`. */
+  readonly clientAddress: string;
+}
+
+/** An HTTP answer. Texts, bytes and streams are sent as they are, with `type`; any other body as JSON; none without one. */
+export interface RouteAnswer {
+  /** Default 200. */
+  readonly status?: number;
+  /** Content type of a text, bytes or stream body. */
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Server-sent events: lines of `data:` until the iterable ends or the client leaves. */
+  readonly events?: AsyncIterable<Json>;
+}
+
+/**
+ * An HTTP route under `/plugins/<id>/`. A throw is answered 500 without its text, and logged. One whose address is taken is logged and left out.
+ *
+ * @example
+ * host.route({ method: "GET", path: "things/:id", access: "gateway", handler: ({ params }) => ({ body: { id: params.id } }) });
+ */
+export interface RouteDefinition {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Below `/plugins/<id>/`, with `:name` parts; when it begins with `/`, from the root. */
+  readonly path: string;
+  readonly access: RouteAccess;
+  /** TypeBox schema of the JSON body; a mismatch is answered 400 before the handler. */
+  readonly schema?: TSchema;
+  /** True: the handler gets the bytes, of whatever type; for signatures. */
+  readonly rawBody?: boolean;
+  /** Bytes; default 262,144. A larger body is answered 413. */
+  readonly maxBodyBytes?: number;
+  handler(request: RouteRequest): RouteAnswer | Promise<RouteAnswer>;
+}
+
+/** What a command of the command line is handed. It runs in a process of its own, beside a gateway or without one. */
+export interface CliCall {
+  /** The arguments in the order of the declaration; an optional one that is missing is `undefined`. */
+  readonly args: readonly (string | undefined)[];
+  /** The plugin's own store, the same that a running gateway uses. */
+  readonly store: PluginStore;
+  now(): number;
+  newId(): string;
+}
+
+/** What a command of the command line says. With `--json`, `data` is printed in place of `lines`. */
+export interface CliAnswer {
+  /** A text is a line; lists that follow one another are the rows of a table. */
+  readonly lines: readonly (string | readonly string[])[];
+  readonly data: Json;
+  /** True: what was asked for could not be done; the exit code is 1. */
+  readonly failed?: boolean;
+}
+
+/** One command of a plugin, below its group. A throw is shown as one line, and ends with 1. */
+export interface CliCommand {
+  /** `a-z`, `0-9` and `-`, a letter first. */
+  readonly name: string;
+  /** Arguments as help shows them: `<id>` must be there, `[id]` may be. */
+  readonly args?: readonly string[];
+  /** One sentence for help. */
+  readonly summary: string;
+  /** Shown in help behind the group's name, such as `revoke 7FQ2`. */
+  readonly example: string;
+  run(call: CliCall): CliAnswer | Promise<CliAnswer>;
+}
+
+/**
+ * Commands that the command line gets, `service <name> <command>`. The code runs without `setup`, in the process of the command line: it
+ * has the plugin's store and nothing of a running gateway.
+ */
+export interface CliDefinition {
+  /** `a-z`, `0-9` and `-`, a letter first. A name that is taken already is left out. */
+  readonly name: string;
+  readonly summary: string;
+  readonly commands: readonly CliCommand[];
+}
+
+/**
+ * A self-test of the plugin for the operator: a verdict, the reason, and what to do. `service doctor` runs it in the running gateway, 10 s
+ * at most; a throw is a `fail`.
+ *
+ * @example
+ * host.check({ name: "mailbox", explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }) });
+ */
+export interface CheckDefinition {
+  /** A word or two, such as `mailbox`. */
+  readonly name: string;
+  explain(): Promise<{ readonly verdict: "ok" | "warn" | "fail"; readonly reason: string; readonly fix?: string }>;
+  /** Mends what `explain` found, when the operator asks for it with `--fix`; returns one sentence: what was done. */
+  fix?(): Promise<string>;
+}
+
+/**
+ * Everything a plugin may touch; handed to `setup`. What registers (`tap`, `command`, `channel`, `engine`, `route`, `devices`, `check`, `onReady`) works
+ * only until `setup` is done, and throws `plugin_invalid` afterwards; all of it is taken back when `setup` fails.
+ */
+export interface PluginHost {
+  /** The plugin's id. */
+  readonly id: string;
+  readonly log: PluginLog;
+  readonly store: PluginStore;
+  /** Aborted at the end of a close, after every `onClose`. */
+  readonly signal: AbortSignal;
+  /** Epoch milliseconds. */
+  now(): number;
+  /** A new unique id, sortable by time. */
+  newId(): string;
+  /**
+   * Hands in an event of the plugin's own; resolves when it is on the disk: acknowledge its source then. Rejects (`state_full`) when it
+   * could not be stored: then nothing was accepted. `source` is the plugin's id, and an `ingress` tap of the plugin makes an `Inbound` of it.
+   */
+  receive(event: RawEvent): Promise<Accepted>;
+  /**
+   * Has a text sent to an address, by the outbox like any answer; resolves when it is on the disk. No agent sees it. Rejects (`state_full`)
+   * when it could not be stored. Of two with one `key` the second is not sent.
+   *
+   * @example
+   * host.command({ name: "backup", summary: "Makes a backup.", role: "owner", run: ({ route }) => {
+   *   void backup().then(() => route.to && host.notify(route.to, "The backup is done."));
+   *   return "It begins.";
+   * } });
+   */
+  notify(address: Address, text: string, options?: { readonly key?: string }): Promise<Accepted>;
+  /**
+   * Takes part at a station. Order, deadlines and what a failure does: the table in `core/host/README.md`.
+   *
+   * @example
+   * host.tap("gating", (inbound) => (inbound.text.length > 5_000 ? { code: "too_long", hint: "Write less at once." } : undefined));
+   */
+  tap<N extends HookName>(hook: N, fn: HookTable[N], options?: { readonly order?: TapOrder }): void;
+  command(definition: CommandDefinition): void;
+  channel(definition: ChannelDefinition): void;
+  engine(definition: EngineDefinition): void;
+  route(definition: RouteDefinition): void;
+  /**
+   * Vouches for tokens of devices: `check` is asked about a token that is not the gateway's, for routes with access `device`. Asked for each
+   * request, so a token that is taken back opens nothing from then on. Compare digests, never texts. A throw lets nobody in, and is logged.
+   *
+   * @example
+   * host.devices(async (token) => (await host.store.get(`device:${createHash("sha256").update(token).digest("hex")}`)) !== null);
+   */
+  devices(check: (token: string) => boolean | Promise<boolean>): void;
+  check(definition: CheckDefinition): void;
+  /** Base address of the gateway's HTTP server, such as `http://127.0.0.1:18789`; known from `onReady` on. */
+  address(): string;
+  /** Runs after all plugins are up and the server listens; 10 s each. A failure is logged, the plugin stays up. */
+  onReady(fn: () => void | Promise<void>): void;
+  /** Runs when the gateway closes, last in first out; 5 s each. Also allowed after `setup`. */
+  onClose(fn: () => void | Promise<void>): void;
+}
+
+/** A plugin: data first, function second. The host checks the data before any of the code runs. */
+export interface PluginDefinition<O extends TObject = TObject> {
+  /** Config key, log field and store namespace, best also the folder: `a-z`, `0-9`, `-`, a letter first, at most 64. */
+  readonly id: string;
+  /** Its own, semantic: `1.0.0`. */
+  readonly version: string;
+  /** SDK range that it was written for, such as `^1.0.0`. */
+  readonly host: string;
+  /** Ids of plugins that must be up first; without one of them this plugin is left out. */
+  readonly requires?: readonly string[];
+  /** Schema of `plugins.entries.<id>.options`; `setup` is handed the values with its defaults. What does not fit leaves the plugin out. */
+  readonly options?: O;
+  /** True: set up only when `plugins.entries.<id>.enabled` is `true`; for what is of use to few. */
+  readonly optIn?: boolean;
+  /** Mappings of the hook server that users switch on by name, in `hooks.presets`. Data: they are read without setting the plugin up. */
+  readonly presets?: readonly PresetDefinition[];
+  /** Commands for the command line. Data as well: read without setting the plugin up. */
+  readonly cli?: CliDefinition;
+  /** Set by `defineChannel`: what `setup` will register, so that its options can be checked while nothing runs. */
+  readonly channel?: ChannelDefinition;
+  /** Registers everything, within 10 s. A throw leaves the plugin out; the rest runs. */
+  setup(host: PluginHost, options: Static<O>): void | Promise<void>;
+}
+
+/**
+ * One mapping of a preset: the fields of `hooks.mappings` that make sense without knowing the user. Texts are templates over the payload,
+ * such as `{{ messages[0].subject }}`; `core/webhooks/README.md` describes each field. What the user set for the preset as a whole
+ * (`model`, `thinking`, `allowUnsafeExternalContent` in `hooks.<preset id>`) takes the place of what stands here.
+ */
+export interface PresetMapping {
+  /** Name in logs and in the operator's view; default the preset's id, with a number from the second mapping on. */
+  readonly id?: string;
+  /** Which requests at the preset's path it takes; absent: all. */
+  readonly match?: {
+    readonly source?: string;
+    readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+    readonly where?: Readonly<
+      Record<
+        string,
+        | string
+        | number
+        | boolean
+        | null
+        | readonly (string | number | boolean | null)[]
+        | { readonly exists: boolean }
+        | { readonly matches: string }
+      >
+    >;
+  };
+  /** Default `agent`. */
+  readonly action?: "wake" | "agent";
+  readonly wakeMode?: "now" | "next-heartbeat";
+  readonly name?: string;
+  readonly sessionKey?: string;
+  readonly sessionMode?: "isolated" | "persistent";
+  readonly messageTemplate?: string;
+  readonly textTemplate?: string;
+  readonly deliver?: boolean;
+  readonly thinking?: Thinking;
+  readonly timeoutSeconds?: number;
+  /** Payload path of a list: one run for each element, each seen as the only one. */
+  readonly forEach?: string;
+  readonly deliverOnly?: boolean;
+  /** Status of a success, for senders that insist on one. */
+  readonly status?: 200 | 201 | 202 | 204;
+  /** Default `json`. */
+  readonly body?: "json" | "form" | "text";
+}
+
+/** Mappings for what one kind of sender posts; the user switches them on by `hooks.presets: ["<id>"]`. */
+export interface PresetDefinition {
+  /** What `hooks.presets` names: `a-z`, `0-9`, `-`, a letter first, at most 64. */
+  readonly id: string;
+  /** Sub-path below `hooks.path`. A mapping of the user's for the same path comes first. */
+  readonly path: string;
+  /** In their order; the first that matches takes the request. */
+  readonly mappings: readonly PresetMapping[];
+}
+
+/** What a channel can do beyond text. The host calls `remove`, `preview`, `react` and `typing` only where the capability is declared. */
+export interface ChannelCapabilities {
+  /** Characters of one message, by the platform's own count. */
+  readonly maxChars: number;
+  /** `rich`: Markdown is shown formatted. The model is told. */
+  readonly markup: "plain" | "rich";
+  /** Messages can be changed and removed: there is a live preview. */
+  readonly edits: boolean;
+  readonly threads: boolean;
+  readonly reactions: boolean;
+  readonly media: boolean;
+  readonly buttons: boolean;
+  readonly typing: boolean;
+  readonly menu: boolean;
+  /** Default: none. */
+  readonly stickers?: boolean;
+}
+
+/** What `service status` shows of one account. `waiting`: it tries again by itself; `failed`: somebody has to mend something. */
+export interface ChannelStatus {
+  readonly state: "connecting" | "connected" | "waiting" | "stopped" | "failed";
+  /** One sentence when something is wrong, with the remedy. */
+  readonly detail?: string;
+  /** Epoch milliseconds of the last completed exchange with the platform. */
+  readonly lastContactAt?: number;
+  /** The bot's own name and id, once known. */
+  readonly identity?: { readonly id: string; readonly username?: string; readonly name?: string };
+}
+
+/** One account of a channel, as the host hands it to `open`. */
+export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
+  /** Account id, such as `default`. */
+  readonly id: string;
+  /** The account's own options, merged and with defaults; secrets are resolved to strings. */
+  readonly options: O;
+  readonly log: PluginLog;
+  /** Of this account alone. */
+  readonly store: PluginStore;
+  /** Aborted when the account closes. */
+  readonly signal: AbortSignal;
+  /** A private directory of this account in the state directory, for files. */
+  readonly directory: string;
+  now(): number;
+  newId(): string;
+  /**
+   * Hands in one platform event, as the platform sent it. Resolves when it is on the disk: confirm it to the platform then. Rejects when it
+   * could not be stored: do not confirm it.
+   *
+   * - `id`: the platform's id of the event (an update id). Seen again within seven days, it is a duplicate and runs no second time.
+   * - `identity`: whose ids these are, when that is not the account but the bot behind it; default the account's id.
+   * - `lane`: channel, account, chat and thread, such as `irc:default:#room`; it is taken as it is. What shares a lane runs one after the
+   *   other; control commands such as `/stop` get a lane beside it.
+   * - `gather`: events that belong together (an album) and are handled as one; `parse` is handed all of them.
+   * - `silent`: known by now to change nothing; it is kept, and ends with this reason.
+   */
+  receive(
+    raw: Json,
+    at: {
+      readonly id: string;
+      readonly lane: string;
+      readonly identity?: string;
+      readonly gather?: RawEvent["gather"];
+      readonly silent?: string;
+    },
+  ): Promise<Accepted>;
+  /**
+   * Asks the gate about an event that a platform wants answered at once, outside the lanes, such as a press of a button. Nothing follows
+   * from the question: no pairing code, no row. `notice`: one short sentence for whoever is not let in.
+   */
+  check(raw: Json): Promise<{ readonly allowed: true } | { readonly allowed: false; readonly code: string; readonly notice: string }>;
+  /** `messages.inbound.debounceMs` as it is now: quick messages of one sender within this time are gathered into one; 0: none are. */
+  debounceMs(): number;
+  /** Tells the truth about the connection. */
+  status(status: ChannelStatus): void;
+  /** The chat commands of the gateway and of all plugins, for a menu. */
+  commands(): readonly { readonly name: string; readonly summary: string }[];
+}
+
+/** A message that grows while a turn runs. */
+export interface ChannelPreview {
+  /** The whole text so far, as Markdown. Calls may come often; the channel keeps the platform's pace. */
+  update(text: string): void;
+  /** Stops growing and resolves with the ids of the messages it made, oldest first; idempotent. */
+  close(): Promise<readonly string[]>;
+}
+
+/**
+ * A live connection of one account. `parse` and `render` are pure. What sends (`send`, `remove`, `react`, `typing`, `resolve`) throws `ChannelError`;
+ * a whole example is in `core/host/README.md`, the full size in `plugins/botchat`.
+ */
+export interface ChannelConnection {
+  /** Connects; resolves when connected, and keeps trying by itself afterwards. A rejection is shown as `failed`, and is final. */
+  start(): Promise<void>;
+  /**
+   * Pure and total: `Inbound`, `{ silent }` (mine, nothing to do, and why), `null` (the same without a reason) or `undefined` (not mine).
+   * Own messages are silent; junk never throws. Runs twice for each event: when it comes in, alone, and when its turn has come, perhaps
+   * in a later process, with the rest of its unit. `more` are the other events that were gathered with it, oldest first.
+   */
+  parse(raw: Json, more?: readonly Json[]): Parsed;
+  /**
+   * Pure: Markdown, media and buttons to parts, each within the platform's limits. `trigger` is the message that is answered, for a channel
+   * whose answers may reply to it.
+   */
+  render(reply: Reply, address: Address, about?: { readonly trigger?: string }): readonly Part[];
+  /**
+   * Sends one part, or edits the message that `part.replaces` names. Throws `ChannelError`, whose `fate` decides: `not-sent` and `retryable` is
+   * tried again for a day, `unknown` once. Any other throw counts as `unknown`. Deadline 120 s.
+   */
+  send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt>;
+  /**
+   * The platform's limits, asked for each part before it is marked as being sent: `undefined` when it may go now, else it resolves when it
+   * may, or when the signal ends it. Either counts the part as sent; never rejects. A part with `replaces` is an edit.
+   */
+  admit?(part: Part, address: Address, signal: AbortSignal): Promise<void> | undefined;
+  /** Idempotent; leaves no socket and no timer. */
+  close(): Promise<void>;
+  /** Takes no more events in, before a close; what runs is still sent. */
+  pause?(): Promise<void>;
+  /** The account's options after an edit of the configuration that left `connectionOptions` as they were; they count from the next call on. */
+  update?(options: Readonly<Record<string, unknown>>): void;
+  /** Capability `edits`: removes a message. */
+  remove?(messageId: string, address: Address, signal: AbortSignal): Promise<void>;
+  /**
+   * Capability `edits`: a preview. `resume` are message ids that a killed process left, `trigger` is the message that is answered; `onMessage` is
+   * told all ids whenever there is a new one.
+   */
+  preview?(
+    address: Address,
+    options: { readonly resume: readonly string[]; readonly trigger?: string; onMessage(messageIds: readonly string[]): void },
+  ): ChannelPreview;
+  /** Capability `reactions`: sets the bot's reaction; `null` removes it. */
+  react?(messageId: string, emoji: string | null, address: Address): Promise<void>;
+  /** Capability `typing`: shows that an answer is on its way, for a few seconds. */
+  typing?(address: Address): Promise<void>;
+  /** Capability `menu`: the commands are others since an edit of the configuration. The first menu a channel registers by itself, in `start`, from `account.commands()`. */
+  menu?(commands: readonly { readonly name: string; readonly summary: string }[]): Promise<void>;
+  /** Capability `stickers`: stickers that this bot can send, by what they show; the best first, none that does not fit. */
+  searchStickers?(
+    query: string,
+    limit: number,
+  ): Promise<readonly { readonly fileId: string; readonly emoji?: string; readonly setName?: string; readonly description: string }[]>;
+  /** A name such as `@somebody`, as hooks may give it in `to`, to a chat id. */
+  resolve?(target: string): Promise<string>;
+  /** Asks the platform whether all is well; also called without `start`, on a connection that is closed right after. Changes nothing there. */
+  probe?(): Promise<ChannelProbe>;
+  /** Asks the platform whether the bot is in a chat. Changes nothing there; also called without `start`. */
+  members?(chat: string): Promise<ChannelMembership>;
+  /**
+   * Fetches a file of a message that was let through, by streaming, into the folder `media` of the account's directory, and tells its
+   * type by its content. The host names the limit (`mediaMaxMb`) and removes the file after seven days. Throws `ChannelError`; its
+   * `detail` is told to the agent. `describe` says in words what an image shows, where a model sees images.
+   */
+  fetchMedia?(
+    media: InboundMedia,
+    options: {
+      readonly maxBytes: number;
+      readonly signal: AbortSignal;
+      describe?(image: { readonly path: string; readonly mimeType: string }): Promise<string | undefined>;
+    },
+  ): Promise<{ readonly path: string; readonly mimeType: string; readonly size: number; readonly description?: string }>;
+}
+
+/** What the platform says of one account. */
+export interface ChannelProbe {
+  readonly ok: boolean;
+  /** One sentence: who the bot is and how it takes in, or what is wrong, with the remedy. */
+  readonly detail: string;
+  /** Whose credential it is; also when the platform refused it, as far as the credential tells. Two accounts must not share it. */
+  readonly identity?: NonNullable<ChannelStatus["identity"]>;
+  /** False: of groups the platform hands over only what addresses the bot, unless the bot is an administrator there. */
+  readonly seesAllGroupMessages?: boolean;
+  /** What is amiss although the account works, each with what to do. */
+  readonly findings?: readonly { readonly name: string; readonly reason: string; readonly fix: string }[];
+}
+
+/** Whether the bot is in a chat. */
+export interface ChannelMembership {
+  /** True when it can read and write there. */
+  readonly ok: boolean;
+  /** What it is there, or why it is not, such as `administrator`. */
+  readonly detail: string;
+  /** True when it is handed every message there, whatever the account's own setting. */
+  readonly seesAll?: boolean;
+}
+
+/** What `parse` returns: the host adds id, channel, account and authority. */
+export type ChannelInbound = Omit<Inbound, "id" | "channel" | "account" | "authority" | "request">;
+
+/** What `parse` makes of a platform's event. */
+export type Parsed = ChannelInbound | Silent | null | undefined;
+
+/** Something wrong with the options of an account that no schema can say. */
+export interface OptionProblem {
+  /** Name of the option to change. */
+  readonly option: string;
+  /** What is wrong with it, behind its path and without a full stop, such as `is missing, and webhookUrl needs it`. */
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** A channel is a plugin whose whole setup is one definition. Several accounts of it may run at once; each has a connection of its own. */
+export interface ChannelDefinition<O extends TObject = TObject> {
+  /** Also the config key: `channels.<id>`. */
+  readonly id: string;
+  /** Its own, semantic: `1.0.0`. */
+  readonly version: string;
+  /** SDK range that it was written for, such as `^1.0.0`. */
+  readonly host: string;
+  /** Options of one account; the access options (`dmPolicy`, `allowFrom`, `groups`, ...) are added by the host. */
+  readonly options: O;
+  /** Names of options that hold a secret: a string, `{ env }` or `{ file }` in the configuration, a string in `open`. */
+  readonly secrets?: readonly string[];
+  /**
+   * Options that name a file with a secret, and the secret option that the file's text becomes. A file that is set wins over the
+   * option itself; one that is missing or empty is an error of the account. Relative paths begin at the configuration's directory.
+   */
+  readonly secretFiles?: Readonly<Record<string, string>>;
+  /** Names of options with which a connection is made: the account restarts when one of them changes; the others are handed to `update`. Absent: all. */
+  readonly connectionOptions?: readonly string[];
+  /** Names of options that say who the bot is: never inherited by a named account from the root, and never shared by two. */
+  readonly credentials?: readonly string[];
+  /**
+   * The platform's own id of whom an account signs in as, when its options tell it, such as the number in a token. Of two accounts with
+   * one id the second is refused: they would take each other's events away.
+   */
+  signsInAs?(options: Static<O>): string | undefined;
+  /**
+   * What is wrong with options that each fit the schema, such as two that need one another: told with the account's path by
+   * `config validate` and before an edit is written; the account does not open. Secrets must not stand in it.
+   */
+  check?(options: Static<O>): readonly OptionProblem[];
+  /** Environment variables that stand in for options of the account `default`, when it has no credential in the configuration. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly capabilities: ChannelCapabilities;
+  /** How the platform's user ids are written in allowlists; default: as they are. */
+  readonly identity?: {
+    /** Prefixes besides `<id>:` that are stripped, such as `tg`. */
+    readonly prefixes?: readonly string[];
+    /** Regular expression of a whole id, such as `\\d+`; entries that do not match are ignored with a warning. */
+    readonly pattern?: string;
+  };
+  /** Makes the connection and returns it at once; a promise is refused. It connects in `start`. A throw fails this account alone. */
+  open(account: ChannelAccount<Static<O>>): ChannelConnection;
+}
+
+/** A tool that an engine may call. Two calls of one turn may run at the same time. */
+export interface EngineTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: Json;
+  /** Resolves with what the model is told; what was refused is told as well, `{ ok: false, error, code }`. */
+  run(args: Json, signal: AbortSignal): Promise<Json>;
+}
+
+/** One message of a transcript. */
+export interface EngineMessage {
+  readonly role: "user" | "assistant" | "system";
+  readonly text: string;
+  readonly media?: readonly InboundMedia[];
+}
+
+/** What an engine is handed for one turn. It stays as it is while the turn runs, also when the configuration changes. */
+export interface EngineTurn {
+  readonly agentId: string;
+  readonly sessionKey: string;
+  /** What caused the turn, as it came and untrusted; the last of `messages` says the same with its envelope. */
+  readonly inbound: Inbound;
+  /** `provider/model`; absent when none is configured. */
+  readonly model?: string;
+  /** Models to try in order when the first cannot be reached. */
+  readonly fallbacks: readonly string[];
+  readonly thinking: Thinking;
+  /** System prompt. */
+  readonly instructions: string;
+  /** Names of the skills that the group or topic at hand has; absent: all, empty: none. */
+  readonly skills?: readonly string[];
+  /** Oldest first; the last is what is asked now. */
+  readonly messages: readonly EngineMessage[];
+  /** What the agent may do in chats besides answering: `core/actions/README.md`. */
+  readonly tools: readonly EngineTool[];
+  /** Provider settings of `models.providers`, secrets resolved. */
+  readonly providers: Readonly<Record<string, EngineProvider>>;
+}
+
+/** One model server: its protocol, its address and the credentials, secrets resolved. */
+export interface EngineProvider {
+  readonly api: "openai" | "anthropic" | "google" | "openai-compatible";
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An engine turns a turn into a stream of events: `text` and the others as they come, `done` last. Several turns run at once.
+ * `plugins/echo` is a small one, `plugins/ai` a large one.
+ */
+export interface EngineDefinition {
+  /** What `agents.defaults.engine` names. */
+  readonly id: string;
+  /** True when it can do nothing without a configured model. Decides which engine answers when the configuration names none. */
+  readonly needsModel?: boolean;
+  /** True when an answer depends on the last message alone: then no earlier ones are read for its turns. */
+  readonly stateless?: boolean;
+  /** Called once after the start when an agent uses this engine: load here what takes long, so that the first answer does not. */
+  prepare?(): Promise<void>;
+  /** Says in a sentence or two what an image shows; `undefined` where the model sees no images. Throws as `run` does. */
+  describe?(
+    image: { readonly path: string; readonly mimeType: string },
+    by: Pick<EngineTurn, "model" | "fallbacks" | "providers">,
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
+  /**
+   * Ends with `done`; throws `EngineError` when the model fails: the sender reads an apology, the operator the reason. Stops soon after
+   * `signal` is aborted (`/stop`, `timeoutSeconds`, a closing gateway); nobody listens after that.
+   */
+  run(turn: EngineTurn, signal: AbortSignal): AsyncIterable<TurnEvent>;
+}
+
+/**
+ * Declares a plugin; its module exports it as default. Checks nothing: the host does, before it runs any of it.
+ *
+ * @example
+ * export default definePlugin({
+ *   id: "hello",
+ *   version: "1.0.0",
+ *   host: "^1.0.0",
+ *   options: Type.Object({ greeting: Type.String({ default: "Hello!" }) }),
+ *   setup(host, options) {
+ *     host.command({ name: "hello", summary: "Says hello.", role: "allowed", run: () => options.greeting });
+ *   },
+ * });
+ */
+export function definePlugin<O extends TObject>(definition: PluginDefinition<O>): PluginDefinition<O> {
+  return definition;
+}
+
+/**
+ * Declares a channel as a plugin of its own. `core/host/README.md` has one that runs.
+ *
+ * @example
+ * export default defineChannel({
+ *   id: "irc",
+ *   version: "1.0.0",
+ *   host: "^1.0.0",
+ *   options: Type.Object({ server: Type.String(), password: Type.Optional(Type.String()) }),
+ *   secrets: ["password"],
+ *   capabilities: { maxChars: 400, markup: "plain", edits: false, threads: false, reactions: false, media: false, buttons: false, typing: false, menu: false },
+ *   open: (account) => createConnection(account),
+ * });
+ */
+export function defineChannel<O extends TObject>(definition: ChannelDefinition<O>): PluginDefinition {
+  return {
+    id: definition.id,
+    version: definition.version,
+    host: definition.host,
+    channel: definition as unknown as ChannelDefinition,
+    setup(host) {
+      host.channel(definition as unknown as ChannelDefinition);
+    },
+  };
+}
+
+/**
+ * Declares an engine as a plugin of its own.
+ *
+ * @example
+ * export default defineEngine({
+ *   id: "parrot",
+ *   version: "1.0.0",
+ *   host: "^1.0.0",
+ *   async *run(turn) {
+ *     yield { type: "text", delta: turn.inbound.text };
+ *     yield { type: "done" };
+ *   },
+ * });
+ */
+export function defineEngine(definition: EngineDefinition & { readonly version: string; readonly host: string }): PluginDefinition {
+  return {
+    id: definition.id,
+    version: definition.version,
+    host: definition.host,
+    setup(host) {
+      host.engine(definition);
+    },
+  };
+}
+
+/**
+ * Declares a preset as a plugin of its own. A wrong field or template leaves the plugin out, with the reason.
+ *
+ * @example
+ * export default definePreset({
+ *   id: "uptime",
+ *   version: "1.0.0",
+ *   host: "^1.0.0",
+ *   path: "uptime",
+ *   mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }} is {{ status }} since {{ since }}", sessionKey: "hook:uptime:{{ monitor }}" }],
+ * });
+ */
+export function definePreset(definition: PresetDefinition & { readonly version: string; readonly host: string }): PluginDefinition {
+  const { id, version, host, path, mappings } = definition;
+  return { id, version, host, presets: [{ id, path, mappings }], setup() {} };
+}
+
+/**
+ * Gives a transform its types; `P` is what the author expects the payload to be. It returns the function as it is, and is the one thing
+ * that `service-gateway/sdk` offers inside the sandbox.
+ *
+ * @example
+ * export default defineTransform<{ readonly build: { readonly state: string; readonly url: string } }>(({ payload }) => {
+ *   if (payload.build.state === "passed") return null;
+ *   return { message: `The build is ${payload.build.state}: ${payload.build.url}` };
+ * });
+ */
+export function defineTransform<P = Json>(transform: Transform<P>): Transform<P> {
+  return transform;
+}

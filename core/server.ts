@@ -1,0 +1,106 @@
+/** The HTTP side of a gateway: the server, the routes of the plugins, the hook endpoints. */
+import { defaultAgentId } from "./agents/settings.ts";
+import type { GatewayConfig } from "./config/schema.ts";
+import type { Secrets } from "./config/secrets.ts";
+import { HostError, reasonOf } from "./errors.ts";
+import type { HookSide } from "./hook-side.ts";
+import { createHttpServer, type HttpServer } from "./http/server.ts";
+import type { Log } from "./log.ts";
+import type { Readiness } from "./report.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Store } from "./state/store.ts";
+import type { Telemetry } from "./telemetry.ts";
+import { hookRoutes } from "./webhooks/management.ts";
+import { createRefusals } from "./webhooks/refusals.ts";
+import { replayDelivery } from "./webhooks/replay.ts";
+import { registerWebhooks, type WebhookDeps } from "./webhooks/server.ts";
+
+/** The hook token, resolved once for each configuration; `undefined`: the hook server is off. */
+export function hookTokens(secrets: Secrets, log: Log): (config: GatewayConfig) => string | undefined {
+  let known: { readonly config: GatewayConfig; readonly token: string | undefined } | undefined;
+  return (config) => {
+    if (known?.config === config) return known.token;
+    let token: string | undefined;
+    try {
+      if (config.hooks.enabled && config.hooks.token !== undefined) token = secrets.resolve(config.hooks.token, "hooks.token");
+    } catch (error) {
+      log.error({ path: "hooks.token" }, reasonOf(error));
+    }
+    known = { config, token };
+    return token;
+  };
+}
+
+/** Asks the plugins that vouch for devices, one after the other; who cannot answer vouches for nobody. */
+function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token: string) => Promise<boolean> {
+  return async (token) => {
+    for (const { plugin, definition } of checks) {
+      try {
+        if ((await definition(token)) === true) return true;
+      } catch (error) {
+        log.error({ plugin, error: reasonOf(error) }, "a token of a device could not be checked");
+      }
+    }
+    return false;
+  };
+}
+
+export function createServer(parts: {
+  readonly config: () => GatewayConfig;
+  readonly runtime: Runtime;
+  readonly store: Store;
+  readonly log: Log;
+  readonly token: string;
+  readonly telemetry: Telemetry;
+  readonly readiness: () => Readiness;
+  readonly hookToken: (config: GatewayConfig) => string | undefined;
+  readonly hookSide: HookSide;
+  readonly life: { readonly closing: boolean };
+  readonly now: () => number;
+}): HttpServer {
+  const { config, runtime, store, log, hookToken } = parts;
+  const server = createHttpServer({
+    config,
+    log,
+    now: parts.now,
+    readiness: parts.readiness,
+    metrics: () => parts.telemetry.render(),
+    gatewayToken: () => parts.token,
+    deviceToken: deviceTokens(runtime.registry.devices, log),
+  });
+  for (const { plugin, definition } of runtime.registry.routes) {
+    try {
+      server.route(plugin, definition);
+    } catch (error) {
+      log.error({ plugin, path: definition.path }, reasonOf(error));
+    }
+  }
+  const refusals = createRefusals({ store });
+  const { mappings, policies, results, recordings, transforms } = parts.hookSide;
+  const hooks: WebhookDeps = {
+    config,
+    enabled: () => hookToken(config()) !== undefined,
+    token: () => hookToken(config()),
+    accept: (input) => (parts.life.closing ? Promise.reject(new HostError("gateway_closing")) : runtime.path.receive(input.event, input)),
+    first: (dedupeKey) => store.first(dedupeKey),
+    body: (eventId) => store.body(eventId),
+    ...policies,
+    channels: {
+      ...policies.channels,
+      hasLastRecipient: async (id) => (await runtime.router.lastRecipient(defaultAgentId(config())))?.channel === id,
+    },
+    mappings,
+    results,
+    transform: (call) => transforms.run(call),
+    clientAddress: server.clientAddress,
+    newId: runtime.newId,
+    now: parts.now,
+    log,
+    recordings,
+    onRefused: (refused) => refusals.add(refused),
+  };
+  registerWebhooks(server.app, hooks);
+  const replay = (eventId: string) => replayDelivery(eventId, { ...hooks, settings: () => config().hooks, store, table: mappings });
+  for (const route of hookRoutes({ recordings, replay })) server.manage(route);
+  return server;
+}

@@ -1,0 +1,45 @@
+/** The state directory and its files: nobody but the owner reads them. */
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { HostError, reasonOf } from "../errors.ts";
+
+/** A new directory outlives a power cut only when its parent is flushed; SQLite does that for its own files. */
+function flushDirectory(directory: string): void {
+  // Windows cannot open a directory, and needs no such flush.
+  if (process.platform === "win32") return;
+  const handle = openSync(directory, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Makes the directory and an empty file in it, when they are missing; SQLite gives its side files the mode of the main one. */
+export function prepareFile(directory: string, name: string): string {
+  const file = join(directory, name);
+  try {
+    const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (made !== undefined) flushDirectory(dirname(made));
+    chmodSync(directory, 0o700);
+    closeSync(openSync(file, "a", 0o600));
+    chmodSync(file, 0o600);
+  } catch (error) {
+    throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
+  }
+  return file;
+}
+
+/** Writes a whole file as nobody ever sees it half: beside its place, flushed, then renamed. Mode 0600. */
+export function writeWhole(file: string, text: string): void {
+  // One name for all times: what a killed process left is written over.
+  const temporary = `${file}.new`;
+  const descriptor = openSync(temporary, "w", 0o600);
+  try {
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(temporary, file);
+}

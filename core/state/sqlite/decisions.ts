@@ -1,0 +1,125 @@
+/** The chain of decisions of a unit, and the reports of events made of it. */
+import type { Decision, Json, Outcome } from "../../types.ts";
+import type { EventReport, StoreStats } from "../report.ts";
+import type { Store } from "../store.ts";
+import type { Desk, Total } from "./desk.ts";
+import { eventState } from "./schema.ts";
+import type { Statements } from "./statements.ts";
+
+/** One row for each write, not for each decision: they are only ever read together. */
+export function appendDecisions(desk: Desk, unit: number, entries: string | null): void {
+  if (entries !== null) desk.run("INSERT INTO decisions (unit, entries) VALUES (?, ?)", unit, entries);
+}
+
+export function packDecisions(decisions: readonly Decision[] | undefined): string | null {
+  return decisions === undefined || decisions.length === 0 ? null : JSON.stringify(decisions);
+}
+
+export function decisionWrites(desk: Desk) {
+  return {
+    decide({ unitId, decisions }: { readonly unitId: string; readonly decisions: string | null }): void {
+      desk.requireFence();
+      const unit = desk.one<{ unit: number | null }>("SELECT unit FROM inbox WHERE id = ?", unitId)?.unit;
+      if (unit === undefined || unit === null) throw new Error(`The unit ${unitId} was never claimed.`);
+      appendDecisions(desk, unit, decisions);
+    },
+  };
+}
+
+interface ReportRow {
+  readonly id: string;
+  readonly source: string;
+  readonly kind: string;
+  readonly account: string | null;
+  readonly lane: string;
+  readonly accepted_at: number;
+  readonly state: number;
+  readonly attempts: number;
+  readonly unit: number | null;
+  readonly unit_id: string | null;
+  readonly outcome: Outcome | null;
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+  readonly session_key: string | null;
+  readonly agent_id: string | null;
+  readonly reply: string | null;
+}
+
+const reportSelect = `SELECT i.id, i.source, i.kind, i.account, i.lane, i.accepted_at, i.state, i.attempts, i.unit,
+  u.event_id AS unit_id, u.outcome, u.reason, u.settled_at, u.session_key, u.agent_id, u.reply
+  FROM inbox i LEFT JOIN units u ON u.id = i.unit`;
+
+function stateOf(code: number): EventReport["state"] {
+  if (code === eventState.waiting) return "waiting";
+  return code === eventState.running ? "running" : "settled";
+}
+
+function chainOf(sql: Statements, unit: number | null): readonly Decision[] {
+  if (unit === null) return [];
+  const rows = sql.all<{ entries: string }>("SELECT entries FROM decisions WHERE unit = ? ORDER BY id", unit);
+  return rows.flatMap((row) => JSON.parse(row.entries) as Decision[]);
+}
+
+function reportOf(sql: Statements, row: ReportRow): EventReport {
+  return {
+    id: row.id,
+    source: row.source,
+    kind: row.kind,
+    ...(row.account !== null && { account: row.account }),
+    lane: row.lane,
+    acceptedAt: row.accepted_at,
+    state: stateOf(row.state),
+    attempts: row.attempts,
+    ...(row.unit_id !== null && { unitId: row.unit_id }),
+    ...(row.outcome !== null && { outcome: row.outcome }),
+    ...(row.reason !== null && { reason: row.reason }),
+    ...(row.settled_at !== null && { settledAt: row.settled_at }),
+    ...(row.session_key !== null && { sessionKey: row.session_key }),
+    ...(row.agent_id !== null && { agentId: row.agent_id }),
+    ...(row.reply !== null && { reply: row.reply }),
+    decisions: chainOf(sql, row.unit),
+  };
+}
+
+export function decisionReads(sql: Statements) {
+  return {
+    event(id: string): EventReport | null {
+      const row = sql.one<ReportRow>(`${reportSelect} WHERE i.id = ?`, id);
+      return row ? reportOf(sql, row) : null;
+    },
+
+    events(filter: Parameters<Store["events"]>[0]): readonly EventReport[] {
+      const conditions: string[] = [];
+      const values: string[] = [];
+      // The constant has to stand in the text: only then does the planner see that the partial index serves.
+      if (filter.outcome !== undefined) conditions.push(`i.state >= 4 AND i.state = ${eventState[filter.outcome]}`);
+      if (filter.source !== undefined) {
+        conditions.push("i.source = ?");
+        values.push(filter.source);
+      } else if (!filter.includeInternal) conditions.push("i.source <> 'heartbeat'");
+      if (filter.exceptKind !== undefined) {
+        conditions.push("i.kind <> ?");
+        values.push(filter.exceptKind);
+      }
+      const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+      const rows = sql.all<ReportRow>(`${reportSelect} ${where} ORDER BY i.sequence DESC LIMIT ?`, ...values, filter.limit);
+      return rows.map((row) => reportOf(sql, row));
+    },
+
+    body(eventId: string): Json | null {
+      const row = sql.one<{ body: string }>("SELECT body FROM inbox WHERE id = ?", eventId);
+      return row ? (JSON.parse(row.body) as Json) : null;
+    },
+
+    stats(): StoreStats {
+      const rows = sql.all<{ name: Total; value: number }>("SELECT name, value FROM numbers");
+      const total = (name: Total) => rows.find((row) => row.name === name)?.value ?? 0;
+      return {
+        waiting: total("waiting"),
+        running: total("running"),
+        outboxWaiting: total("outbox"),
+        settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
+      };
+    },
+  };
+}

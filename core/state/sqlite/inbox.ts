@@ -1,0 +1,139 @@
+/** The lanes in which events wait, and what is read of them. */
+import type { StoredEvent, WaitingLane } from "../store.ts";
+import type { Desk } from "./desk.ts";
+import { eventState } from "./schema.ts";
+import type { Statements } from "./statements.ts";
+
+export function inboxWrites(desk: Desk) {
+  return {
+    replay({ eventId, now }: { readonly eventId: string; readonly now: number }): boolean {
+      const event = desk.one<{ sequence: number; state: number }>("SELECT sequence, state FROM inbox WHERE id = ?", eventId);
+      const outcome = (["answered", "silent", "refused", "failed"] as const).find((name) => eventState[name] === event?.state);
+      if (!event || !outcome) return false;
+      // One that waited for others of its key has nobody to wait for any more, so it gets a time of its own.
+      desk.run(
+        "UPDATE inbox SET state = ?, attempts = 0, unit = NULL, due = coalesce(due, ?) WHERE sequence = ?",
+        eventState.waiting,
+        now,
+        event.sequence,
+      );
+      desk.count(outcome, -1);
+      desk.count("kept", -1);
+      desk.count("waiting", 1);
+      return true;
+    },
+  };
+}
+
+/** An event as the database has it; the asker's side parses the body. */
+export interface EventRow {
+  readonly id: string;
+  readonly sequence: number;
+  readonly accepted_at: number;
+  readonly attempts: number;
+  readonly source: string;
+  readonly kind: string;
+  readonly account: string | null;
+  readonly lane: string;
+  readonly authority: StoredEvent["authority"];
+  readonly gather_key: string | null;
+  readonly dedupe_key: string | null;
+  readonly due: number | null;
+  readonly body: string;
+}
+
+export const eventColumns =
+  "id, sequence, accepted_at, attempts, source, kind, account, lane, authority, gather_key, dedupe_key, due, body";
+
+export interface PassedOverInput {
+  readonly eventId: string;
+  readonly reason: string;
+  readonly limit: number;
+  readonly after?: string;
+}
+
+export interface Head {
+  readonly sequence: number;
+  readonly id: string;
+  readonly due: number;
+  readonly gather_key: string | null;
+  readonly unit: number | null;
+  readonly stage: "turn" | "delivery" | null;
+  readonly not_before: number | null;
+}
+
+const headColumns = "i.lane, i.sequence, i.id, i.due, i.gather_key, i.unit, u.stage, u.not_before";
+
+export function headOf(sql: Statements, lane: string): Head | undefined {
+  return sql.one<Head>(
+    `SELECT ${headColumns} FROM inbox i LEFT JOIN units u ON u.id = i.unit
+     WHERE i.lane = ? AND i.state = 2 AND i.due IS NOT NULL ORDER BY i.sequence LIMIT 1`,
+    lane,
+  );
+}
+
+/**
+ * When a lane's head may start. Where the newest event of its key extends, that one sets the time for all of them: so an
+ * acceptance moves the unit without touching the rows that wait already.
+ */
+export function dueOf(sql: Statements, lane: string, head: Head): number {
+  return Math.max(extensionOf(sql, lane, head) ?? head.due, head.not_before ?? 0);
+}
+
+/** The time that the newest event of the head's key sets for all, where it does. */
+function extensionOf(sql: Statements, lane: string, head: Head): number | undefined {
+  if (head.stage === "delivery" || head.gather_key === null) return undefined;
+  const newest = sql.one<{ due: number; extend: 0 | 1 }>(
+    `SELECT due, extend FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? AND (due IS NULL) = 0
+     ORDER BY sequence DESC LIMIT 1`,
+    lane,
+    head.gather_key,
+  );
+  return newest?.extend === 1 ? newest.due : undefined;
+}
+
+export function inboxReads(sql: Statements, now: () => number) {
+  return {
+    first(dedupeKey: string): { readonly eventId: string; readonly fingerprint?: string } | null {
+      const row = sql.one<{ event_id: string; fingerprint: string | null }>(
+        "SELECT event_id, fingerprint FROM dedupe WHERE key = ? AND until > ?",
+        dedupeKey,
+        now(),
+      );
+      if (!row) return null;
+      return { eventId: row.event_id, ...(row.fingerprint !== null && { fingerprint: row.fingerprint }) };
+    },
+
+    passedOver(asked: PassedOverInput): readonly (EventRow & { readonly unit: number })[] {
+      const placeOf = (id: string) => sql.one<{ lane: string; sequence: number }>("SELECT lane, sequence FROM inbox WHERE id = ?", id);
+      const place = placeOf(asked.eventId);
+      if (!place) return [];
+      const after = asked.after === undefined ? 0 : (placeOf(asked.after)?.sequence ?? 0);
+      // The join is crossed so that the lane's index leads.
+      return sql
+        .all<EventRow & { unit: number }>(
+          `SELECT ${eventColumns}, unit FROM inbox CROSS JOIN (SELECT id AS ended, reason FROM units) ON ended = unit
+           WHERE lane = ? AND state = 5 AND sequence > ? AND sequence < ? AND reason = ? ORDER BY sequence DESC LIMIT ?`,
+          place.lane,
+          after,
+          place.sequence,
+          asked.reason,
+          asked.limit,
+        )
+        .toReversed();
+    },
+
+    waitingLanes(): readonly WaitingLane[] {
+      const heads = sql.all<Head & { lane: string }>(
+        `SELECT ${headColumns}
+         FROM (SELECT min(sequence) AS first FROM inbox WHERE state = 2 AND due IS NOT NULL GROUP BY lane)
+         JOIN inbox i ON i.sequence = first LEFT JOIN units u ON u.id = i.unit`,
+      );
+      const oldestFirst = heads.toSorted((a, b) => a.sequence - b.sequence);
+      return oldestFirst.map((head) => {
+        const gathers = head.unit === null && extensionOf(sql, head.lane, head) !== undefined;
+        return { lane: head.lane, due: dueOf(sql, head.lane, head), ...(gathers && { gathers }) };
+      });
+    },
+  };
+}

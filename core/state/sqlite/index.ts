@@ -1,0 +1,289 @@
+/** The embedded store: SQLite by `node:sqlite`, written by one thread, read by the main one. */
+import { DatabaseSync } from "node:sqlite";
+import { HostError, reasonOf } from "../../errors.ts";
+import type { Json } from "../../types.ts";
+import { prepareFile } from "../directory.ts";
+import type { Ending, NewEvent, OutboxRow, PreviewLeft, Store, StoredEvent, Unit } from "../store.ts";
+import { packEvent } from "./acceptance.ts";
+import { decisionReads, packDecisions } from "./decisions.ts";
+import { type EventRow, inboxReads } from "./inbox.ts";
+import { keyValueReads } from "./key-value.ts";
+import { outboxReads } from "./outbox.ts";
+import type { PruneInput } from "./prune.ts";
+import { openQueue, type WriteQueue } from "./queue.ts";
+import { idsOf } from "./sent.ts";
+import { sessionReads } from "./sessions.ts";
+import { createStatements } from "./statements.ts";
+import type { ClaimedUnit } from "./units.ts";
+
+export interface SqliteStoreOptions {
+  /** State directory; made with mode 0700 when it is missing. */
+  readonly directory: string;
+  /** Epoch milliseconds; decides what has expired. */
+  readonly now: () => number;
+  /** Delay added to each flush, for tests and benchmarks of slow disks. */
+  readonly slowFlushMs?: number;
+}
+
+const durable = { durable: true } as const;
+
+function openReader(file: string, directory: string): DatabaseSync {
+  try {
+    return new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+  } catch (error) {
+    throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
+  }
+}
+
+/** Reads are synchronous, and see what is committed; the promise is the port's. */
+function createReads(db: DatabaseSync, now: () => number) {
+  const sql = createStatements(db);
+  return {
+    ...inboxReads(sql, now),
+    ...outboxReads(sql, now),
+    ...sessionReads(sql),
+    ...decisionReads(sql),
+    ...keyValueReads(sql, now),
+  };
+}
+
+type Reads = ReturnType<typeof createReads>;
+type Read = <Result>(reading: (reads: Reads) => Result) => Promise<Result>;
+
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { directory, now, slowFlushMs = 0 } = options;
+  const file = prepareFile(directory, "state.db");
+  const queue = await openQueue({ directory, file, slowFlushMs });
+  let db: DatabaseSync;
+  try {
+    db = openReader(file, directory);
+  } catch (error) {
+    await queue.close();
+    throw error;
+  }
+  const reads = createReads(db, now);
+  const read: Read = async (reading) => {
+    if (!db.isOpen) throw new HostError("state_unreadable", { directory, reason: "the store is closed" });
+    return reading(reads);
+  };
+  return {
+    ...workMethods(queue, read),
+    ...outboxMethods(queue, read),
+    ...sessionMethods(queue, read),
+    ...viewMethods(read),
+    ...keyValueMethods(queue, read, now),
+    prune: (limits) => prune(queue, limits),
+    async close() {
+      // The writer closes last: it is the one that folds the log into the database.
+      if (db.isOpen) db.close();
+      await queue.close();
+    },
+  };
+}
+
+function storedEvent(row: EventRow): StoredEvent {
+  return {
+    id: row.id,
+    sequence: row.sequence,
+    acceptedAt: row.accepted_at,
+    attempts: row.attempts,
+    source: row.source,
+    kind: row.kind,
+    ...(row.account !== null && { account: row.account }),
+    lane: row.lane,
+    authority: row.authority,
+    ...(row.dedupe_key !== null && { dedupeKey: row.dedupe_key }),
+    ...(row.gather_key !== null && { gather: { key: row.gather_key, due: row.due } }),
+    body: JSON.parse(row.body) as Json,
+  };
+}
+
+function unitOf({ stage, previews, ending, more, events }: ClaimedUnit, lane: string): Unit {
+  const stored = events.map(storedEvent);
+  const leader = stored[0];
+  if (!leader) throw new Error(`The lane ${lane} gave a unit without events.`);
+  return {
+    id: leader.id,
+    lane,
+    events: stored,
+    attempts: leader.attempts,
+    stage,
+    ...(ending !== null && { ending: JSON.parse(ending) as Ending }),
+    // An earlier version kept ids alone, a list: of them nobody knows any more where they are.
+    ...(previews?.startsWith("{") === true && { preview: JSON.parse(previews) as PreviewLeft }),
+    more,
+  };
+}
+
+/** An event that was taken as it was accepted. Its body is read from the text that was written: what runs is what is kept. */
+function unitOfNew({ event, id, at }: NewEvent, sequence: number, body: string): Unit {
+  const taken: StoredEvent = { ...event, id, sequence, acceptedAt: at, attempts: 1, body: JSON.parse(body) as Json };
+  return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn", more: false };
+}
+
+function workMethods(queue: WriteQueue, read: Read) {
+  return {
+    begin: () => queue.write("begin", undefined, durable),
+    async accept(event) {
+      const packed = packEvent(event);
+      const result = await queue.write("accept", packed, { durable: true, weight: packed[9].length, arrival: event.follows !== true });
+      if (result === null) return { eventId: event.id, duplicate: false };
+      if (typeof result === "number") return { eventId: event.id, duplicate: false, unit: unitOfNew(event, result, packed[9]) };
+      return { ...result, duplicate: true };
+    },
+    first: (dedupeKey) => read((reads) => reads.first(dedupeKey)),
+    passedOver: async (eventId, options) => {
+      const rows = await read((reads) => reads.passedOver({ eventId, ...options }));
+      return [...Map.groupBy(rows, ({ unit }) => unit).values()].map((events) => events.map(storedEvent));
+    },
+    waitingLanes: () => read((reads) => reads.waitingLanes()),
+    async claim(lane, { now, limit }) {
+      const claimed = await queue.write("claim", { lane, now, limit });
+      return claimed.unit === null ? claimed : { unit: unitOf(claimed.unit, lane), others: claimed.others };
+    },
+    handBack: (unitId, { due, uncount = false, decisions }) =>
+      queue.write("handBack", { unitId, due, uncount, decisions: packDecisions(decisions) }),
+    settle: ({ unitId, at, outcome, reason, decisions, sessionKey = null, agentId = null, reply = null, sent }) =>
+      queue.write(
+        "settle",
+        {
+          unitId,
+          at,
+          outcome,
+          reason,
+          decisions: packDecisions(decisions),
+          sessionKey,
+          agentId,
+          reply,
+          sent: sent === undefined ? null : { rowId: sent.rowId, ...idsOf(sent.receipt), at: sent.at },
+        },
+        durable,
+      ),
+    decide: async (unitId, decisions) => {
+      const packed = packDecisions(decisions);
+      if (packed !== null) await queue.write("decide", { unitId, decisions: packed });
+    },
+    setPreview: (unitId, preview) => queue.write("setPreview", { unitId, preview: JSON.stringify(preview) }),
+    replay: (eventId, now) => queue.write("replay", { eventId, now }, durable),
+  } satisfies Partial<Store>;
+}
+
+function outboxMethods(queue: WriteQueue, read: Read) {
+  return {
+    async say({ unitId, rows, first, ending, transcript, decisions }) {
+      const sent = first === "waiting" ? -1 : 0;
+      const placed = await queue.write(
+        "say",
+        {
+          unitId,
+          ending: JSON.stringify(ending),
+          rows: rows.map(({ address, operation, part }) => [JSON.stringify(address), operation, JSON.stringify(part)] as const),
+          transcript: transcript
+            ? {
+                sessionKey: transcript.sessionKey,
+                messages: transcript.messages.map(
+                  ({ role, content, at, unitId: writer }) => [role, JSON.stringify(content), at, writer ?? null] as const,
+                ),
+              }
+            : null,
+          sending: sent,
+          decisions: packDecisions(decisions),
+        },
+        durable,
+      );
+      return rows.map((row, offset): OutboxRow => {
+        const [id, index] = placed[offset] ?? [0, 0];
+        const marked = offset === sent;
+        return { id, unitId, index, ...row, state: marked ? "sending" : "waiting", attempts: marked ? 1 : 0, possiblyRepeated: false };
+      });
+    },
+    unsent: (unitId) => read((reads) => reads.unsent(unitId)),
+    sending: (rowId, { possiblyRepeated }) => queue.write("sending", { rowId, possiblyRepeated }),
+    notSent: (rowId) => queue.write("notSent", { rowId }),
+    sent: (rowId, receipt, { at, next }) => queue.write("sent", { rowId, ...idsOf(receipt), at, next: next ?? null }),
+    unsendable: (rowId, { at, reason }) => queue.write("unsendable", { rowId, at, reason }),
+    failedPart: (unitId) => read((reads) => reads.failedPart(unitId)),
+    sentBy: (unitId) => read((reads) => reads.sentBy(unitId)),
+    async findSent(where) {
+      const found = await read((reads) => reads.findSent(where));
+      if (found !== null || queue.isIdle()) return found;
+      // The platform shows a message before its record is committed, and somebody may be quick to react to it.
+      await queue.write("pass", undefined);
+      return read((reads) => reads.findSent(where));
+    },
+  } satisfies Partial<Store>;
+}
+
+function sessionMethods(queue: WriteQueue, read: Read) {
+  return {
+    session: (key) => read((reads) => reads.session(key)),
+    sessions: (options) => read((reads) => reads.sessions(options)),
+    updateSession: (key, { agentId, at, settings, lastRecipient, newGeneration = false }) =>
+      queue.write("updateSession", {
+        key,
+        agentId,
+        at,
+        settings: settings ?? null,
+        lastRecipient: lastRecipient ? JSON.stringify(lastRecipient) : null,
+        newGeneration,
+      }),
+    transcript: (key, options) => read((reads) => reads.transcript(key, options)),
+    moveChat: (move) => queue.write("moveChat", move, durable),
+  } satisfies Partial<Store>;
+}
+
+function viewMethods(read: Read) {
+  return {
+    event: (id) => read((reads) => reads.event(id)),
+    events: (filter) => read((reads) => reads.events(filter)),
+    body: (eventId) => read((reads) => reads.body(eventId)),
+    stats: () => read((reads) => reads.stats()),
+  } satisfies Partial<Store>;
+}
+
+const parsed = (text: string | null): Json | null => (text === null ? null : (JSON.parse(text) as Json));
+
+function keyValueMethods(queue: WriteQueue, read: Read, now: () => number) {
+  return {
+    get: (namespace, key) => read((reads) => parsed(reads.text(namespace, key))),
+    set: (namespace, key, value, options = {}) =>
+      queue.write(
+        "set",
+        { namespace, key, value: JSON.stringify(value), expiresAt: options.expiresAt ?? null },
+        { durable: options.durable ?? false },
+      ),
+    delete: (namespace, key) => queue.write("delete", { namespace, key, now: now() }),
+    list: (namespace, options) => read((reads) => reads.list(namespace, options)),
+    async update(namespace, key, change, options = {}) {
+      let expected = await read((reads) => reads.text(namespace, key));
+      for (;;) {
+        const next = change(parsed(expected));
+        if (next === undefined) return parsed(expected);
+        const text = next === null ? null : JSON.stringify(next);
+        const result = await queue.write("swap", { namespace, key, expected, next: text, expiresAt: options.expiresAt, now: now() });
+        if (result.done) return next;
+        expected = result.found;
+      }
+    },
+  } satisfies Partial<Store>;
+}
+
+type PruneLimits = Parameters<Store["prune"]>[0];
+
+async function prune(queue: WriteQueue, { now, keepEventsMs, keepEvents, keepSentMs }: PruneLimits): Promise<{ readonly removed: number }> {
+  const subjects: readonly Omit<PruneInput, "after">[] = [
+    { subject: "dedupe", before: now, keep: 0 },
+    { subject: "kv", before: now, keep: 0 },
+    { subject: "sent", before: now - keepSentMs, keep: 0 },
+    { subject: "events", before: now - keepEventsMs, keep: keepEvents },
+  ];
+  let removed = 0;
+  for (const subject of subjects) {
+    for (let after: number | null = 0; after !== null; ) {
+      const step: { removed: number; after: number | null } = await queue.write("prune", { ...subject, after });
+      removed += step.removed;
+      after = step.after;
+    }
+  }
+  return { removed };
+}

@@ -1,0 +1,150 @@
+/** What turns said, part by part, until the platform took it. */
+import type { Address, Part } from "../../types.ts";
+import type { OutboxRow } from "../store.ts";
+import { appendDecisions } from "./decisions.ts";
+import type { Desk } from "./desk.ts";
+import { outboxStates } from "./schema.ts";
+import { endRow, recordSent, type SentInput } from "./sent.ts";
+import { type PackedMessage, writeTranscript } from "./sessions.ts";
+import type { Statements } from "./statements.ts";
+import { runningUnit } from "./units.ts";
+
+const sentMs = 30 * 24 * 3_600_000;
+
+export interface SayInput {
+  readonly unitId: string;
+  /** JSON text. */
+  readonly ending: string;
+  readonly rows: readonly (readonly [address: string, operation: string, part: string])[];
+  /** Which of them is sent at once; -1: none. */
+  readonly sending: number;
+  readonly transcript: { readonly sessionKey: string; readonly messages: readonly PackedMessage[] } | null;
+  readonly decisions: string | null;
+}
+
+export function outboxWrites(desk: Desk) {
+  const markSending = (rowId: number, possiblyRepeated: boolean) =>
+    desk.run(
+      "UPDATE outbox SET state = 1, attempts = attempts + 1, possibly_repeated = possibly_repeated | ? WHERE id = ? AND state < 2",
+      possiblyRepeated ? 1 : 0,
+      rowId,
+    );
+
+  return {
+    /** Id and index of each row. */
+    say(input: SayInput): readonly (readonly [id: number, index: number])[] {
+      const unit = runningUnit(desk, input.unitId);
+      // A unit says what it has to say at once, unless it had to begin anew.
+      const before =
+        unit.stage === "turn"
+          ? undefined
+          : desk.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id);
+      const next = (before?.last ?? -1) + 1;
+      const placed = input.rows.map(([address, operation, part], offset) => {
+        const marked = offset === input.sending ? 1 : 0;
+        const id = desk.insert(
+          "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+          unit.id,
+          unit.event_id,
+          next + offset,
+          address,
+          operation,
+          part,
+          marked,
+          marked,
+        );
+        return [id, next + offset] as const;
+      });
+      if (input.transcript) writeTranscript(desk, unit.event_id, input.transcript.sessionKey, input.transcript.messages);
+      desk.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", input.ending, unit.id);
+      appendDecisions(desk, unit.id, input.decisions);
+      desk.count("outbox", placed.length);
+      return placed;
+    },
+
+    sending({ rowId, possiblyRepeated }: { readonly rowId: number; readonly possiblyRepeated: boolean }): void {
+      desk.requireFence();
+      markSending(rowId, possiblyRepeated);
+    },
+
+    notSent({ rowId }: { readonly rowId: number }): void {
+      desk.requireFence();
+      desk.run("UPDATE outbox SET state = 0 WHERE id = ? AND state = 1", rowId);
+    },
+
+    sent(input: SentInput & { readonly next: number | null }): void {
+      desk.requireFence();
+      recordSent(desk, input);
+      if (input.next !== null) markSending(input.next, false);
+    },
+
+    unsendable(input: { readonly rowId: number; readonly at: number; readonly reason: string }): void {
+      desk.requireFence();
+      endRow(desk, input.rowId, { state: 3, at: input.at, reason: input.reason });
+    },
+  };
+}
+
+interface WaitingRow {
+  readonly id: number;
+  readonly position: number;
+  readonly address: string;
+  readonly operation: OutboxRow["operation"];
+  readonly part: string;
+  readonly state: number;
+  readonly attempts: number;
+  readonly possibly_repeated: number;
+}
+
+export function outboxReads(sql: Statements, now: () => number) {
+  return {
+    unsent(unitId: string): readonly OutboxRow[] {
+      const rows = sql.all<WaitingRow>(
+        `SELECT o.id, o.position, o.address, o.operation, o.part, o.state, o.attempts, o.possibly_repeated
+         FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state < 2 ORDER BY o.position`,
+        unitId,
+      );
+      return rows.map((row) => ({
+        id: row.id,
+        unitId,
+        index: row.position,
+        address: JSON.parse(row.address) as Address,
+        operation: row.operation,
+        part: JSON.parse(row.part) as Part,
+        state: outboxStates[row.state] ?? "waiting",
+        attempts: row.attempts,
+        possiblyRepeated: row.possibly_repeated === 1,
+      }));
+    },
+
+    failedPart(unitId: string): string | null {
+      const row = sql.one<{ readonly reason: string | null }>(
+        `SELECT o.reason FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 3 AND o.operation = 'send'
+         ORDER BY o.position LIMIT 1`,
+        unitId,
+      );
+      return row?.reason ?? null;
+    },
+
+    sentBy(unitId: string): readonly { readonly chat: string; readonly messageId: string }[] {
+      const rows = sql.all<{ readonly address: string; readonly message_id: string }>(
+        `SELECT o.address, o.message_id
+         FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 2 AND o.operation = 'send' ORDER BY o.position`,
+        unitId,
+      );
+      return rows.map((row) => ({ chat: (JSON.parse(row.address) as Address).chat, messageId: row.message_id }));
+    },
+
+    findSent(where: { channel: string; account: string; chat: string; messageId: string }) {
+      const row = sql.one<{ unit_id: string; thread: string | null; at: number }>(
+        "SELECT unit_id, thread, at FROM sent WHERE channel = ? AND account = ? AND chat = ? AND message_id = ?",
+        where.channel,
+        where.account,
+        where.chat,
+        where.messageId,
+      );
+      if (!row || row.at < now() - sentMs) return null;
+      return { unitId: row.unit_id, ...(row.thread !== null && { thread: row.thread }) };
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/** What the two threads say to each other. */
+import type { ErrorCode } from "../../errors.ts";
+import { acceptanceWrites } from "./acceptance.ts";
+import { decisionWrites } from "./decisions.ts";
+import type { Desk } from "./desk.ts";
+import { inboxWrites } from "./inbox.ts";
+import { keyValueWrites } from "./key-value.ts";
+import { moveWrites } from "./moves.ts";
+import { outboxWrites } from "./outbox.ts";
+import { pruneWrites } from "./prune.ts";
+import { sessionWrites } from "./sessions.ts";
+import { unitWrites } from "./units.ts";
+
+/** Every operation of the writer thread, by name. Each takes one value, and both ways only what can be cloned. */
+export function createOperations(desk: Desk) {
+  return {
+    ...acceptanceWrites(desk),
+    ...inboxWrites(desk),
+    ...unitWrites(desk),
+    ...decisionWrites(desk),
+    ...outboxWrites(desk),
+    ...sessionWrites(desk),
+    ...keyValueWrites(desk),
+    ...pruneWrites(desk),
+    ...moveWrites(desk),
+    /** Does nothing: whoever waits for it knows that what was asked before is committed. */
+    pass(): void {},
+  };
+}
+
+export type Operations = ReturnType<typeof createOperations>;
+export type OperationName = keyof Operations;
+export type InputOf<Name extends OperationName> = Parameters<Operations[Name]>[0];
+export type ResultOf<Name extends OperationName> = ReturnType<Operations[Name]>;
+
+export interface WriterOptions {
+  readonly directory: string;
+  readonly file: string;
+  readonly slowFlushMs: number;
+}
+
+/** An error on its way between threads: a class does not survive the journey. */
+export interface Failure {
+  readonly code: ErrorCode | null;
+  readonly details: Readonly<Record<string, string | number>>;
+  readonly message: string;
+}
+
+/** One transaction: `names[i]` with `inputs[i]`. `null` asks the writer to close. */
+export type Request = { readonly names: readonly OperationName[]; readonly inputs: readonly unknown[]; readonly durable: boolean } | null;
+
+export type Reply =
+  | { readonly type: "ready" }
+  /** `results` is `null` when every operation resolves with nothing, which is what new events do. */
+  | { readonly type: "done"; readonly results: readonly unknown[] | null; readonly failures: readonly (readonly [number, Failure])[] }
+  /** Nothing of the transaction happened. */
+  | { readonly type: "undone"; readonly failure: Failure }
+  /** The writer could not open the database. */
+  | { readonly type: "refused"; readonly failure: Failure };

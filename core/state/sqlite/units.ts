@@ -1,0 +1,214 @@
+/** Units of work: what a run takes out of a lane, and how it gives it back or ends it. */
+import type { Outcome } from "../../types.ts";
+import type { Unit } from "../store.ts";
+import { appendDecisions } from "./decisions.ts";
+import type { Desk } from "./desk.ts";
+import { dueOf, type EventRow, eventColumns, type Head, headOf } from "./inbox.ts";
+import { eventState, unitState } from "./schema.ts";
+import { recordSent, type SentInput } from "./sent.ts";
+
+export interface UnitRow {
+  readonly id: number;
+  readonly event_id: string;
+  readonly lane: string;
+  readonly state: number;
+  readonly stage: "turn" | "delivery";
+  readonly previews: string | null;
+  readonly ending: string | null;
+}
+
+export interface ClaimedUnit {
+  readonly stage: Unit["stage"];
+  readonly previews: string | null;
+  readonly ending: string | null;
+  readonly more: boolean;
+  readonly events: readonly EventRow[];
+}
+
+export type ClaimResult = { readonly unit: ClaimedUnit; readonly others: boolean } | { readonly unit: null; readonly due: number | null };
+
+interface Member {
+  readonly sequence: number;
+  readonly id: string;
+  readonly unit: number | null;
+}
+
+/** The unit that an event leads. */
+function unitLedBy(desk: Desk, unitId: string): UnitRow | undefined {
+  return desk.one<UnitRow>(
+    `SELECT u.id, u.event_id, u.lane, u.state, u.stage, u.previews, u.ending FROM inbox i JOIN units u ON u.id = i.unit
+     WHERE i.id = ? AND u.event_id = i.id`,
+    unitId,
+  );
+}
+
+/** The running unit of that name, for what only its runner may do. */
+export function runningUnit(desk: Desk, unitId: string): UnitRow {
+  desk.requireFence();
+  const unit = unitLedBy(desk, unitId);
+  if (unit?.state !== unitState.running) throw new Error(`The unit ${unitId} is not running.`);
+  return unit;
+}
+
+/** Gathered events of one key, oldest first; those whose turn is done already stay with their unit. */
+function gathered(desk: Desk, lane: string, head: Head, limit: number): { members: readonly Member[]; more: boolean } {
+  const side = (withoutDue: 0 | 1) =>
+    desk.all<Member>(
+      `SELECT sequence, id, unit FROM inbox
+       WHERE state = 2 AND lane = ? AND gather_key = ? AND (due IS NULL) = ${withoutDue}
+         AND NOT EXISTS (SELECT 1 FROM units u WHERE u.id = inbox.unit AND u.stage = 'delivery')
+       ORDER BY sequence LIMIT ?`,
+      lane,
+      head.gather_key,
+      limit + 1,
+    );
+  const all = [...side(1), ...side(0)].sort((a, b) => a.sequence - b.sequence);
+  if (all.length <= limit) return { members: all, more: false };
+  const first = all.slice(0, limit);
+  if (first.some((member) => member.sequence === head.sequence)) return { members: first, more: true };
+  return { members: [...first.slice(0, limit - 1), ...all.filter((member) => member.sequence === head.sequence)], more: true };
+}
+
+/** Most messages have a key of their own, under which an edit may join them, and nothing else waits under it. */
+function isAlone(desk: Desk, lane: string, head: Head): boolean {
+  if (head.stage === "delivery" || head.gather_key === null) return false;
+  return desk.all("SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 2", lane, head.gather_key).length === 1;
+}
+
+/** A waiting event is due at some time, or joins one that is: so one look tells whether a lane is at rest. */
+function anyWaits(desk: Desk, lane: string): boolean {
+  return desk.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) !== undefined;
+}
+
+function membersOf(desk: Desk, lane: string, head: Head, limit: number): { members: readonly Member[]; more: boolean } {
+  if (head.stage === "delivery") {
+    const members = desk.all<Member>("SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence", head.unit);
+    return { members, more: false };
+  }
+  if (head.gather_key !== null) return gathered(desk, lane, head, Math.max(1, limit));
+  return { members: [head], more: false };
+}
+
+/** A unit that was handed back keeps its row, so that its decisions and previews stay with it. */
+function openUnit(desk: Desk, lane: string, leader: Member, members: readonly Member[]): number {
+  const known = members.find((member) => member.unit !== null)?.unit;
+  if (known === undefined || known === null) {
+    return desk.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", leader.id, lane, unitState.running);
+  }
+  // The limit may leave one of its former events out this time.
+  desk.run("UPDATE inbox SET unit = NULL WHERE unit = ?", known);
+  desk.run("UPDATE units SET state = ?, event_id = ?, not_before = 0 WHERE id = ?", unitState.running, leader.id, known);
+  return known;
+}
+
+function handBackUnit(desk: Desk, unit: Pick<UnitRow, "id">, due: number, uncounted: 0 | 1): void {
+  const events = desk.run(
+    "UPDATE inbox SET state = ?, attempts = attempts - ? WHERE unit = ? AND state = ?",
+    eventState.waiting,
+    uncounted,
+    unit.id,
+    eventState.running,
+  );
+  desk.run("UPDATE units SET state = ?, not_before = ? WHERE id = ?", unitState.waiting, due, unit.id);
+  desk.count("running", -events);
+  desk.count("waiting", events);
+}
+
+export interface SettleInput {
+  readonly unitId: string;
+  readonly at: number;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly decisions: string | null;
+  readonly sessionKey: string | null;
+  readonly agentId: string | null;
+  readonly reply: string | null;
+  readonly sent: SentInput | null;
+}
+
+export function unitWrites(desk: Desk) {
+  return {
+    begin(): { readonly fence: number; readonly resumed: number } {
+      const fence = desk.takeFence();
+      const running = desk.all<{ id: number }>("SELECT id FROM units WHERE state = 1");
+      for (const unit of running) handBackUnit(desk, unit, 0, 0);
+      return { fence, resumed: running.length };
+    },
+
+    claim({ lane, now, limit }: { readonly lane: string; readonly now: number; readonly limit: number }): ClaimResult {
+      desk.requireFence();
+      if (desk.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane)) return { unit: null, due: null };
+      const head = headOf(desk, lane);
+      if (!head) return { unit: null, due: null };
+      const alone = isAlone(desk, lane, head);
+      const due = alone ? Math.max(head.due, head.not_before ?? 0) : dueOf(desk, lane, head);
+      if (due > now) return { unit: null, due };
+
+      const { members, more } = alone ? { members: [head], more: false } : membersOf(desk, lane, head, limit);
+      const leader = members[0];
+      if (!leader) throw new Error(`The lane ${lane} has a head without events.`);
+      const id = openUnit(desk, lane, leader, members);
+      const events: EventRow[] = [];
+      for (const { sequence } of members) {
+        const event = desk.one<EventRow>(
+          `UPDATE inbox SET state = 3, attempts = attempts + 1, unit = ? WHERE sequence = ? RETURNING ${eventColumns}`,
+          id,
+          sequence,
+        );
+        if (event) events.push(event);
+      }
+      desk.count("waiting", -events.length);
+      desk.count("running", events.length);
+      const again = members.some((member) => member.unit !== null);
+      const unit = again ? desk.one<UnitRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id) : undefined;
+      return {
+        unit: { stage: unit?.stage ?? "turn", previews: unit?.previews ?? null, ending: unit?.ending ?? null, more, events },
+        others: anyWaits(desk, lane),
+      };
+    },
+
+    handBack(input: { readonly unitId: string; readonly due: number; readonly uncount: boolean; readonly decisions: string | null }): void {
+      const unit = runningUnit(desk, input.unitId);
+      handBackUnit(desk, unit, input.due, input.uncount ? 1 : 0);
+      appendDecisions(desk, unit.id, input.decisions);
+    },
+
+    settle(input: SettleInput): boolean {
+      desk.requireFence();
+      // It lies with the platform, whatever became of the unit.
+      if (input.sent !== null) recordSent(desk, input.sent);
+      const unit = unitLedBy(desk, input.unitId);
+      if (unit?.state !== unitState.running) return false;
+      const { outcome } = input;
+      const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit.id);
+      desk.run(
+        `UPDATE units SET state = ?, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL
+         WHERE id = ?`,
+        unitState.settled,
+        outcome,
+        input.reason,
+        input.at,
+        input.sessionKey,
+        input.agentId,
+        input.reply,
+        unit.id,
+      );
+      // Nobody sends for a unit that has ended.
+      const unsent = desk.run(
+        "UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2",
+        input.at,
+        unit.id,
+      );
+      appendDecisions(desk, unit.id, input.decisions);
+      desk.count("running", -events);
+      desk.count(outcome, events);
+      desk.count("kept", events);
+      desk.count("outbox", -unsent);
+      return true;
+    },
+
+    setPreview({ unitId, preview }: { readonly unitId: string; readonly preview: string }): void {
+      desk.run("UPDATE units SET previews = ? WHERE id = ?", preview, runningUnit(desk, unitId).id);
+    },
+  };
+}

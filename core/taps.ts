@@ -1,0 +1,139 @@
+/** The core's own taps: what it contributes to its stations, in path order. */
+import type { Gate } from "./access/gate.ts";
+import { tapSaid } from "./actions/events.ts";
+import type { CommandMatch, Commands } from "./agents/commands.ts";
+import type { AgentTurns } from "./agents/engine.ts";
+import { type HeartbeatContext, parseHeartbeat } from "./agents/heartbeat.ts";
+import type { WaitingEvents } from "./agents/waiting-events.ts";
+import { ChannelError } from "./errors.ts";
+import type { FormattingContext, Hooks } from "./hooks.ts";
+import type { Accounts } from "./host/accounts.ts";
+import type { Migrations } from "./host/migration.ts";
+import { Postponed } from "./path/patience.ts";
+import { applyReplyTags } from "./path/reply-tags.ts";
+import type { Inbound, Part, Refusal, Reply, Silent, TurnEvent } from "./types.ts";
+import { parseHookEvent } from "./webhooks/ingress.ts";
+
+/** A channel limits its own calls, an upload by minutes; to give up before it does would send the file a second time beside the first. */
+const sendMs = 15 * 60_000;
+
+export interface CoreTapsOptions {
+  readonly accounts: Accounts;
+  readonly migrations: Migrations;
+  /** With what the platform left out of its place. */
+  readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
+  readonly gate: Gate;
+  readonly commands: Pick<Commands, "run">;
+  readonly commandIn: (inbound: Inbound) => CommandMatch | undefined;
+  readonly turns: AgentTurns;
+  readonly waitingEvents: Pick<WaitingEvents, "add">;
+  /** Why the agent does not hear of an event that was let in. */
+  readonly unheard: (inbound: Inbound) => Promise<Refusal | undefined> | undefined;
+  readonly heartbeat: () => HeartbeatContext;
+  readonly defaultAgent: () => string;
+  /** Without the words that are for the gateway only. */
+  readonly speakable: (reply: Reply, inbound: Inbound) => Reply;
+  readonly showReasoning: (reply: Reply, context: FormattingContext) => Promise<Reply | undefined> | undefined;
+}
+
+/** What has nothing to wait for answers at once: a promise costs its deadline's timer, and a message passes them all. */
+export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
+  const { accounts, migrations, gate, commands, turns } = options;
+
+  const said = tapSaid(hooks, options.defaultAgent);
+  hooks.tap("core", "ingress", (_event, gathered) => parseHeartbeat(gathered, options.heartbeat()));
+  hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
+  hooks.tap("core", "ingress", (event, gathered) => {
+    if (event.authority !== "channel") return undefined;
+    const account = event.account ?? "";
+    if (accounts.expects(event.source, account)) throw notOpen(event.source, account);
+    const parsed = accounts.parse(event, gathered);
+    if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
+    const placed = options.placed(parsed);
+    return placed instanceof Promise
+      ? placed.then(async (found): Promise<Inbound | Silent> => migrations.follow(found))
+      : migrations.follow(placed);
+  });
+
+  hooks.tap(
+    "core",
+    "gating",
+    async (inbound) => {
+      const refused = await gate.check(inbound);
+      if (refused !== undefined) return await gate.offer(inbound, refused);
+      const command = options.commandIn(inbound);
+      return command && (await gate.checkCommand(inbound, command));
+    },
+    { order: "early" },
+  );
+
+  hooks.tap(
+    "core",
+    "turn",
+    (inbound, route) => {
+      const command = options.commandIn(inbound);
+      return command && say(commands.run({ name: command.name, args: command.args, inbound, route }));
+    },
+    { order: "early" },
+  );
+  hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), { order: "early" });
+  hooks.tap("core", "gating", (inbound) => options.unheard(inbound), { order: "early" });
+  // A reaction is nothing to answer: the next turn of its session tells it.
+  hooks.tap(
+    "core",
+    "turn",
+    ({ id, kind, text, timestamp }, route) => {
+      if (kind !== "reaction") return undefined;
+      return options.waitingEvents.add(route.sessionKey, { id, at: timestamp, text }).then(() => ({ silent: "reaction_noted" }));
+    },
+    { order: "early" },
+  );
+  hooks.tap("core", "turn", (inbound, route, signal) => turns.turn(inbound, route, signal), { order: "late" });
+
+  hooks.tap(
+    "core",
+    "formatting",
+    (reply, { inbound }) =>
+      inbound.request?.deliverOnly === true ? said.complete(reply, inbound) : options.speakable(applyReplyTags(reply, inbound), inbound),
+    { order: "early" },
+  );
+  hooks.tap("core", "formatting", options.showReasoning, { order: "early" });
+
+  hooks.tap(
+    "core",
+    "delivery",
+    async (part, written, signal) => {
+      const address = migrations.current(written);
+      const live = accounts.get(address.channel, address.account);
+      if (live === undefined) {
+        const retryable = accounts.expects(address.channel, address.account);
+        const detail = `${address.channel}:${address.account} is not ${retryable ? "open" : "configured"}`;
+        throw new ChannelError(retryable ? "account_not_open" : "no_channel", { retryable, detail });
+      }
+      try {
+        return await live.connection.send(address === written ? part : unattached(part), address, signal);
+      } catch (error) {
+        const to = error instanceof ChannelError ? error.migratedTo : undefined;
+        if (to === undefined || to === address.chat) throw error;
+        await migrations.move({ channel: address.channel, account: address.account, from: address.chat, to });
+        return await live.connection.send(unattached(part), { ...address, chat: to }, signal);
+      }
+    },
+    { order: "late", deadlineMs: sendMs },
+  );
+}
+
+/** In a chat with another id the messages are counted anew: what it was to replace, or to reply to, is somebody else's there. */
+function unattached({ replaces: _replaced, replyTo: _answered, ...part }: Part): Part {
+  return part;
+}
+
+/** What waits for an account goes on waiting until its configuration is mended. */
+function notOpen(channel: string, account: string): Postponed {
+  return new Postponed("account_not_open", { detail: `${channel}:${account} is configured, but not open`, path: `channels.${channel}` });
+}
+
+async function* say(text: string | Promise<string>): AsyncGenerator<TurnEvent> {
+  yield { type: "text", delta: await text };
+  yield { type: "done" };
+}

@@ -1,0 +1,126 @@
+/** Presets on the workbench of their author: deliveries, and what each becomes under a configuration that has nothing but the preset. */
+import { describe, expect, test } from "vitest";
+import { checkConfig } from "../config/load.ts";
+import { checkDeclaration } from "../host/declare.ts";
+import type { PluginDefinition } from "../sdk.ts";
+import type { Json } from "../types.ts";
+import { chooseMapping } from "../webhooks/choose.ts";
+import { visibleHeaders } from "../webhooks/delivery.ts";
+import { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "../webhooks/mapped.ts";
+import { compileMappings } from "../webhooks/mappings.ts";
+import { hookPolicies } from "../webhooks/policies.ts";
+
+/** One delivery and what the preset is to make of it. */
+export interface PresetCase {
+  /** Default: its number. */
+  readonly name?: string;
+  /** The body: JSON, or a text as it is posted (a form, plain text). */
+  readonly payload: Json;
+  /** In any case. `content-type` decides between mappings that take other bodies; default JSON. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Default: the path of the plugin's first preset. */
+  readonly path?: string;
+  /** ISO 8601; default `2026-01-02T03:04:05.678Z`. */
+  readonly now?: string;
+  /**
+   * What runs, in order: of a run `action` (`agent`), `message` without its wrapper and the fields of the request (`name`, `sessionKey`,
+   * `deliver`, ...), of a wake `action` (`wake`), `text` and `mode`. Only what stands here is compared, by `toMatchObject`. An empty list:
+   * there is nothing to do. Or the code that the sender is answered with; `not_found` when no mapping takes it.
+   */
+  readonly expect: readonly object[] | { readonly code: string };
+}
+
+/** For the tests of a plugin that brings presets, inside a vitest file. */
+export interface PresetTester {
+  /**
+   * One test for each case, and one that nothing is wrong with the declaration, in a `describe` of the plugin's id. Default policy, no
+   * agents but `main`, generated session keys begin with `hook:test-`. Throws nothing: what is broken is a failing test.
+   *
+   * @example
+   * presetTester.run(uptime, [
+   *   { payload: { monitor: "site", status: "down" }, expect: [{ message: "site is down", sessionKey: "hook:uptime:site" }] },
+   *   { payload: "no JSON", expect: { code: "invalid_json" } },
+   * ]);
+   */
+  run(plugin: PluginDefinition, cases: readonly PresetCase[]): void;
+}
+
+/**
+ * Tests the presets of a plugin by deliveries and what each is to become.
+ *
+ * @example
+ * presetTester.run(uptime, [{ payload: { monitor: "site" }, expect: [{ name: "Uptime" }] }]);
+ */
+export const presetTester: PresetTester = {
+  run(plugin, cases) {
+    describe(plugin.id, () => {
+      test("nothing is wrong with the declaration", () => {
+        expect(checkDeclaration(plugin.id, plugin)).toBe(plugin);
+        expect(compile(plugin).table.problems).toEqual([]);
+      });
+      for (const [index, one] of cases.entries()) {
+        test(one.name ?? `case ${index + 1}`, async () => {
+          expect(await outcomeOf(plugin, one)).toMatchObject(one.expect);
+        });
+      }
+    });
+  },
+};
+
+function compile({ presets = [] }: PluginDefinition) {
+  const text = JSON.stringify({ hooks: { presets: presets.map(({ id }) => id) } });
+  const { config, problems } = checkConfig({ text, file: "preset.json", env: {} });
+  const policies = hookPolicies(() => config, { channel: () => false, available: () => false });
+  const table = compileMappings({
+    ...policies,
+    hooks: config.hooks,
+    problems,
+    presets: new Map(presets.map((preset) => [preset.id, preset])),
+    secret: String,
+    checkTransform: () => undefined,
+  });
+  let ids = 0;
+  const deps: MappedDeps = {
+    ...policies,
+    channels: { ...policies.channels, hasLastRecipient: async () => false },
+    settings: () => config.hooks,
+    newId() {
+      ids += 1;
+      return `test-${ids}`;
+    },
+    transform: async () => undefined,
+  };
+  return { table, deps };
+}
+
+async function outcomeOf(plugin: PluginDefinition, one: PresetCase): Promise<unknown> {
+  const { table, deps } = compile(plugin);
+  const headers = Object.fromEntries(Object.entries(one.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const path = one.path ?? plugin.presets?.[0]?.path ?? "";
+  const body = Buffer.from(typeof one.payload === "string" ? one.payload : JSON.stringify(one.payload));
+  const query = Object.assign(Object.create(null), one.query);
+  const posted = {
+    path,
+    body,
+    query,
+    type: headers,
+    headers: visibleHeaders(headers, table.hiddenHeaders),
+    now: one.now ?? "2026-01-02T03:04:05.678Z",
+  };
+  try {
+    const chosen = chooseMapping(table.way(path).mappings, posted);
+    if (chosen === undefined) return { code: "not_found" };
+    return (await planRuns(chosen.mapping, chosen.delivery, deps)).runs.map(told);
+  } catch (error) {
+    const code = error instanceof MappingFailure ? error.problem.code : (error as { readonly code?: unknown }).code;
+    if (typeof code !== "string") throw error;
+    return { code };
+  }
+}
+
+function told(run: MappedRun): object {
+  return run.action === "wake"
+    ? { action: run.action, ...run.wake }
+    : { action: run.action, message: run.asked.message, ...run.asked.request };
+}

@@ -1,0 +1,41 @@
+/** The rules that every store keeps, as tests. */
+import { describe } from "vitest";
+import { createFixtures, type StoreContractOptions } from "./store/fixture.ts";
+import { handBackRules, ownershipRules } from "./store/hand-back.ts";
+import { inboxRules } from "./store/inbox.ts";
+import { keyValueRules } from "./store/key-value.ts";
+import { moveRules } from "./store/moves.ts";
+import { outboxRules } from "./store/outbox.ts";
+import { sessionRules } from "./store/sessions.ts";
+import { unitRules } from "./store/units.ts";
+import { upkeepRules } from "./store/upkeep.ts";
+
+export type { StoreContractOptions } from "./store/fixture.ts";
+
+/**
+ * Defines the tests that a store has to pass, as groups of vitest under `name`: what is durable, in which order, how units end, who owns
+ * the state. The port that they hold a store to is `core/state/store.ts`; the embedded SQLite store passes them in `test/core/state`.
+ * Each test opens a store of its own and closes what it opened; `now` is a clock that only the tests move. Throws nothing: what is
+ * broken is a failing test.
+ *
+ * @example
+ * storeContract({
+ *   name: "my store",
+ *   open: ({ now }) => openMyStore({ database: newDatabase(), now }),
+ *   reopen: (store, { now }) => openMyStore({ database: databaseOf(store), now }),
+ * });
+ */
+export function storeContract(options: StoreContractOptions): void {
+  const withStore = createFixtures(options);
+  describe(options.name, () => {
+    describe("inbox", () => inboxRules(withStore));
+    describe("units", () => unitRules(withStore));
+    describe("handing back", () => handBackRules(withStore));
+    describe("ownership", () => ownershipRules(withStore));
+    describe("outbox", () => outboxRules(withStore));
+    describe("sessions", () => sessionRules(withStore));
+    describe("key-value", () => keyValueRules(withStore));
+    describe("chats that move", () => moveRules(withStore));
+    describe("upkeep", () => upkeepRules(withStore));
+  });
+}

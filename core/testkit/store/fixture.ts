@@ -1,0 +1,116 @@
+/** What the store's rules are told with: a store with a clock, and short ways to say an event. */
+import { expect } from "vitest";
+import type { NewEvent, SessionMessage, Store, Unit } from "../../state/store.ts";
+import type { Address, Decision, Gather, Part } from "../../types.ts";
+
+/** A store under test: how to open it, empty, and how to open its data again. */
+export interface StoreContractOptions {
+  /** Name of the group of tests. */
+  readonly name: string;
+  /** Opens a new, empty store. `now` is its clock, epoch milliseconds; it moves when a test says so. */
+  open(options: { readonly now: () => number }): Promise<Store>;
+  /** Opens the data of `store` once more, as another process would; `store` may be open still, or closed. */
+  reopen(store: Store, options: { readonly now: () => number }): Promise<Store>;
+}
+
+export interface StoreFixture {
+  readonly store: Store;
+  /** The store's clock; assign to move it. */
+  readonly clock: { now: number };
+  /** A second store on the same data. */
+  reopen(): Promise<Store>;
+}
+
+export type WithStore = (run: (fixture: StoreFixture) => Promise<void>) => () => Promise<void>;
+
+export const start = 1_800_000_000_000;
+
+export function createFixtures(options: Pick<StoreContractOptions, "open" | "reopen">): WithStore {
+  return (run) => async () => {
+    const clock = { now: start };
+    const now = () => clock.now;
+    const opened: Store[] = [];
+    const store = await options.open({ now });
+    opened.push(store);
+    const reopen = async () => {
+      const another = await options.reopen(store, { now });
+      opened.push(another);
+      return another;
+    };
+    try {
+      await store.begin(clock.now);
+      await run({ store, clock, reopen });
+    } finally {
+      for (const each of opened) await each.close();
+    }
+  };
+}
+
+interface EventWords extends Omit<NewEvent, "event" | "id" | "at"> {
+  readonly lane?: string;
+  readonly gather?: Gather;
+  readonly dedupeKey?: string;
+  readonly source?: string;
+  readonly at?: number;
+}
+
+export function newEvent(id: string, words: EventWords = {}): NewEvent {
+  const { lane = "lane", gather, dedupeKey, source = "hooks", at = start, ...rest } = words;
+  return {
+    id,
+    at,
+    event: {
+      source,
+      kind: "agent",
+      lane,
+      authority: "hook",
+      ...(gather && { gather }),
+      ...(dedupeKey !== undefined && { dedupeKey }),
+      body: { text: `body of ${id}` },
+    },
+    ...rest,
+  };
+}
+
+/** Accepts events one after the other. */
+export async function acceptAll(store: Store, ...events: readonly NewEvent[]): Promise<void> {
+  for (const event of events) await store.accept(event);
+}
+
+/** The next unit of a lane; fails when there is none. */
+export async function take(store: Store, lane = "lane", now = start, limit = 50): Promise<Unit> {
+  const claimed = await store.claim(lane, { now, limit });
+  expect(claimed.unit).not.toBeNull();
+  if (claimed.unit === null) throw new Error(`Nothing to claim in ${lane}.`);
+  return claimed.unit;
+}
+
+export const idsOf = (unit: Unit): readonly string[] => unit.events.map((event) => event.id);
+
+export const answered = { outcome: "answered", reason: "sent" } as const;
+
+/** Ends a unit as answered. */
+export function settle(store: Store, unitId: string, at = start): Promise<boolean> {
+  return store.settle({ unitId, at, ...answered, decisions: [] });
+}
+
+export function decision(code: string): Decision {
+  return { at: start, station: "turn", plugin: "core", verdict: "pass", code };
+}
+
+export const address: Address = { channel: "chat", account: "default", chat: "7", thread: "3" };
+
+export function textPart(body: string): Part {
+  return { kind: "text", chars: body.length, body: { text: body } };
+}
+
+/** Says the texts for a unit. */
+export function say(store: Store, unitId: string, texts: readonly string[], messages?: readonly SessionMessage[]) {
+  return store.say({
+    unitId,
+    at: start,
+    rows: texts.map((text) => ({ address, operation: "send" as const, part: textPart(text) })),
+    ending: { ...answered, sessionKey: "session", agentId: "main" },
+    ...(messages && { transcript: { sessionKey: "session", messages } }),
+  });
+}

@@ -1,0 +1,177 @@
+import { expect, test } from "vitest";
+import { acceptAll, answered, decision, idsOf, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
+
+export function handBackRules(withStore: WithStore): void {
+  test(
+    "a unit that is handed back waits in its old place, not before its time, with its attempt counted",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"), newEvent("b"));
+      await take(store);
+      await store.handBack("a", { due: start + 100 });
+      expect(await store.stats()).toMatchObject({ waiting: 2, running: 0 });
+      expect(await store.waitingLanes()).toEqual([{ lane: "lane", due: start + 100 }]);
+      expect(await store.claim("lane", { now: start + 99, limit: 50 })).toEqual({ unit: null, due: start + 100 });
+      expect(await take(store, "lane", start + 100)).toMatchObject({ id: "a", attempts: 2 });
+    }),
+  );
+
+  test(
+    "a wait may have a fraction, or no end",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      await store.handBack("a", { due: start + 0.5 });
+      await take(store, "lane", start + 1);
+      await store.handBack("a", { due: Number.POSITIVE_INFINITY });
+      expect(await store.waitingLanes()).toEqual([{ lane: "lane", due: Number.POSITIVE_INFINITY }]);
+    }),
+  );
+
+  test(
+    "an attempt can be taken back",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      await store.handBack("a", { due: 0, uncount: true });
+      expect((await store.event("a"))?.attempts).toBe(0);
+      expect((await take(store)).attempts).toBe(1);
+    }),
+  );
+
+  test(
+    "a unit before the end of its turn gathers again, but a later event does not shorten its wait",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a", { gather: { key: "g", due: start } }));
+      await take(store);
+      await store.handBack("a", { due: start + 1_000 });
+      await acceptAll(store, newEvent("b", { gather: { key: "g", due: start + 10 } }));
+      expect(await store.claim("lane", { now: start + 10, limit: 50 })).toEqual({ unit: null, due: start + 1_000 });
+      const unit = await take(store, "lane", start + 1_000);
+      expect(unit.events.map(({ id, attempts }) => [id, attempts])).toEqual([
+        ["a", 2],
+        ["b", 1],
+      ]);
+    }),
+  );
+
+  test(
+    "events that no longer fit into a unit that comes back are a unit of their own",
+    withStore(async ({ store }) => {
+      const gather = { key: "g", due: start };
+      await acceptAll(store, newEvent("a", { gather }), newEvent("b", { gather }));
+      await take(store);
+      await store.handBack("a", { due: 0 });
+      expect(idsOf(await take(store, "lane", start, 1))).toEqual(["a"]);
+      await say(store, "a", ["hello"]);
+      await settle(store, "a");
+      expect(await store.event("b")).toMatchObject({ state: "waiting", decisions: [] });
+      expect(await take(store)).toMatchObject({ id: "b", stage: "turn", attempts: 2 });
+    }),
+  );
+
+  test(
+    "a unit whose turn is done comes back as it was, whatever has arrived since",
+    withStore(async ({ store }) => {
+      const gather = { key: "g", due: start };
+      await acceptAll(store, newEvent("a", { gather }), newEvent("b", { gather }));
+      await take(store);
+      await say(store, "a", ["hello"]);
+      await store.handBack("a", { due: start + 10 });
+      await acceptAll(store, newEvent("c", { gather }));
+      const unit = await take(store, "lane", start + 10);
+      expect(unit).toMatchObject({
+        id: "a",
+        attempts: 2,
+        stage: "delivery",
+        ending: { ...answered, sessionKey: "session", agentId: "main" },
+      });
+      expect(idsOf(unit)).toEqual(["a", "b"]);
+      await settle(store, "a");
+      expect(idsOf(await take(store, "lane", start + 10))).toEqual(["c"]);
+    }),
+  );
+
+  test(
+    "a unit keeps its preview until it ends",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const address = { channel: "loopback", account: "default", chat: "5", thread: "3" };
+      await store.setPreview("a", { address, messageIds: ["11"] });
+      await store.setPreview("a", { address, messageIds: ["11", "12"] });
+      await store.handBack("a", { due: 0 });
+      expect((await take(store)).preview).toEqual({ address, messageIds: ["11", "12"] });
+    }),
+  );
+
+  test(
+    "only a running unit can be handed back",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await expect(store.handBack("a", { due: 0 })).rejects.toThrow();
+      await settle(store, (await take(store)).id);
+      await expect(store.handBack("a", { due: 0 })).rejects.toThrow();
+      expect((await store.event("a"))?.state).toBe("settled");
+    }),
+  );
+}
+
+export function ownershipRules(withStore: WithStore): void {
+  const fenced = { code: "state_fenced" };
+
+  test(
+    "the next owner takes over what was running: in its place, with its attempt counted and its stage kept",
+    withStore(async ({ store, reopen }) => {
+      await acceptAll(store, newEvent("a", { lane: "one" }), newEvent("b", { lane: "two" }), newEvent("c", { lane: "one" }));
+      await take(store, "one");
+      const preview = { address: { channel: "loopback", account: "default", chat: "5" }, messageIds: ["9"] };
+      await store.setPreview("a", preview);
+      await take(store, "two");
+      await say(store, "b", ["hello"]);
+      const next = await reopen();
+      const first = await next.begin(start);
+      expect(first.resumed).toBe(2);
+      expect(await next.stats()).toMatchObject({ waiting: 3, running: 0, outboxWaiting: 1 });
+      expect(await take(next, "one")).toMatchObject({ id: "a", attempts: 2, stage: "turn", preview });
+      expect(await take(next, "two")).toMatchObject({ id: "b", attempts: 2, stage: "delivery" });
+      expect((await next.begin(start)).fence).toBeGreaterThan(first.fence);
+    }),
+  );
+
+  test(
+    "whoever was taken over can no longer change running units, but still take events in",
+    withStore(async ({ store, reopen }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [row] = await say(store, "a", ["hello"]);
+      const next = await reopen();
+      await next.begin(start);
+      await take(next);
+      await expect(store.claim("lane", { now: start, limit: 1 })).rejects.toMatchObject(fenced);
+      await expect(settle(store, "a")).rejects.toMatchObject(fenced);
+      await expect(say(store, "a", ["twice"])).rejects.toMatchObject(fenced);
+      await expect(store.handBack("a", { due: 0 })).rejects.toMatchObject(fenced);
+      await expect(store.decide("a", [decision("late")])).rejects.toMatchObject(fenced);
+      await expect(
+        store.setPreview("a", { address: { channel: "loopback", account: "default", chat: "5" }, messageIds: ["1"] }),
+      ).rejects.toMatchObject(fenced);
+      await expect(store.sent(row?.id ?? 0, { messageId: "1" }, { at: start })).rejects.toMatchObject(fenced);
+      await store.accept(newEvent("b"));
+      expect(await settle(next, "a")).toBe(true);
+      expect((await take(next)).id).toBe("b");
+    }),
+  );
+
+  test(
+    "who never began may accept, read and replay, but not claim",
+    withStore(async ({ store, reopen }) => {
+      const visitor = await reopen();
+      await visitor.accept(newEvent("a"));
+      await expect(visitor.claim("lane", { now: start, limit: 1 })).rejects.toMatchObject(fenced);
+      await settle(store, (await take(store)).id);
+      expect(await visitor.replay("a", start)).toBe(true);
+      expect((await visitor.event("a"))?.state).toBe("waiting");
+      expect((await take(store)).id).toBe("a");
+    }),
+  );
+}

@@ -1,0 +1,182 @@
+import { expect, test } from "vitest";
+import { acceptAll, decision, newEvent, settle, start, take, type WithStore } from "./fixture.ts";
+
+export function inboxRules(withStore: WithStore): void {
+  test(
+    "what a lane passed over is found before a later event of it: by reason, by unit, the newest of them, none before `after`",
+    withStore(async ({ store }) => {
+      const pass = async (id: string, reason: string, lane = "lane", more: readonly string[] = []) => {
+        const gather = { key: `g${id}`, due: start } as const;
+        await acceptAll(store, ...[id, ...more].map((each) => newEvent(each, { lane, gather })));
+        await take(store, lane);
+        await store.settle({ unitId: id, at: start, outcome: "silent", reason, decisions: [] });
+      };
+      await pass("a", "unasked");
+      await pass("b", "other");
+      await pass("c", "unasked", "lane", ["d"]);
+      await pass("e", "unasked", "another lane");
+      await pass("f", "unasked");
+      await acceptAll(store, newEvent("now"), newEvent("later"));
+      const found = async (options: { readonly limit: number; readonly after?: string }) =>
+        (await store.passedOver("now", { reason: "unasked", ...options })).map((unit) => unit.map(({ id }) => id));
+      expect(await found({ limit: 10 })).toEqual([["a"], ["c", "d"], ["f"]]);
+      expect(await found({ limit: 2 })).toEqual([["d"], ["f"]]);
+      expect(await found({ limit: 10, after: "b" })).toEqual([["c", "d"], ["f"]]);
+      expect(await found({ limit: 10, after: "gone" })).toEqual([["a"], ["c", "d"], ["f"]]);
+      expect(await store.passedOver("f", { reason: "unasked", limit: 1 })).toMatchObject([[{ id: "d", body: { text: "body of d" } }]]);
+      expect(await store.passedOver("nobody", { reason: "unasked", limit: 10 })).toEqual([]);
+    }),
+  );
+
+  test(
+    "an accepted event waits, and is read back as it was handed in",
+    withStore(async ({ store }) => {
+      const event = newEvent("e1", { dedupeKey: "d1", gather: { key: "g", due: start } });
+      expect(await store.accept({ ...event, event: { ...event.event, account: "work", body: { text: "ä \u0000 \u{1F600}" } } })).toEqual({
+        eventId: "e1",
+        duplicate: false,
+      });
+      expect(await store.body("e1")).toEqual({ text: "ä \u0000 \u{1F600}" });
+      expect(await store.event("e1")).toMatchObject({
+        id: "e1",
+        source: "hooks",
+        account: "work",
+        lane: "lane",
+        state: "waiting",
+        attempts: 0,
+      });
+      const unit = await take(store);
+      expect(unit.events[0]).toMatchObject({
+        ...event.event,
+        account: "work",
+        id: "e1",
+        acceptedAt: start,
+        attempts: 1,
+        body: { text: "ä \u0000 \u{1F600}" },
+      });
+    }),
+  );
+
+  test(
+    "a repeated dedupe key gets the first event's id, and tells a repetition from a clash",
+    withStore(async ({ store }) => {
+      const keyed = (id: string, fingerprint: string) => newEvent(id, { dedupeKey: "d", fingerprint, dedupeUntil: start + 1_000 });
+      await store.accept(keyed("first", "same"));
+      expect(await store.accept(keyed("second", "same"))).toEqual({ eventId: "first", duplicate: true, sameFingerprint: true });
+      expect(await store.accept(keyed("third", "other"))).toEqual({ eventId: "first", duplicate: true, sameFingerprint: false });
+      expect((await store.stats()).waiting).toBe(1);
+      expect(await store.event("second")).toBeNull();
+    }),
+  );
+
+  test(
+    "of many acceptances of one dedupe key in the same moment exactly one is new",
+    withStore(async ({ store }) => {
+      const all = await Promise.all(Array.from({ length: 20 }, (_, n) => store.accept(newEvent(`e${n}`, { dedupeKey: "d" }))));
+      expect(all.filter((accepted) => !accepted.duplicate)).toHaveLength(1);
+      expect(new Set(all.map((accepted) => accepted.eventId)).size).toBe(1);
+    }),
+  );
+
+  test(
+    "a dedupe key outlives the end of its event, until it is forgotten",
+    withStore(async ({ store }) => {
+      const keyed = (id: string, at: number) => newEvent(id, { dedupeKey: "d", at, dedupeUntil: at + 1_000 });
+      await store.accept(keyed("first", start));
+      expect(await store.first("d")).toEqual({ eventId: "first" });
+      expect(await store.first("other")).toBeNull();
+      await settle(store, (await take(store)).id);
+      expect((await store.accept(keyed("second", start + 999))).duplicate).toBe(true);
+      expect(await store.accept(keyed("third", start + 1_000))).toEqual({ eventId: "third", duplicate: false });
+      expect((await store.accept(keyed("fourth", start + 1_999))).eventId).toBe("third");
+    }),
+  );
+
+  test(
+    "an event that is settled at acceptance never waits, and is reported with its end",
+    withStore(async ({ store }) => {
+      await store.accept(
+        newEvent("e1", { settled: { outcome: "silent", reason: "nothing_to_do", decisions: [decision("why")] }, dedupeKey: "d" }),
+      );
+      expect(await store.waitingLanes()).toEqual([]);
+      expect(await store.event("e1")).toMatchObject({
+        state: "settled",
+        outcome: "silent",
+        reason: "nothing_to_do",
+        settledAt: start,
+        decisions: [decision("why")],
+      });
+      expect(await store.stats()).toMatchObject({ waiting: 0, settled: { silent: 1 } });
+      expect((await store.accept(newEvent("e2", { dedupeKey: "d" }))).eventId).toBe("e1");
+    }),
+  );
+
+  test(
+    "an acceptance that cannot be done fails alone",
+    withStore(async ({ store }) => {
+      await store.accept(newEvent("taken"));
+      const outcomes = await Promise.allSettled([
+        store.accept(newEvent("before")),
+        store.accept(newEvent("taken", { dedupeKey: "k", settled: { outcome: "silent", reason: "x" } })),
+        store.accept(newEvent("after")),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+      expect(await store.stats()).toMatchObject({ waiting: 3, settled: { silent: 0 } });
+      expect((await store.accept(newEvent("other", { dedupeKey: "k" }))).duplicate).toBe(false);
+    }),
+  );
+
+  test(
+    "lanes with work are listed with the time at which they may start",
+    withStore(async ({ store }) => {
+      await acceptAll(
+        store,
+        newEvent("a", { lane: "now" }),
+        newEvent("b", { lane: "later", gather: { key: "g", due: start + 100 } }),
+        newEvent("c", { lane: "later", gather: { key: "g", due: start + 300, extend: true } }),
+        newEvent("d", { lane: "never", gather: { key: "g", due: null } }),
+      );
+      expect(await store.waitingLanes()).toEqual([
+        { lane: "now", due: 0 },
+        { lane: "later", due: start + 300, gathers: true },
+      ]);
+      await store.handBack((await take(store, "later", start + 300)).id, { due: start + 900 });
+      expect(await store.waitingLanes()).toEqual([
+        { lane: "now", due: 0 },
+        { lane: "later", due: start + 900 },
+      ]);
+    }),
+  );
+
+  test(
+    "events are listed newest first, by source and outcome, the gateway's own ticks only when asked for",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a", { lane: "a" }), newEvent("b", { source: "chat" }), newEvent("tick", { source: "heartbeat" }));
+      await settle(store, (await take(store, "a")).id);
+      const ids = async (filter: Partial<Parameters<typeof store.events>[0]>) =>
+        (await store.events({ limit: 10, ...filter })).map((event) => event.id);
+      expect(await ids({})).toEqual(["b", "a"]);
+      expect(await ids({ includeInternal: true })).toEqual(["tick", "b", "a"]);
+      expect(await ids({ source: "heartbeat", exceptKind: "agent" })).toEqual([]);
+      expect(await ids({ source: "chat" })).toEqual(["b"]);
+      expect(await ids({ outcome: "answered" })).toEqual(["a"]);
+      expect(await ids({ outcome: "failed" })).toEqual([]);
+      expect(await ids({ limit: 1 })).toEqual(["b"]);
+    }),
+  );
+
+  test(
+    "what is not there reads as nothing",
+    withStore(async ({ store }) => {
+      expect(await store.event("none")).toBeNull();
+      expect(await store.body("none")).toBeNull();
+      expect(await store.waitingLanes()).toEqual([]);
+      expect(await store.stats()).toEqual({
+        waiting: 0,
+        running: 0,
+        outboxWaiting: 0,
+        settled: { answered: 0, silent: 0, refused: 0, failed: 0 },
+      });
+    }),
+  );
+}

@@ -1,0 +1,249 @@
+import { expect, test } from "vitest";
+import { acceptAll, address, answered, decision, newEvent, say, settle, start, take, textPart, type WithStore } from "./fixture.ts";
+
+const day = 24 * 3_600_000;
+
+export function outboxRules(withStore: WithStore): void {
+  test(
+    "what a turn says stands in the outbox in order, the first row as sending",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const rows = await store.say({
+        unitId: "a",
+        at: start,
+        rows: [
+          { address, operation: "send", part: { ...textPart("one"), replaces: "5" } },
+          { address: { channel: "chat", account: "default", chat: "8" }, operation: "remove", part: textPart("") },
+        ],
+        ending: answered,
+        decisions: [decision("said")],
+      });
+      expect(rows).toMatchObject([
+        {
+          unitId: "a",
+          index: 0,
+          address,
+          operation: "send",
+          part: { replaces: "5" },
+          state: "sending",
+          attempts: 1,
+          possiblyRepeated: false,
+        },
+        { unitId: "a", index: 1, operation: "remove", state: "waiting", attempts: 0 },
+      ]);
+      expect(await store.unsent("a")).toEqual(rows);
+      expect((await store.stats()).outboxWaiting).toBe(2);
+      expect((await store.event("a"))?.decisions).toEqual([decision("said")]);
+    }),
+  );
+
+  test(
+    "a row that was sent is found by its message, and the next is marked in the same step",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [first, second] = await say(store, "a", ["one", "two"]);
+      await store.sent(first?.id ?? 0, { messageId: "m1" }, { at: start, next: second?.id ?? 0 });
+      expect(await store.unsent("a")).toMatchObject([{ id: second?.id, state: "sending", attempts: 1 }]);
+      await store.sent(second?.id ?? 0, { messageId: "m2" }, { at: start });
+      expect(await store.unsent("a")).toEqual([]);
+      expect((await store.stats()).outboxWaiting).toBe(0);
+      const { thread, ...where } = address;
+      expect(await store.findSent({ ...where, messageId: "m1" })).toEqual({ unitId: "a", thread });
+      expect(await store.findSent({ ...where, account: "other", messageId: "m1" })).toBeNull();
+      expect(await store.findSent({ ...where, messageId: "m3" })).toBeNull();
+    }),
+  );
+
+  test(
+    "of a part that became several messages each is known",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [first, second] = await say(store, "a", ["album", "album"]);
+      const receipt = (...messageIds: readonly [string, string]) => ({ messageId: messageIds[0], messageIds });
+      await store.sent(first?.id ?? 0, receipt("m1", "m2"), { at: start, next: second?.id ?? 0 });
+      const sent = { rowId: second?.id ?? 0, receipt: receipt("m3", "m4"), at: start };
+      await store.settle({ ...answered, unitId: "a", at: start, decisions: [], sent });
+      const { thread, ...where } = address;
+      for (const messageId of ["m1", "m2", "m3", "m4"])
+        expect(await store.findSent({ ...where, messageId })).toEqual({ unitId: "a", thread });
+    }),
+  );
+
+  test(
+    "where the first row has to wait, none is marked",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const rows = [1, 2].map((body) => ({ address, operation: "send" as const, part: textPart(String(body)) }));
+      const said = await store.say({ unitId: "a", at: start, rows, first: "waiting", ending: answered });
+      expect(said).toMatchObject([
+        { index: 0, state: "waiting", attempts: 0 },
+        { index: 1, state: "waiting", attempts: 0 },
+      ]);
+      expect(await store.unsent("a")).toEqual(said);
+    }),
+  );
+
+  test(
+    "the reason of the first part that could not be sent is known until the unit ends",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [first, second, third] = await say(store, "a", ["one", "two", "three"]);
+      expect(await store.failedPart("a")).toBeNull();
+      await store.sent(first?.id ?? 0, { messageId: "m1" }, { at: start });
+      await store.unsendable(second?.id ?? 0, { at: start, reason: "too_long" });
+      await store.unsendable(third?.id ?? 0, { at: start, reason: "blocked_by_user" });
+      expect(await store.failedPart("a")).toBe("too_long");
+    }),
+  );
+
+  test(
+    "what a unit has sent is told in order, also after its end: neither what was removed nor what could not be sent",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const part = (replaces?: string) => ({ ...textPart("x"), ...(replaces === undefined ? {} : { replaces }) });
+      const rows = await store.say({
+        unitId: "a",
+        at: start,
+        rows: [
+          { address, operation: "send", part: part() },
+          { address, operation: "send", part: part() },
+          { address, operation: "remove", part: part("m9") },
+          { address, operation: "send", part: part("m3") },
+        ],
+        ending: answered,
+      });
+      const [first, second, third, fourth] = rows.map(({ id }) => id);
+      expect(await store.sentBy("a")).toEqual([]);
+      await store.sent(first ?? 0, { messageId: "m1" }, { at: start });
+      await store.unsendable(second ?? 0, { at: start, reason: "gone" });
+      await store.sent(third ?? 0, { messageId: "m9" }, { at: start });
+      await store.sent(fourth ?? 0, { messageId: "m3" }, { at: start });
+      await settle(store, "a");
+      const { chat } = address;
+      expect(await store.sentBy("a")).toEqual([
+        { chat, messageId: "m1" },
+        { chat, messageId: "m3" },
+      ]);
+      expect(await store.sentBy("b")).toEqual([]);
+    }),
+  );
+
+  test(
+    "a message is known as sent as soon as its record was asked for, whatever is accepted beside it",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [row] = await say(store, "a", ["one"]);
+      const recording = store.settle({
+        unitId: "a",
+        at: start,
+        ...answered,
+        decisions: [],
+        sent: { rowId: row?.id ?? 0, receipt: { messageId: "m1" }, at: start },
+      });
+      const accepting = acceptAll(store, newEvent("b"));
+      expect(await store.findSent({ ...address, messageId: "m1" })).toMatchObject({ unitId: "a" });
+      await Promise.all([recording, accepting]);
+    }),
+  );
+
+  test(
+    "a message that was removed is not one that was sent",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const part = { ...textPart(""), replaces: "m1" };
+      const [row] = await store.say({ unitId: "a", at: start, rows: [{ address, operation: "remove", part }], ending: answered });
+      await store.sent(row?.id ?? 0, { messageId: "m1" }, { at: start });
+      expect(await store.unsent("a")).toEqual([]);
+      expect(await store.findSent({ ...address, messageId: "m1" })).toBeNull();
+    }),
+  );
+
+  test(
+    "a sent message is known for 30 days",
+    withStore(async ({ store, clock }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [row] = await say(store, "a", ["one"]);
+      await store.sent(row?.id ?? 0, { messageId: "m1" }, { at: start });
+      clock.now = start + 30 * day;
+      expect(await store.findSent({ ...address, messageId: "m1" })).not.toBeNull();
+      clock.now += 1;
+      expect(await store.findSent({ ...address, messageId: "m1" })).toBeNull();
+    }),
+  );
+
+  test(
+    "each try is counted, a doubtful one is remembered, and one that surely did not happen is not in doubt",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [row] = await say(store, "a", ["one"]);
+      const id = row?.id ?? 0;
+      await store.notSent(id);
+      expect(await store.unsent("a")).toMatchObject([{ state: "waiting", attempts: 1, possiblyRepeated: false }]);
+      await store.sending(id, { possiblyRepeated: true });
+      expect(await store.unsent("a")).toMatchObject([{ state: "sending", attempts: 2, possiblyRepeated: true }]);
+    }),
+  );
+
+  test(
+    "a row that cannot be sent is over, and the rest goes on",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [first, second] = await say(store, "a", ["one", "two"]);
+      await store.unsendable(first?.id ?? 0, { at: start, reason: "blocked_by_user" });
+      expect((await store.unsent("a")).map(({ id }) => id)).toEqual([second?.id]);
+      await store.sending(first?.id ?? 0, { possiblyRepeated: false });
+      expect((await store.unsent("a")).map(({ id }) => id)).toEqual([second?.id]);
+      expect((await store.stats()).outboxWaiting).toBe(1);
+    }),
+  );
+
+  test(
+    "nothing waits for sending after the end of its unit",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      await say(store, "a", ["one", "two"]);
+      await store.settle({ unitId: "a", at: start, outcome: "failed", reason: "gave_up", decisions: [] });
+      expect(await store.unsent("a")).toEqual([]);
+      expect((await store.stats()).outboxWaiting).toBe(0);
+    }),
+  );
+
+  test(
+    "only a running unit speaks, and a replayed one speaks anew",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await expect(say(store, "a", ["early"])).rejects.toThrow();
+      await take(store);
+      await say(store, "a", ["once"]);
+      await settle(store, "a");
+      await expect(say(store, "a", ["late"])).rejects.toThrow();
+      await store.replay("a", start);
+      expect(await take(store)).toMatchObject({ stage: "turn" });
+      expect(await say(store, "a", ["again"])).toMatchObject([{ index: 0, state: "sending" }]);
+      expect(await store.unsent("a")).toMatchObject([{ part: textPart("again") }]);
+    }),
+  );
+
+  test(
+    "a turn may end without words: the delivery is then empty",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      expect(await say(store, "a", [])).toEqual([]);
+      await store.handBack("a", { due: 0 });
+      expect(await take(store)).toMatchObject({ stage: "delivery", ending: answered });
+    }),
+  );
+}

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import type { SessionMessage } from "../../state/store.ts";
+import { acceptAll, address, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
+
+const user = (content: string): SessionMessage => ({ role: "user", content, at: start });
+const assistant = (content: string): SessionMessage => ({ role: "assistant", content, at: start });
+
+export function sessionRules(withStore: WithStore): void {
+  const speak = async (store: Parameters<typeof take>[0], id: string, messages: readonly SessionMessage[]) => {
+    await acceptAll(store, newEvent(id));
+    await take(store);
+    await say(store, id, [], messages);
+    await settle(store, id);
+  };
+  const contents = (messages: readonly SessionMessage[]) => messages.map(({ content }) => content);
+
+  test(
+    "a session is made by its first change; settings are merged and removed one by one",
+    withStore(async ({ store }) => {
+      expect(await store.session("s")).toBeNull();
+      await store.updateSession("s", { agentId: "main", at: start, settings: { model: "a/b", verbose: true } });
+      expect(await store.session("s")).toEqual({
+        key: "s",
+        agentId: "main",
+        generation: 0,
+        settings: { model: "a/b", verbose: true },
+        updatedAt: start,
+      });
+      await store.updateSession("s", {
+        agentId: "main",
+        at: start + 1,
+        settings: { model: null, thinking: "low" },
+        lastRecipient: address,
+      });
+      await store.updateSession("s", { agentId: "main", at: start + 2 });
+      expect(await store.session("s")).toEqual({
+        key: "s",
+        agentId: "main",
+        generation: 0,
+        settings: { verbose: true, thinking: "low" },
+        lastRecipient: address,
+        updatedAt: start + 2,
+      });
+    }),
+  );
+
+  test(
+    "changes of one session in the same moment are all kept",
+    withStore(async ({ store }) => {
+      await Promise.all(
+        ["a", "b", "c"].map((name) =>
+          store.updateSession("s", { agentId: "main", at: start, settings: { [name]: 1 }, newGeneration: true }),
+        ),
+      );
+      expect(await store.session("s")).toMatchObject({ generation: 3, settings: { a: 1, b: 1, c: 1 } });
+    }),
+  );
+
+  test(
+    "sessions are listed, the last used first",
+    withStore(async ({ store }) => {
+      await store.updateSession("old", { agentId: "main", at: start });
+      await store.updateSession("new", { agentId: "main", at: start + 2 });
+      await store.updateSession("middle", { agentId: "main", at: start + 1 });
+      expect((await store.sessions({ limit: 2 })).map(({ key }) => key)).toEqual(["new", "middle"]);
+    }),
+  );
+
+  test(
+    "a transcript grows unit by unit, and is cut by user turns",
+    withStore(async ({ store }) => {
+      await speak(store, "a", [user("1"), assistant("2")]);
+      await speak(store, "b", [user("3"), { role: "system", content: { parts: [1] }, at: start }, assistant("4")]);
+      expect(await store.transcript("session")).toEqual([
+        { ...user("1"), unitId: "a" },
+        { ...assistant("2"), unitId: "a" },
+        { ...user("3"), unitId: "b" },
+        { role: "system", content: { parts: [1] }, at: start, unitId: "b" },
+        { ...assistant("4"), unitId: "b" },
+      ]);
+      expect(contents(await store.transcript("session", { userTurns: 1 }))).toEqual(["3", { parts: [1] }, "4"]);
+      expect(await store.transcript("session", { userTurns: 5 })).toHaveLength(5);
+      expect(await store.transcript("session", { userTurns: 0 })).toEqual([]);
+      expect(await store.transcript("other")).toEqual([]);
+    }),
+  );
+
+  test(
+    "a unit that is run again replaces its own messages",
+    withStore(async ({ store }) => {
+      await speak(store, "a", [user("1"), assistant("2")]);
+      await store.replay("a", start);
+      await take(store);
+      await say(store, "a", [], [user("1"), assistant("better")]);
+      expect(contents(await store.transcript("session"))).toEqual(["1", "better"]);
+    }),
+  );
+
+  test(
+    "a new generation begins empty, and the older one stays",
+    withStore(async ({ store }) => {
+      await speak(store, "a", [user("1")]);
+      await store.updateSession("session", { agentId: "main", at: start, newGeneration: true });
+      expect(await store.transcript("session")).toEqual([]);
+      await speak(store, "b", [user("2")]);
+      expect(contents(await store.transcript("session"))).toEqual(["2"]);
+      expect(contents(await store.transcript("session", { generation: 0 }))).toEqual(["1"]);
+    }),
+  );
+}

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { acceptAll, address, decision, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
+
+const hour = 3_600_000;
+
+export function upkeepRules(withStore: WithStore): void {
+  test(
+    "pruning removes settled events past their age, and what belongs to them, and nothing that waits",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("ended"), newEvent("waits"));
+      await take(store);
+      await store.decide("ended", [decision("x")]);
+      await say(store, "ended", ["one"]);
+      await settle(store, "ended", start + hour);
+      await acceptAll(store, newEvent("young", { at: start + 2 * hour, settled: { outcome: "silent", reason: "x" } }));
+      const limits = { keepEventsMs: hour, keepEvents: 100, keepSentMs: hour };
+      expect(await store.prune({ ...limits, now: start + 2 * hour })).toEqual({ removed: 0 });
+      expect(await store.prune({ ...limits, now: start + 2 * hour + 1 })).toEqual({ removed: 1 });
+      expect(await store.event("ended")).toBeNull();
+      expect(await store.unsent("ended")).toEqual([]);
+      expect((await store.event("waits"))?.state).toBe("waiting");
+      expect((await store.event("young"))?.state).toBe("settled");
+      expect((await take(store)).id).toBe("waits");
+    }),
+  );
+
+  test(
+    "pruning keeps the newest of too many settled events, and the order of arrival goes on after it",
+    withStore(async ({ store }) => {
+      const settled = { outcome: "silent", reason: "x" } as const;
+      await Promise.all(Array.from({ length: 1_200 }, (_, n) => store.accept(newEvent(`e${n}`, { settled }))));
+      await store.accept(newEvent("waits"));
+      const limits = { now: start, keepEventsMs: hour, keepSentMs: hour };
+      expect(await store.prune({ ...limits, keepEvents: 100 })).toEqual({ removed: 1_100 });
+      expect((await store.events({ limit: 1_000, outcome: "silent" })).map(({ id }) => id).at(-1)).toBe("e1100");
+      await settle(store, (await take(store)).id);
+      await store.prune({ ...limits, now: start + 2 * hour, keepEvents: 0 });
+      await acceptAll(store, newEvent("later"), newEvent("last"));
+      expect((await take(store)).id).toBe("later");
+      expect((await store.stats()).settled).toMatchObject({ silent: 1_200, answered: 1 });
+    }),
+  );
+
+  test(
+    "pruning removes expired keys, forgotten dedupe keys and old messages",
+    withStore(async ({ store, clock }) => {
+      await acceptAll(store, newEvent("a", { dedupeKey: "d", dedupeUntil: start + hour }));
+      await take(store);
+      const [row] = await say(store, "a", ["one"]);
+      await store.sent(row?.id ?? 0, { messageId: "m" }, { at: start });
+      await store.set("n", "old", 1, { expiresAt: start + hour });
+      await store.set("n", "kept", 1);
+      clock.now = start + hour + 1;
+      expect(await store.prune({ now: clock.now, keepEventsMs: hour, keepEvents: 100, keepSentMs: hour })).toEqual({ removed: 3 });
+      expect(await store.findSent({ ...address, messageId: "m" })).toBeNull();
+      expect((await store.list("n")).map(({ key }) => key)).toEqual(["kept"]);
+      expect((await store.accept(newEvent("b", { dedupeKey: "d", at: clock.now }))).duplicate).toBe(false);
+    }),
+  );
+
+  test(
+    "closing keeps everything that was asked for before it, and refuses what comes after",
+    withStore(async ({ store, reopen }) => {
+      const asked = Promise.all(Array.from({ length: 300 }, (_, n) => store.accept(newEvent(`e${n}`))));
+      await store.close();
+      await asked;
+      await expect(store.accept(newEvent("late"))).rejects.toThrow();
+      await expect(store.stats()).rejects.toThrow();
+      await store.close();
+      expect(await (await reopen()).stats()).toMatchObject({ waiting: 300 });
+    }),
+  );
+}

@@ -1,0 +1,80 @@
+/** Transforms on the workbench of their author: the same context, the same rules for results, no process. */
+import { describe, expect, test } from "vitest";
+import { freezeJson, renderAnswer } from "../transforms/answer.ts";
+import type { Transform, TransformContext } from "../transforms/definition.ts";
+import type { Json } from "../types.ts";
+
+/** One delivery and what the transform is to make of it. */
+export interface TransformCase {
+  /** Default: its number. */
+  readonly name?: string;
+  readonly payload: Json;
+  /** In any case; the transform sees them in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Default `hook`. */
+  readonly path?: string;
+  /** ISO 8601; default `2026-01-02T03:04:05.678Z`. */
+  readonly now?: string;
+  /** The whole result, compared by `toEqual`, so that matchers such as `expect.objectContaining` work; or what it throws. */
+  readonly expect: unknown | { readonly throws: string | RegExp };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function contextOf({
+  payload,
+  headers = {},
+  query = {},
+  path = "hook",
+  now = "2026-01-02T03:04:05.678Z",
+}: TransformCase): TransformContext {
+  const names = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const source = isObject(payload) && typeof payload.source === "string" ? payload.source : "";
+  const context = { payload: structuredClone(payload), headers: Object.fromEntries(names), query: { ...query }, path, source, now };
+  for (const map of [context.headers, context.query]) Object.setPrototypeOf(map, null);
+  return freezeJson(context);
+}
+
+async function resultOf<P>(transform: Transform<P>, one: TransformCase): Promise<unknown> {
+  const json = renderAnswer(await transform(contextOf(one) as unknown as TransformContext<P>));
+  return json === undefined ? undefined : JSON.parse(json);
+}
+
+/** For a transform's own tests, inside a vitest file. */
+export interface TransformTester {
+  /**
+   * One test for each case, in a `describe` of that name. The context is frozen and the result must be plain JSON, as in the gateway;
+   * limits of time and memory, and what can be imported, are the sandbox's: `service transforms test` shows those.
+   *
+   * @example
+   * transformTester.run("build", build, [
+   *   { payload: { build: { state: "passed" } }, expect: null },
+   *   { payload: { build: { state: "failed" } }, headers: { "X-Event": "build" }, expect: { message: "The build failed" } },
+   *   { payload: {}, expect: { throws: /state/ } },
+   * ]);
+   */
+  run<P = Json>(name: string, transform: Transform<P>, cases: readonly TransformCase[]): void;
+}
+
+/**
+ * Tests a transform by deliveries and what each is to become.
+ *
+ * @example
+ * transformTester.run("build", build, [{ payload: { build: { state: "passed" } }, expect: null }]);
+ */
+export const transformTester: TransformTester = {
+  run(name, transform, cases) {
+    describe(name, () => {
+      for (const [index, one] of cases.entries()) {
+        test(one.name ?? `case ${index + 1}`, async () => {
+          const wanted = one.expect;
+          const throws = isObject(wanted) && Object.keys(wanted).join() === "throws" ? (wanted.throws as string | RegExp) : undefined;
+          if (throws === undefined) expect(await resultOf(transform, one)).toEqual(wanted);
+          else await expect(resultOf(transform, one)).rejects.toThrow(throws);
+        });
+      }
+    });
+  },
+};

@@ -1,0 +1,55 @@
+/** Which files of a transforms root are modules, for people who look at it. */
+import { type Dirent, readdirSync, realpathSync } from "node:fs";
+import { extname, join } from "node:path";
+import { isInside, moduleExtensions } from "./root.ts";
+import { maxFiles } from "./snapshot.ts";
+
+export interface FoundModule {
+  /** As `transform.module` names it. */
+  readonly module: string;
+  /** Why it can be none, when the place itself says so. */
+  readonly problem?: string;
+}
+
+/** Sorted; without packages, type declarations and tests. A root that is not there has none. */
+export function listModules(root: string): readonly FoundModule[] {
+  const found: FoundModule[] = [];
+  let realRoot: string;
+  try {
+    realRoot = realpathSync(root);
+  } catch {
+    return found;
+  }
+  const look = (folder: string): void => {
+    for (const entry of entriesOf(join(realRoot, folder))) {
+      if (found.length >= maxFiles || entry.name.startsWith(".") || entry.name === "node_modules") continue;
+      const module = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) look(module);
+      else if (isModuleName(entry.name)) found.push({ module, ...problemOf(realRoot, module, entry) });
+    }
+  };
+  look("");
+  return found.sort((a, b) => (a.module < b.module ? -1 : 1));
+}
+
+function entriesOf(directory: string): readonly Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+const isModuleName = (name: string): boolean =>
+  moduleExtensions.includes(extname(name)) && !/\.d\.m?ts$|\.(?:test|spec)\.m?[jt]s$/.test(name);
+
+function problemOf(realRoot: string, module: string, entry: Dirent): { readonly problem?: string } {
+  if (!entry.isSymbolicLink()) return {};
+  try {
+    return isInside(realRoot, realpathSync(join(realRoot, module)))
+      ? {}
+      : { problem: "is a symbolic link that ends outside the transforms root" };
+  } catch {
+    return { problem: "is a symbolic link to nothing" };
+  }
+}

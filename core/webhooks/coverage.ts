@@ -1,0 +1,74 @@
+/**
+ * Whether some conditions follow from others, which tells of a mapping that can never be reached.
+ *
+ * It reasons about one value at a time and about the values around it: what has a part is no text, and is there.
+ * Whatever it affirms is certain; two patterns are only known to agree when they are written alike.
+ */
+import type { Condition, Rule, Scalar } from "./condition.ts";
+
+type MatchesRule = Extract<Rule, { readonly kind: "matches" }>;
+
+/** What conditions say together about one value. */
+interface Fact {
+  readonly subject: readonly string[];
+  readonly exists: ReadonlySet<boolean>;
+  /** The only values it may have; absent when there is no such list. */
+  readonly values?: readonly Scalar[];
+  readonly patterns: readonly MatchesRule[];
+}
+
+/** Whether every delivery for which all of `given` hold is one for which all of `wanted` hold. */
+export function impliesAll(given: readonly Condition[], wanted: readonly Condition[]): boolean {
+  const facts = factsOf(given);
+  return isContradiction(facts) || wanted.every((condition) => follows(facts, condition));
+}
+
+function factsOf(conditions: readonly Condition[]): readonly Fact[] {
+  const groups = Map.groupBy(conditions, ({ subject }) => JSON.stringify(subject));
+  return [...groups.values()].map((group) => {
+    const rules = group.map(({ rule }) => rule);
+    const patterns = rules.filter((rule) => rule.kind === "matches");
+    const [first, ...others] = rules.filter((rule) => rule.kind === "values").map(({ values }) => values);
+    const values = first?.filter(
+      (value) => others.every((list) => list.includes(value)) && patterns.every(({ accepts }) => accepts(value)),
+    );
+    return {
+      subject: group[0]?.subject ?? [],
+      exists: new Set(rules.flatMap((rule) => (rule.kind === "exists" ? [rule.exists] : [true]))),
+      patterns,
+      ...(values === undefined ? {} : { values }),
+    };
+  });
+}
+
+function isContradiction(facts: readonly Fact[]): boolean {
+  return facts.some(
+    (fact) =>
+      fact.values?.length === 0 ||
+      fact.exists.size > 1 ||
+      (fact.exists.has(true) && facts.some((outer) => isInside(fact.subject, outer.subject) && hasNoParts(outer))),
+  );
+}
+
+function follows(facts: readonly Fact[], { subject, rule }: Condition): boolean {
+  const same = facts.find((fact) => isSame(fact.subject, subject));
+  if (rule.kind === "values") return same?.values?.every((value) => rule.values.includes(value)) ?? false;
+  if (rule.kind === "matches") {
+    return same?.values?.every((value) => rule.accepts(value)) ?? same?.patterns.some(({ pattern }) => pattern === rule.pattern) ?? false;
+  }
+  if (rule.exists) return facts.some((fact) => fact.exists.has(true) && (isSame(fact.subject, subject) || isInside(fact.subject, subject)));
+  return same?.exists.has(false) === true || facts.some((outer) => isInside(subject, outer.subject) && hasNoParts(outer));
+}
+
+/** Texts, numbers and the like have no parts, and neither has what is not there. */
+function hasNoParts({ values, patterns, exists }: Fact): boolean {
+  return values !== undefined || patterns.length > 0 || exists.has(false);
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && other.every((key, index) => one[index] === key);
+}
+
+function isInside(inner: readonly string[], outer: readonly string[]): boolean {
+  return inner.length > outer.length && outer.every((key, index) => inner[index] === key);
+}

@@ -1,0 +1,128 @@
+/** Requests to mappings and presets, once their headers were judged: who sent them, and by which name a repetition is known. */
+import type { IncomingMessage } from "node:http";
+import { clientKey } from "../http/client-address.ts";
+import { parseJson } from "../http/json.ts";
+import type { Answers, Call } from "./answers.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { notFound, type Target } from "./checks.ts";
+import { readQuery, visibleHeaders } from "./delivery.ts";
+import { deliveryKey, namedDelivery } from "./idempotency.ts";
+import { answerMapped, type MappedRequest, type MappedRequestDeps } from "./mapped-requests.ts";
+import type { MappingTable, Way } from "./mapping.ts";
+import { createPendingBodies } from "./pending-bodies.ts";
+import type { Recordings } from "./recordings.ts";
+import type { RunAnswer } from "./results.ts";
+import { signatureInvalid, type Verified, verifySigned } from "./signed.ts";
+
+type MappedTarget = Extract<Target, { kind: "mapped" }>;
+
+export interface MappedEndpointDeps extends MappedRequestDeps {
+  readonly mappings: () => MappingTable;
+  readonly token: () => string | undefined;
+  readonly clientAddress: (request: IncomingMessage) => string;
+  /** Somebody may be waiting for what comes here, whatever becomes of it. */
+  readonly recordings?: Pick<Recordings, "offer">;
+  readonly log: MappedRequestDeps["log"] & { debug(fields: object, message: string): void };
+}
+
+export interface MappedEndpoint {
+  /** Before a body is read whose sender is not known yet; `undefined`: too many of them. */
+  hold(call: Call): (() => void) | undefined;
+  /** Throws `HttpProblem` for what can be refused at once. */
+  take(call: Call, target: MappedTarget, body: Buffer): void;
+}
+
+export function createMapped(
+  deps: MappedEndpointDeps,
+  {
+    answers,
+    answerRuns,
+    authenticate,
+  }: { readonly answers: Answers; readonly answerRuns: (call: Call, answer: RunAnswer) => void; readonly authenticate: Authenticate },
+): MappedEndpoint {
+  const pending = createPendingBodies();
+  const isoNow = createIsoClock(deps.now);
+
+  /** Counts a signature that does not fit as a wrong token is counted. */
+  function verify(raw: IncomingMessage, way: Way, body: Buffer): Verified {
+    const verified = verifySigned(way, { raw, body, now: deps.now() });
+    if (typeof verified !== "string") {
+      authenticate.proved(raw);
+      return verified;
+    }
+    deps.log.debug({ reason: verified }, "a signature was not accepted");
+    throw authenticate.failed(raw, signatureInvalid);
+  }
+
+  function requestOf(
+    call: Call,
+    { path, way }: MappedTarget,
+    { body, verified }: { readonly body: Buffer; readonly verified: Verified | undefined },
+  ): MappedRequest {
+    const { headers } = call.request.raw;
+    const mappings = verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
+    // A signed delivery is known by what was signed; headers beside it could be anybody's.
+    const name = verified?.deliveryId ?? namedDelivery(headers);
+    const secret = verified === undefined ? () => deps.token() ?? "" : () => verified.signer;
+    return {
+      mappings,
+      posted: {
+        path,
+        body,
+        type: headers,
+        headers: visibleHeaders(headers, deps.mappings().hiddenHeaders),
+        query: readQuery(call.query),
+        now: isoNow(),
+      },
+      ...(name === undefined
+        ? {}
+        : { identity: { key: deliveryKey(name, { path, secret }), compared: verified?.deliveryId === undefined } }),
+    };
+  }
+
+  return {
+    hold(call) {
+      const release = pending.begin(clientKey(deps.clientAddress(call.request.raw)));
+      if (release !== undefined) call.reply.raw.once("close", release);
+      return release;
+    },
+    take(call, target, body) {
+      const { way } = target;
+      const verified = way.signed ? verify(call.request.raw, way, body) : undefined;
+      if (verified?.challenge !== undefined) {
+        const { status, contentType, body: text } = verified.challenge;
+        call.reply.code(status).header("content-type", contentType).send(text);
+        return;
+      }
+      const request = requestOf(call, target, { body, verified });
+      deps.recordings?.offer(request.posted, way.kinds);
+      if (way.mappings.length === 0) {
+        parseJson(body);
+        answers.refuse(call, notFound);
+        return;
+      }
+      answerMapped(request, deps).then(
+        (answer) => {
+          if (answer === undefined) answers.refuse(call, notFound);
+          else if (answer === "empty") answers.empty(call);
+          else answerRuns(call, answer);
+        },
+        (error: unknown) => answers.fail(call, error),
+      );
+    },
+  };
+}
+
+/** ISO 8601, UTC; many requests come within one millisecond. */
+function createIsoClock(now: () => number): () => string {
+  let at = Number.NaN;
+  let text = "";
+  return () => {
+    const time = now();
+    if (time !== at) {
+      at = time;
+      text = new Date(time).toISOString();
+    }
+    return text;
+  };
+}

@@ -1,0 +1,173 @@
+/** What is wrong with one mapping, beyond what its schema says. */
+
+import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./mapping.ts";
+import { sessionKeyRefusal } from "./policy.ts";
+
+export interface RuleContext {
+  readonly hooks: HookSettings;
+  readonly agents: { readonly exists: (id: string) => boolean; readonly defaultId: () => string };
+  readonly channels: { readonly known: (id: string) => boolean; readonly available: (id: string) => boolean };
+  readonly models: { readonly allowed: (model: string) => boolean };
+  /** Path rules of a transform, without running it. */
+  readonly checkTransform: (module: string) => { readonly message: string; readonly missing: boolean } | undefined;
+}
+
+type Rule = (source: MappingSource, parts: CompiledParts, context: RuleContext, report: Report) => void;
+
+/** Endpoints of the hook server itself. */
+export const reservedPaths: ReadonlySet<string> = new Set(["wake", "agent", "runs"]);
+
+const checkPath: Rule = (_, { match }, __, report) => {
+  if (match?.path === undefined) return;
+  const [first = ""] = match.path.split("/");
+  const taken = first === "runs" || (reservedPaths.has(first) && first === match.path);
+  if (taken)
+    report(["match", "path"], `is ${JSON.stringify(match.path)}, an endpoint of its own: the mapping never gets a request`, {
+      hint: "Choose another path.",
+    });
+};
+
+const checkText: Rule = ({ settings }, _, __, report) => {
+  const field = settings.action === "wake" ? "textTemplate" : "messageTemplate";
+  if (settings[field] === undefined && settings.transform === undefined) {
+    report([field], `is missing, and action ${settings.action} needs it`, { hint: "Say what is told, or name a transform that does." });
+  }
+};
+
+const agentOnly = [
+  "messageTemplate",
+  "agentId",
+  "sessionKey",
+  "sessionMode",
+  "deliver",
+  "channel",
+  "to",
+  "model",
+  "thinking",
+  "timeoutSeconds",
+] as const;
+
+/** With a transform any field may get its effect, because it may change the action. */
+const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
+  if (settings.transform !== undefined || preset !== undefined) return;
+  const idle = settings.action === "wake" ? agentOnly : (["textTemplate"] as const);
+  for (const field of idle) {
+    if (settings[field] !== undefined) report([field], `has no effect with action ${settings.action}`, { warning: true });
+  }
+};
+
+const checkDeliverOnly: Rule = ({ settings }, _, __, report) => {
+  if (settings.deliverOnly !== true) return;
+  if (settings.action === "wake")
+    report(["deliverOnly"], "needs action agent: a wake is delivered to nobody", { hint: "Use messageTemplate and action agent." });
+  if (settings.deliver === false) report(["deliverOnly"], "contradicts deliver: false", { hint: "Remove one of the two." });
+};
+
+const checkSignature: Rule = ({ settings }, { match }, _, report) => {
+  if (settings.signature !== undefined && match !== undefined && match.path === undefined)
+    report(["signature"], "needs match.path", { hint: "A signed hook must have a path of its own." });
+};
+
+const checkTransform: Rule = ({ settings }, _, { checkTransform: check }, report) => {
+  const wrong = settings.transform === undefined ? undefined : check(settings.transform.module);
+  if (wrong === undefined) return;
+  // It is looked for again at each request: a file that comes later needs no new configuration.
+  const hint = wrong.missing
+    ? "Write it; until then requests are answered 500 mapping_failed."
+    : "Name a file below the transforms directory, such as mail/invoice.ts.";
+  report(["transform", "module"], wrong.message, { hint, passing: wrong.missing });
+};
+
+/** The text of a field that is the same for every delivery. */
+function constant({ templates }: CompiledParts, field: TemplateField): string | undefined {
+  const template = templates.find(([name]) => name === field)?.[1];
+  return template?.isStatic === true ? template.source.trim() : undefined;
+}
+
+const checkAgent: Rule = (_, parts, { hooks, agents }, report) => {
+  const named = constant(parts, "agentId");
+  if (named === undefined) return;
+  const known = agents.exists(named);
+  const effective = known ? named : agents.defaultId();
+  const allowed = hooks.allowedAgentIds;
+  if (allowed !== undefined && !allowed.includes("*") && !allowed.includes(effective)) {
+    const who = known ? JSON.stringify(named) : `${JSON.stringify(named)}, which is unknown, so that ${effective} would run`;
+    report(["agentId"], `is ${who}; hooks.allowedAgentIds does not have it`, { hint: "Add the agent there, or name another." });
+  } else if (!known) {
+    report(["agentId"], `is ${JSON.stringify(named)}, which is not in agents.list`, {
+      warning: true,
+      hint: `The default agent ${effective} runs.`,
+    });
+  }
+};
+
+const checkModel: Rule = (_, parts, { models }, report) => {
+  const model = constant(parts, "model");
+  if (model !== undefined && !models.allowed(model))
+    report(["model"], `is ${JSON.stringify(model)}, which is not allowed`, {
+      hint: "Write provider/model or an alias; where agents.defaults.models is set, it must have it.",
+    });
+};
+
+const checkChannel: Rule = (_, parts, { channels }, report) => {
+  const channel = constant(parts, "channel")?.toLowerCase();
+  if (channel === undefined || channel === "last") return;
+  if (!channels.known(channel))
+    report(["channel"], `is ${JSON.stringify(channel)}, and there is no such channel`, { hint: "Write last, or the id of a channel." });
+  else if (!channels.available(channel)) {
+    report(["channel"], `is ${JSON.stringify(channel)}, which is not installed or not enabled`, {
+      warning: true,
+      hint: "Until it is, requests are answered 400 channel_unavailable.",
+    });
+  }
+};
+
+const checkSession: Rule = ({ settings }, { templates }, { hooks }, report) => {
+  const template = templates.find(([name]) => name === "sessionKey")?.[1];
+  if (template !== undefined) {
+    const prefixes = hooks.allowedSessionKeyPrefixes;
+    const begin = template.isStatic ? template.source.trim() : (template.source.split("{{", 1)[0]?.trimStart() ?? "");
+    const why = template.isStatic ? sessionKeyRefusal(begin, prefixes) : beginRefusal(begin, prefixes);
+    if (why !== undefined)
+      report(["sessionKey"], `is ${JSON.stringify(template.source)}, which ${why}`, {
+        hint: "hooks.allowedSessionKeyPrefixes says how session keys begin.",
+      });
+  }
+  if (
+    settings.sessionMode === "persistent" &&
+    settings.sessionKey === undefined &&
+    hooks.defaultSessionKey === undefined &&
+    settings.transform === undefined
+  ) {
+    report(["sessionMode"], "is persistent, but each run gets a session of its own", { warning: true, hint: "Set sessionKey." });
+  }
+};
+
+/** Of a key whose rest only the delivery says: whether any rest could make it fit. */
+function beginRefusal(begin: string, prefixes: readonly string[] | undefined): string | undefined {
+  const fits = prefixes === undefined || prefixes.some((prefix) => begin.startsWith(prefix) || prefix.startsWith(begin));
+  if (!fits) return "does not begin with an allowed prefix";
+  return begin.length >= "agent:".length
+    ? sessionKeyRefusal(
+        begin,
+        prefixes?.filter((prefix) => begin.startsWith(prefix)),
+      )
+    : undefined;
+}
+
+const rules: readonly Rule[] = [
+  checkPath,
+  checkText,
+  checkEffect,
+  checkDeliverOnly,
+  checkSignature,
+  checkTransform,
+  checkAgent,
+  checkModel,
+  checkChannel,
+  checkSession,
+];
+
+export function checkMapping(source: MappingSource, parts: CompiledParts, context: RuleContext, report: Report): void {
+  for (const rule of rules) rule(source, parts, context, report);
+}

@@ -1,0 +1,61 @@
+/** What a sender posts: JSON, a form, or text. The mapping says which; a declared type that is another one is answered 415. */
+import { isUtf8 } from "node:buffer";
+import type { IncomingHttpHeaders } from "node:http";
+import { checkJsonType, parseJson } from "../http/json.ts";
+import { checkMediaType } from "../http/media-type.ts";
+import { HttpProblem } from "../http/problem.ts";
+import type { Json } from "../types.ts";
+import { invalid } from "./fields.ts";
+
+export type BodyKind = "json" | "form" | "text";
+
+const maxFormFields = 1_000;
+const types = {
+  form: {
+    usual: ["application/x-www-form-urlencoded"],
+    accepts: /^application\/x-www-form-urlencoded$/i,
+    expected: "application/x-www-form-urlencoded",
+  },
+  text: {
+    usual: ["text/plain", "text/plain; charset=utf-8"],
+    accepts: /^text\/[\w!#$&^.+-]+$/i,
+    expected: "text/plain, or another type that begins with text/",
+  },
+} as const;
+
+/** The problem of a request whose declared body is not of the kind, or not UTF-8. An absent type counts as the kind. */
+export function checkBodyType(kind: BodyKind, headers: IncomingHttpHeaders): HttpProblem | undefined {
+  return kind === "json" ? checkJsonType(headers) : checkMediaType(headers, types[kind]);
+}
+
+/** Throws `HttpProblem` 400, and 413 for a form of too many fields. */
+export function parsePayload(kind: BodyKind, body: Buffer): Json {
+  if (kind === "json") return parseJson(body) as Json;
+  if (!isUtf8(body)) throw invalid("The body is not valid UTF-8.");
+  const text = body.toString("utf8").replace(/^\uFEFF/, "");
+  return kind === "form" ? parseForm(text) : text;
+}
+
+/** Each name with its text; a name that comes more than once with the list of its texts. */
+function parseForm(text: string): Json {
+  checkFieldCount(text);
+  const fields: Record<string, string | string[]> = {};
+  // It takes one question mark away; a form may begin with one of its own.
+  for (const [name, value] of new URLSearchParams(`?${text}`)) {
+    if (name === "__proto__") continue;
+    const earlier = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (earlier === undefined) fields[name] = value;
+    else if (typeof earlier === "string") fields[name] = [earlier, value];
+    else earlier.push(value);
+  }
+  return fields;
+}
+
+// Counted before anything is taken apart: a body of separators alone must not cost what a form of as many fields costs.
+function checkFieldCount(text: string): void {
+  let count = 1;
+  for (let index = text.indexOf("&"); index !== -1; index = text.indexOf("&", index + 1)) {
+    count += 1;
+    if (count > maxFormFields) throw new HttpProblem("payload_too_large", `The form has more than ${maxFormFields} fields.`);
+  }
+}

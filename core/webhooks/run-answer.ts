@@ -1,0 +1,40 @@
+/** The answer to runs that were accepted: at once, or when they have ended, where the sender prefers to wait for that. */
+import { reasonOf } from "../errors.ts";
+import type { Answers, Call } from "./answers.ts";
+import { parsePrefer } from "./prefer.ts";
+import type { Results, RunAnswer, RunResult } from "./results.ts";
+
+export function createRunAnswers(deps: {
+  readonly results: Results;
+  readonly answers: Answers;
+  readonly log: { error(fields: object, message: string): void };
+}): (call: Call, answer: RunAnswer) => void {
+  const { results, answers, log } = deps;
+  return (call, answer) => {
+    const seconds = answer.runIds.length === 0 ? undefined : parsePrefer(call.request.raw.headers);
+    if (seconds === undefined) {
+      answers.json(call, answer.status, answer.body);
+      return;
+    }
+    const gone = new AbortController();
+    call.reply.raw.once("close", () => gone.abort());
+    Promise.all(answer.runIds.map((runId) => results.wait(runId, seconds, gone.signal))).then(
+      (waited) => {
+        if (gone.signal.aborted) return;
+        if (waited.every(({ applied }) => applied)) call.reply.header("preference-applied", `wait=${seconds}`);
+        const ended = waited.flatMap(({ result }) => result ?? []);
+        if (ended.length < waited.length) answers.json(call, answer.status, answer.body);
+        else answers.json(call, answer.endedStatus, renderEnded(ended, answer.several));
+      },
+      (error: unknown) => {
+        // They were accepted, whatever became of the waiting.
+        log.error({ error: reasonOf(error) }, "the end of a run could not be waited for");
+        answers.json(call, answer.status, answer.body);
+      },
+    );
+  };
+}
+
+function renderEnded(ended: readonly RunResult[], several: object | undefined): string {
+  return JSON.stringify(several === undefined ? ended[0] : { ...ended[0], ...several, runs: ended });
+}

@@ -1,0 +1,277 @@
+/** Signed requests: who sent the bytes, how fresh they are, and by which name a repetition of them is known. */
+import { hash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { createTokenCheck } from "../http/credentials.ts";
+import { answerChallenge, type ChallengeAnswer, readMember } from "./challenge.ts";
+import { describeHmac, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
+import { checkPublicUrl, compileSignedText, publicUrls, type SignedText, signedForm } from "./signed-text.ts";
+import { createSigningKey, decodeSignature, SecretError, type SignedPart, type SigningKey } from "./signing-key.ts";
+
+export interface SignedRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** As it came over the wire. */
+  readonly body: Buffer;
+  /** Path and query, as they were sent. */
+  readonly url: string;
+  readonly now: number;
+}
+
+/**
+ * `deliveryId` is the whole identity of a signed delivery: no other header of the request is asked for one, because
+ * most are not signed, and no digest of the body is compared, because some senders change other fields at a retry.
+ * It is absent only where the secret itself was sent, and nothing names the delivery. `signer` stands for the secret
+ * that fits, of several the oldest: it is the same before, while and after another one is added, so that a repetition
+ * across a change of secrets is still one. `reason` is for the operator.
+ */
+export type Verdict =
+  | { readonly ok: true; readonly signer: string; readonly deliveryId?: string }
+  | { readonly ok: false; readonly reason: string };
+
+export interface Signature {
+  /** Headers that nobody behind the check may see. */
+  readonly secretHeaders: readonly string[];
+  /** Never throws. */
+  verify(request: SignedRequest): Verdict;
+  /** The answer to a platform's test of this address. Only for a body that was verified. */
+  challenge?(body: Buffer): ChallengeAnswer | undefined;
+  /** `declared`: a form where Content-Type says so, else JSON, whatever the mapping's `body` says. */
+  readonly bodyKind?: "declared";
+}
+
+/** What is wrong with the settings: `key` of `signature`, and a message without path and full stop. */
+export class SignatureError extends Error {
+  readonly key: string;
+  constructor(key: string, message: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+const maxSecrets = 8;
+const maxSignatures = 16;
+const maxHeaderLength = 4_096;
+const defaultToleranceSeconds = 300;
+const hmacOptions = ["header", "algorithm", "encoding", "prefix", "timestampHeader", "idHeader", "payload", "secretEncoding"] as const;
+
+/** Throws `SignatureError`; a signature that was compiled checks everything. */
+export function compileSignature(settings: SignatureSettings, secrets: readonly string[]): Signature {
+  if (secrets.length === 0) throw new SignatureError("secret", "is missing");
+  if (secrets.length > maxSecrets) throw new SignatureError("secret", `is a list of more than ${maxSecrets}`);
+  if (secrets.some((secret) => secret.trim() === "")) throw new SignatureError("secret", "is blank");
+  const scheme = chooseScheme(settings, secrets);
+  const text = compileText(scheme, settings);
+  const verify =
+    scheme.algorithm === "shared" ? createSharedCheck(scheme, secrets) : createCheck(scheme, text, compileKeys(scheme, secrets), settings);
+  const { challenge } = scheme;
+  const digest = challenge === undefined ? undefined : compileKeys(scheme, secrets.slice(0, 1))[0]?.key.digest;
+  return {
+    secretHeaders: [scheme.header],
+    verify,
+    ...(scheme.bodyKind === undefined ? {} : { bodyKind: scheme.bodyKind }),
+    ...(challenge === undefined ? {} : { challenge: (body: Buffer) => answerChallenge(challenge, body, digest ?? (() => "")) }),
+  };
+}
+
+function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): SignatureScheme {
+  const { header } = settings;
+  if (settings.scheme === "hmac") {
+    if (header === undefined) throw new SignatureError("header", "is missing: the scheme hmac needs the header that carries the signature");
+    return describeHmac({ ...settings, header });
+  }
+  const foreign = hmacOptions.find((key) => settings[key] !== undefined);
+  if (foreign !== undefined) throw new SignatureError(foreign, "belongs to the scheme hmac only");
+  if (settings.scheme !== "gitlab" || !secrets.some((secret) => secret.startsWith("whsec_"))) return schemes[settings.scheme];
+  if (secrets.every((secret) => secret.startsWith("whsec_"))) return schemes["standard-webhooks"];
+  throw new SignatureError("secret", "mixes secret tokens and signing tokens (whsec_...): only one kind can count");
+}
+
+function compileText(scheme: SignatureScheme, settings: SignatureSettings): SignedText {
+  let text: SignedText;
+  try {
+    text = compileSignedText(scheme.signed);
+  } catch (error) {
+    throw new SignatureError("payload", (error as Error).message);
+  }
+  const { uses, behindId } = text;
+  if (settings.scheme === "hmac") {
+    if (!uses.has("body")) throw new SignatureError("payload", "must hold {body}, or the body could be replaced");
+    if (uses.has("form")) throw new SignatureError("payload", "holds {form}, which is none of {body}, {timestamp}, {id} and {url}");
+    if (uses.has("timestamp") !== (scheme.timestamp !== undefined)) {
+      throw new SignatureError("payload", "must hold {timestamp} exactly when timestampHeader is set, or the time would not be signed");
+    }
+    if (uses.has("id") && scheme.idHeader === undefined) throw new SignatureError("idHeader", "is missing: the payload holds {id}");
+    if (uses.has("id") && behindId === "") throw new SignatureError("payload", "must have a character behind {id} that ends it");
+  }
+  if (settings.url !== undefined && !uses.has("url"))
+    throw new SignatureError("url", "has no effect: this scheme does not sign the address");
+  try {
+    if (settings.url !== undefined) checkPublicUrl(settings.url);
+  } catch (error) {
+    throw new SignatureError("url", (error as Error).message);
+  }
+  return text;
+}
+
+interface SecretKey {
+  readonly key: SigningKey;
+  readonly signer: string;
+}
+
+const signerOf = (secret: string): string => hash("sha256", secret);
+
+function compileKeys(scheme: SignatureScheme, secrets: readonly string[]): readonly SecretKey[] {
+  return secrets.map((secret) => {
+    try {
+      return { key: createSigningKey(secret, scheme), signer: signerOf(secret) };
+    } catch (error) {
+      if (error instanceof SecretError) throw new SignatureError("secret", error.message);
+      throw error;
+    }
+  });
+}
+
+const refuse = (reason: string): Verdict => ({ ok: false, reason });
+
+/** Nothing is signed: the header carries the secret. */
+function createSharedCheck(scheme: SignatureScheme, secrets: readonly string[]): Signature["verify"] {
+  const checks = secrets.map((secret) => {
+    const isSecret = createTokenCheck();
+    return { signer: signerOf(secret), fits: (presented: string) => isSecret(presented, secret) };
+  });
+  return (request) => {
+    const presented = request.headers[scheme.header];
+    if (typeof presented !== "string" || presented === "") return refuse(`the header ${scheme.header} is missing`);
+    const signer = checks.filter(({ fits }) => fits(presented)).at(-1)?.signer;
+    if (signer === undefined) return refuse(`the header ${scheme.header} does not carry the secret`);
+    const deliveryId = namedBy(request.headers, scheme.delivery.headers);
+    return deliveryId === undefined ? { ok: true, signer } : { ok: true, signer, deliveryId };
+  };
+}
+
+function createCheck(
+  scheme: SignatureScheme,
+  text: SignedText,
+  keys: readonly SecretKey[],
+  settings: SignatureSettings,
+): Signature["verify"] {
+  const tolerance = settings.toleranceSeconds ?? defaultToleranceSeconds;
+  return (request) => {
+    const { headers, body, now, url } = request;
+    const value = headers[scheme.header];
+    if (typeof value !== "string" || value === "") return refuse(`the header ${scheme.header} is missing`);
+    const items = splitHeader(value, scheme);
+    if (items === undefined) return refuse(`the header ${scheme.header} is not well formed, or came twice`);
+    const timestamp = readTimestamp(scheme, headers, items);
+    if (timestamp !== undefined) {
+      const stale = judgeAge(timestamp, { now, tolerance, unit: "seconds" });
+      if (stale !== undefined) return refuse(stale);
+    }
+    const id = text.uses.has("id") ? namedBy(headers, [scheme.idHeader ?? ""]) : "";
+    if (id === undefined || (text.behindId !== "" && id.includes(text.behindId))) {
+      return refuse(`the header ${scheme.idHeader} is missing, or is no id`);
+    }
+    const form = text.uses.has("form") ? signedForm(body, url) : "";
+    if (form === undefined) return refuse("the body is not the one that the address has the digest of, or has too many fields");
+    const urls = text.uses.has("url") ? publicUrls(request, settings.url) : [""];
+    const texts = urls.map((address) => text.render({ body, timestamp: timestamp ?? "", id, url: address, form }));
+    const found = findSigned(texts, keys, { items, scheme });
+    if (typeof found === "string") return refuse(found);
+    const { signer, signed } = found;
+    const stale = judgeMember(scheme, { body, now, tolerance });
+    return stale === undefined ? { ok: true, signer, deliveryId: identify(scheme, { headers, body, signed }) } : refuse(stale);
+  };
+}
+
+/** The items of the signature header. Whatever Node has joined from two headers is refused: it put a comma and a space between them. */
+function splitHeader(value: string, { separator }: SignatureScheme): readonly string[] | undefined {
+  if (value.length > maxHeaderLength) return undefined;
+  if (separator === undefined) return [value];
+  const items = value.split(separator);
+  const shape = separator === " " ? /^v[0-9]{1,2}[a-z]{0,2},[A-Za-z0-9+/=]+$/ : /^[a-z][a-z0-9]{0,15}=[A-Za-z0-9+/=_-]+$/;
+  return items.length <= maxSignatures && items.every((item) => shape.test(item)) ? items : undefined;
+}
+
+/** The time as it was signed; `undefined` where the scheme has none, or has it in the body. Empty when it is missing. */
+function readTimestamp({ timestamp }: SignatureScheme, headers: IncomingHttpHeaders, items: readonly string[]): string | undefined {
+  if (timestamp === undefined || "member" in timestamp) return undefined;
+  if ("header" in timestamp) {
+    const value = headers[timestamp.header];
+    return typeof value === "string" ? value : "";
+  }
+  const found = items.filter((item) => item.startsWith(`${timestamp.field}=`));
+  return found.length === 1 ? (found[0] ?? "").slice(timestamp.field.length + 1) : "";
+}
+
+/** Why the time is not now, or `undefined`. Exactly the tolerance is still now. */
+function judgeAge(
+  text: string,
+  { now, tolerance, unit }: { readonly now: number; readonly tolerance: number; readonly unit: "seconds" | "milliseconds" },
+): string | undefined {
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) return "the time of the signature is missing, or is no whole number";
+  const age = unit === "seconds" ? Math.floor(now / 1_000) - Number(text) : (now - Number(text)) / 1_000;
+  if (age > tolerance) return `the signature is ${Math.ceil(age)} s old, and ${tolerance} s are allowed`;
+  if (age < -tolerance) return `the signature is ${Math.ceil(-age)} s in the future, and ${tolerance} s are allowed`;
+  return age >= -tolerance && age <= tolerance ? undefined : "the gateway's clock tells no time";
+}
+
+function judgeMember(
+  { timestamp }: SignatureScheme,
+  { body, now, tolerance }: { readonly body: Buffer; readonly now: number; readonly tolerance: number },
+): string | undefined {
+  if (timestamp === undefined || !("member" in timestamp)) return undefined;
+  const value = readMember(body, [timestamp.member]);
+  return judgeAge(typeof value === "number" ? String(value) : "", { now, tolerance, unit: timestamp.unit });
+}
+
+/** What was signed, or why nothing was. Every key looks at every signature: how long it takes says nothing about which one fits. */
+function findSigned(
+  texts: readonly (readonly SignedPart[])[],
+  keys: readonly SecretKey[],
+  { items, scheme }: { readonly items: readonly string[]; readonly scheme: SignatureScheme },
+): { readonly signed: readonly SignedPart[]; readonly signer: string } | string {
+  let found: { readonly signed: readonly SignedPart[]; readonly signer: string } | undefined;
+  let presented = 0;
+  for (const { key, signer } of keys) {
+    const signatures: Buffer[] = [];
+    for (const item of items) {
+      if (!item.startsWith(key.prefix)) continue;
+      const { encoding, anyCase } = scheme;
+      const signature = decodeSignature(item.slice(key.prefix.length), { encoding, anyCase, length: key.length });
+      if (signature === undefined) return `the header ${scheme.header} holds something that is no signature`;
+      signatures.push(signature);
+    }
+    presented += signatures.length;
+    for (const signed of texts) if (key.matches(signed, signatures)) found = { signed, signer };
+  }
+  if (found !== undefined) return found;
+  return presented === 0
+    ? `the header ${scheme.header} holds no signature of this scheme`
+    : "the signature does not fit: another secret, or another body";
+}
+
+/** The first of the headers that names something: visible characters, so that two headers, joined by Node, name nothing. */
+function namedBy(headers: IncomingHttpHeaders, names: readonly string[] = []): string | undefined {
+  const values = names.map((name) => headers[name]);
+  return values.find((value): value is string => typeof value === "string" && isName(value));
+}
+
+const isName = (text: string): boolean => /^[\x21-\x7e]{1,256}$/.test(text);
+
+function identify(
+  { delivery }: SignatureScheme,
+  { headers, body, signed }: { readonly headers: IncomingHttpHeaders; readonly body: Buffer; readonly signed: readonly SignedPart[] },
+): string {
+  const named = namedBy(headers, delivery.headers);
+  if (named !== undefined) return named;
+  const member = delivery.member === undefined ? undefined : readMember(body, delivery.member);
+  if (typeof member === "string" && isName(member)) return member;
+  const without = delivery.without === undefined ? undefined : readMember(body, []);
+  if (typeof without === "object" && without !== null) {
+    return digestOf([JSON.stringify({ ...without, [delivery.without ?? ""]: undefined })]);
+  }
+  return digestOf(delivery.digest === "body" ? [body] : signed);
+}
+
+function digestOf(parts: readonly SignedPart[]): string {
+  return `sha256:${hash("sha256", Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part, "utf8") : part))))}`;
+}

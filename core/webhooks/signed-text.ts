@@ -1,0 +1,84 @@
+/** What a sender has signed: literal text and the parts of a request, put together byte for byte. */
+import { hash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { SignedPart } from "./signing-key.ts";
+
+const variables = ["body", "timestamp", "id", "url", "form"] as const;
+export type SignedVariable = (typeof variables)[number];
+
+export interface SignedText {
+  readonly uses: ReadonlySet<SignedVariable>;
+  /** Stands behind {id}: an id that holds it could be cut elsewhere, and still be signed. */
+  readonly behindId: string;
+  render(values: Readonly<Partial<Record<SignedVariable, SignedPart>>>): readonly SignedPart[];
+}
+
+/** Throws an `Error` that says what is wrong with the text. */
+export function compileSignedText(text: string): SignedText {
+  const parts = text.split(/(\{[^{}]*\})/).filter((part) => part !== "");
+  const nameOf = (part: string): SignedVariable | undefined => variables.find((name) => part === `{${name}}`);
+  const odd = parts.find((part) => /[{}]/.test(part) && nameOf(part) === undefined);
+  if (odd !== undefined) throw new Error(`holds ${odd}, which is none of {body}, {timestamp}, {id} and {url}`);
+  const atId = parts.indexOf("{id}");
+  const behind = atId === -1 ? "" : (parts[atId + 1] ?? "");
+  return {
+    uses: new Set(parts.map(nameOf).filter((name) => name !== undefined)),
+    behindId: nameOf(behind) === undefined ? behind : "",
+    render: (values) =>
+      parts.map((part) => {
+        const name = nameOf(part);
+        return name === undefined ? part : (values[name] ?? "");
+      }),
+  };
+}
+
+/** Throws an `Error` when `url` is not the public address of a hook. */
+export function checkPublicUrl(url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const plain = parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.password === "";
+  if (!plain || /[?#\s]/.test(url)) throw new Error("must be an http or https address without query, as the sender has it");
+}
+
+/**
+ * The addresses under which the sender may know this hook. Without a configured one it is taken from the request:
+ * whether the connection was https is known to the proxy only, so both are possible. Some senders sign the port,
+ * also when it goes without saying, and some leave it out.
+ */
+export function publicUrls(
+  request: { readonly headers: IncomingHttpHeaders; readonly url: string },
+  configured?: string,
+): readonly string[] {
+  const mark = request.url.indexOf("?");
+  const query = mark === -1 ? "" : request.url.slice(mark);
+  const { host } = request.headers;
+  if (configured === undefined && (host === undefined || !/^[\w.:[\]-]{1,255}$/.test(host))) return [];
+  const bases = configured === undefined ? ["https", "http"].map((scheme) => `${scheme}://${host}${request.url}`) : [configured + query];
+  return bases.flatMap((base) => {
+    const [, origin = "", rest = ""] = /^(https?:\/\/[^/?]*)(.*)$/.exec(base) ?? [];
+    if (/:[0-9]+$/.test(origin)) return [base, origin.replace(/:[0-9]+$/, "") + rest];
+    return [base, `${origin}${origin.startsWith("https") ? ":443" : ":80"}${rest}`];
+  });
+}
+
+const maxFields = 1_000;
+
+/**
+ * A form as it is signed: names in order, each with its values, nothing between them. Another body is signed by a
+ * digest in the address, and then no form is. `undefined`: the body is not what the address says, or has too many fields.
+ */
+export function signedForm(body: Buffer, url: string): string | undefined {
+  const mark = url.indexOf("?");
+  const digests = mark === -1 ? [] : new URLSearchParams(url.slice(mark + 1)).getAll("bodySHA256");
+  if (digests.length > 0) return digests.length === 1 && digests[0] === hash("sha256", body) ? "" : undefined;
+  const fields = new URLSearchParams(body.toString("utf8"));
+  if (fields.size > maxFields) return undefined;
+  return [...new Set(fields.keys())]
+    .sort()
+    .map((name) =>
+      [...new Set(fields.getAll(name))]
+        .sort()
+        .map((value) => name + value)
+        .join(""),
+    )
+    .join("");
+}

@@ -1,0 +1,82 @@
+/** Files of a message as parts that a chat completion takes: images, sound, PDFs, texts. What none of them is stays a note in the text. */
+import { open } from "node:fs/promises";
+import type { EngineMessage } from "service-gateway/sdk";
+import type { ModelCall } from "./library.ts";
+
+export type Attachment =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "file"; readonly data: Uint8Array; readonly mediaType: string; readonly filename?: string };
+
+/** What servers take; of the rest they understand nothing. */
+const images = /^image\/(?:png|jpeg|gif|webp)$/;
+const sounds = /^audio\/(?:wav|mpeg)$/;
+const texts = /^(?:text\/.*|application\/(?:json|xml))$/;
+
+const maxTextBytes = 64 * 1024;
+/** Of all files of one message: they travel as text, in one request. */
+const maxBytes = 20 * 1024 * 1024;
+
+/** At most `limit` bytes; nothing when there are more and `cut` is not wanted. */
+async function read(path: string, limit: number, { cut = false } = {}): Promise<Buffer | undefined> {
+  const file = await open(path, "r");
+  try {
+    const { size } = await file.stat();
+    if (size > limit && !cut) return undefined;
+    const buffer = Buffer.alloc(Math.min(size, limit));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Quoted line by line: what a file says ends where the file ends. */
+function quoted(name: string, content: Buffer): string {
+  const lines = content
+    .toString("utf8")
+    .split(/\r\n|[\r\n\v\f\u0085\u2028\u2029]/)
+    .map((line) => `> ${line}`);
+  return `[content of ${name.replace(/[^\p{L}\p{N} ._-]/gu, "")}]\n${lines.join("\n")}`;
+}
+
+/** A file that is gone, or cannot be read, is left out: the note about it stays. */
+export async function readAttachments(media: EngineMessage["media"]): Promise<readonly Attachment[]> {
+  const found: Attachment[] = [];
+  let left = maxBytes;
+  for (const { kind, path, mimeType = "", fileName, description } of media ?? []) {
+    // What is known in words is not looked at again.
+    if (path === undefined || (kind === "sticker" && description !== undefined)) continue;
+    try {
+      if (texts.test(mimeType)) {
+        const content = await read(path, Math.min(maxTextBytes, left), { cut: true });
+        if (content !== undefined) found.push({ type: "text", text: quoted(fileName ?? "the file", content) });
+        left -= content?.length ?? 0;
+      } else if (images.test(mimeType) || sounds.test(mimeType) || mimeType === "application/pdf") {
+        const data = await read(path, left);
+        if (data === undefined) continue;
+        left -= data.length;
+        found.push({ type: "file", data, mediaType: mimeType, ...(fileName === undefined ? {} : { filename: fileName }) });
+      }
+    } catch {}
+  }
+  return found;
+}
+
+export function hasFiles({ prompt }: ModelCall): boolean {
+  return prompt.some((message) => message.role === "user" && message.content.some((part) => part.type === "file"));
+}
+
+/** For a model that takes none: each file becomes a note, so that the model does not make up what it has not seen. */
+export function withoutFiles(call: ModelCall): ModelCall {
+  const prompt = call.prompt.map((message) =>
+    message.role !== "user"
+      ? message
+      : {
+          ...message,
+          content: message.content.map((part) =>
+            part.type === "file" ? { type: "text" as const, text: `[a file of the type ${part.mediaType} that you cannot see]` } : part,
+          ),
+        },
+  );
+  return { ...call, prompt };
+}

@@ -1,0 +1,161 @@
+/** What went wrong between us and a model server, in one sentence without secrets. */
+import { EngineError } from "service-gateway/sdk";
+import { shownUrl, type Target } from "./provider.ts";
+
+/** Longer waits than this are not worth it: the next model is tried, or the turn fails. */
+const longestWaitMs = 20_000;
+
+/** The parts of the SDK's call error that are read; it is recognised by shape, so that a second copy of the SDK is too. */
+interface CallError {
+  readonly statusCode?: number;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  readonly responseBody?: string;
+  readonly cause?: unknown;
+  readonly message: string;
+}
+
+export interface Failure {
+  readonly error: EngineError;
+  /** Nothing answered at all: asking again at once is pointless when another model is at hand. */
+  readonly unreachable: boolean;
+  /** Milliseconds that the server asked us to wait; `undefined` when it did not. */
+  readonly waitMs?: number;
+}
+
+function isCallError(thrown: unknown): thrown is CallError {
+  return thrown instanceof Error && thrown.name === "AI_APICallError";
+}
+
+/** Message of an error body: `{ error: { message } }`, `{ error }`, `{ message }`, or the start of the text. */
+function bodyMessage(body: string | undefined): string {
+  if (body === undefined) return "";
+  try {
+    const parsed = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown } | null;
+    const message = typeof parsed?.error === "object" ? parsed.error?.message : (parsed?.error ?? parsed?.message);
+    return typeof message === "string" ? message : "";
+  } catch {
+    return /^\s*</.test(body) ? "" : body;
+  }
+}
+
+/** One line, cut, with the provider's own secrets taken out: servers like to repeat the key that they refuse. */
+function clean(text: string, target: Target): string {
+  let line = text
+    .replace(/\s+/g, " ")
+    .replace(/https?:\/\/[^\s"'<>]+/g, (url) => shownUrl(url))
+    .trim();
+  for (const secret of [target.provider.apiKey, ...Object.values(target.provider.headers ?? {})]) {
+    if (secret !== undefined && secret.length >= 4) line = line.replaceAll(secret, "***");
+  }
+  // A server may repeat a part of the key only: nothing that looks like one stays.
+  line = line.replace(/\b(?:sk|pk|key|xai|gsk)-[\w*.-]{4,}/gi, "***").replace(/\.$/, "");
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+}
+
+function waitOf(headers: Readonly<Record<string, string>> | undefined): number | undefined {
+  const milliseconds = Number(headers?.["retry-after-ms"] ?? Number.NaN);
+  if (Number.isFinite(milliseconds)) return Math.max(0, milliseconds);
+  const seconds = Number(headers?.["retry-after"] ?? Number.NaN);
+  return Number.isFinite(seconds) ? Math.max(0, seconds * 1_000) : undefined;
+}
+
+function networkReason(thrown: unknown): string {
+  for (let error: unknown = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth += 1) {
+    const { code } = error as { code?: unknown };
+    if (code === "ECONNREFUSED") return "the connection was refused";
+    if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "the name is not known";
+    if (code === "ECONNRESET" || code === "UND_ERR_SOCKET") return "the connection was cut";
+    if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") return "the connection timed out";
+    if (typeof code === "string" && /CERT|TLS|SSL/.test(code)) return `the certificate is not trusted (${code})`;
+  }
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+function byStatus(status: number, said: string, target: Target): EngineError {
+  const { providerId, modelId } = target;
+  const at = `${providerId} at ${shownUrl(target.baseUrl)}`;
+  const because = said === "" ? "" : `: ${said}`;
+  const settings = `models.providers.${providerId}`;
+  if (status === 401 || status === 403) {
+    return new EngineError("model_unauthorized", {
+      detail: `${at} refuses the key (${status})${because}`,
+      hint: `Check ${settings}.apiKey${target.provider.apiKey === undefined ? ", which is not set" : ""}.`,
+    });
+  }
+  if (status === 404) {
+    return new EngineError("model_unknown", {
+      detail: `${at} does not know the model ${modelId} (404)${because}`,
+      hint: `Check the name of the model, and ${settings}.baseUrl, which usually ends in /v1.`,
+    });
+  }
+  if (status === 429) {
+    return /quota|billing|credit/i.test(said)
+      ? new EngineError("model_quota", {
+          detail: `${at} says that the quota is used up (429)${because}`,
+          hint: "Look at the account there.",
+        })
+      : new EngineError("model_busy", { detail: `${at} has too many requests (429)${because}`, hint: "Try again later.", retryable: true });
+  }
+  if (status === 413 || /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens/i.test(said)) {
+    return new EngineError("model_context_full", {
+      detail: `The conversation is too long for ${modelId} (${status})${because}`,
+      hint: "Begin anew with /new, or lower the history limit.",
+    });
+  }
+  if (status >= 500 || status === 408) {
+    return new EngineError("model_unavailable", {
+      detail: `${at} failed (${status})${because}`,
+      hint: "Look at that server.",
+      retryable: true,
+    });
+  }
+  return new EngineError("model_refused", {
+    detail: `${at} refused the request (${status})${because}`,
+    hint: `Check the model ${modelId} and ${settings}.`,
+  });
+}
+
+function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  const message = typeof thrown === "object" && thrown !== null ? (thrown as { message?: unknown }).message : thrown;
+  return typeof message === "string" ? message : "no reason given";
+}
+
+/** Turns whatever a model call threw, or put into its stream, into an error that says what to do. */
+export function explain(thrown: unknown, target: Target): Failure {
+  const at = `${target.providerId} at ${shownUrl(target.baseUrl)}`;
+  const fail = (reason: string, detail: string, hint: string) => new EngineError(reason, { detail, hint, retryable: true, cause: thrown });
+  if (thrown instanceof EngineError) return { error: thrown, unreachable: false };
+  if (isCallError(thrown) && thrown.statusCode !== undefined && thrown.statusCode >= 400) {
+    const waitMs = waitOf(thrown.responseHeaders);
+    const error = byStatus(thrown.statusCode, clean(bodyMessage(thrown.responseBody), target), target);
+    return { error, unreachable: false, ...(waitMs === undefined ? {} : { waitMs }) };
+  }
+  const name = thrown instanceof Error ? thrown.name : "";
+  if (name === "AI_InvalidResponseDataError") {
+    const hint = `Try again; when nothing ever comes, check models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
+    return { error: fail("model_cut_off", `${at} ended its answer before its end`, hint), unreachable: false };
+  }
+  if (name === "AI_JSONParseError" || name === "AI_TypeValidationError") {
+    return { error: fail("model_garbled", `${at} sent something that is no chat completion`, "Look at that server."), unreachable: false };
+  }
+  if (name === "AI_APICallError" || thrown instanceof TypeError) {
+    const reason = clean(networkReason(thrown), target);
+    const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
+    return { error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint), unreachable: true };
+  }
+  return { error: fail("model_failed", `${at} failed: ${clean(messageOf(thrown), target)}`, "Look at that server."), unreachable: false };
+}
+
+/** How long to wait before the same model is asked again; `undefined`: it is not worth it. */
+export function retryDelay(failure: Failure, attempt: number, baseMs: number): number | undefined {
+  if (!failure.error.retryable || failure.error.reason === "model_stalled") return undefined;
+  const delay = failure.waitMs ?? baseMs * 2 ** attempt;
+  return delay > longestWaitMs ? undefined : delay;
+}
+
+/** A model that was sent files may refuse for them alone; servers say so in many ways, and some with a status of their own trouble. */
+export function mayMeanFiles({ reason, message }: EngineError): boolean {
+  if (reason === "model_refused") return true;
+  return /^model_un(?:available|known)$/.test(reason) && /image|vision|audio|multi-?modal|mmproj|content (?:type|part)|file/i.test(message);
+}

@@ -1,0 +1,37 @@
+/** The engine on the AI SDK: any server that speaks chat completions, one on this machine first of all. */
+import { definePlugin, Type } from "service-gateway/sdk";
+import { describeImage } from "./describe.ts";
+import { createLibrary } from "./library.ts";
+import { runTurn } from "./run.ts";
+
+const milliseconds = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 1, maximum: 3_600_000, default: fallback, description });
+
+export default definePlugin({
+  id: "ai",
+  version: "1.0.0",
+  host: "^1.0.0",
+  options: Type.Object({
+    firstChunkMs: milliseconds(120_000, "Longest wait for the first word of an answer; a local model may have to be loaded first."),
+    chunkMs: milliseconds(60_000, "Longest silence in the middle of an answer."),
+    retries: Type.Integer({ minimum: 0, maximum: 10, default: 2, description: "How often the same model is asked again when it is busy." }),
+    retryDelayMs: milliseconds(1_000, "Wait before the first of them; doubled each time, unless the server says."),
+    maxSteps: Type.Integer({ minimum: 1, maximum: 200, default: 20, description: "Rounds of tool calls in one turn." }),
+  }),
+  setup(host, { maxSteps, ...patience }) {
+    const library = createLibrary();
+    host.engine({
+      id: "ai",
+      needsModel: true,
+      async prepare() {
+        await library();
+      },
+      async *run(turn, signal) {
+        yield* runTurn(turn, signal, { library: await library(), log: host.log, patience, maxSteps });
+      },
+      async describe(image, by, signal) {
+        return describeImage(image, by, signal, { library: await library(), log: host.log, patience, maxSteps });
+      },
+    });
+  },
+});

@@ -1,0 +1,33 @@
+/** The AI SDK, imported when it is first needed: it takes longer to load than the rest of the gateway. */
+
+async function load() {
+  const [ai, compatible] = await Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
+  return {
+    streamText: ai.streamText,
+    isStepCount: ai.isStepCount,
+    jsonSchema: ai.jsonSchema,
+    dynamicTool: ai.dynamicTool,
+    wrapLanguageModel: ai.wrapLanguageModel,
+    extractReasoningMiddleware: ai.extractReasoningMiddleware,
+    createOpenAICompatible: compatible.createOpenAICompatible,
+  };
+}
+
+export type Library = Awaited<ReturnType<typeof load>>;
+/** A model as the SDK drives it. */
+export type Model = ReturnType<Library["wrapLanguageModel"]>;
+export type ModelCall = Parameters<Model["doStream"]>[0];
+export type ModelStream = Awaited<ReturnType<Model["doStream"]>>;
+export type ModelPart = ModelStream["stream"] extends ReadableStream<infer P> ? P : never;
+
+/** One library for each plugin instance; a failed load is tried again. */
+export function createLibrary(): () => Promise<Library> {
+  let loading: Promise<Library> | undefined;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+}

@@ -1,0 +1,55 @@
+/** A turn's transcript and tools as the AI SDK takes them. */
+import type { EngineTurn } from "service-gateway/sdk";
+import { type Attachment, readAttachments } from "./attachments.ts";
+import type { Library } from "./library.ts";
+
+type Tools = NonNullable<Parameters<Library["streamText"]>[0]["tools"]>;
+
+type Message =
+  | { readonly role: "user"; readonly content: string | Attachment[] }
+  | { readonly role: "assistant"; readonly content: string };
+
+interface Passage {
+  readonly role: Message["role"];
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+}
+
+/**
+ * Neighbours of one role become one message, and the first is a user's: the templates of many local models
+ * accept nothing else. Notes of the system are told as the user's, since only the instructions may instruct.
+ */
+export async function renderMessages(messages: EngineTurn["messages"]): Promise<Message[]> {
+  const passages: Passage[] = [];
+  for (const { role, text, media } of messages) {
+    const attachments = role === "user" ? await readAttachments(media) : [];
+    if (text === "" && attachments.length === 0) continue;
+    const as = role === "assistant" ? "assistant" : "user";
+    const said = role === "system" ? `[system note] ${text}` : text;
+    const last = passages.at(-1);
+    if (last?.role === as) {
+      passages[passages.length - 1] = { role: as, text: `${last.text}\n\n${said}`, attachments: [...last.attachments, ...attachments] };
+    } else passages.push({ role: as, text: said, attachments });
+  }
+  if (passages[0]?.role === "assistant")
+    passages.unshift({ role: "user", text: "[the conversation begins with an answer]", attachments: [] });
+  return passages.map(({ role, text, attachments }) =>
+    role === "assistant"
+      ? { role, content: text }
+      : { role, content: attachments.length === 0 ? text : [{ type: "text", text }, ...attachments] },
+  );
+}
+
+/** The SDK runs the loop; a tool that throws tells the model why, and the turn goes on. */
+export function renderTools(tools: EngineTurn["tools"], library: Library, signal: AbortSignal): Tools {
+  return Object.fromEntries(
+    tools.map((tool) => [
+      tool.name,
+      library.dynamicTool({
+        description: tool.description,
+        inputSchema: library.jsonSchema(tool.parameters as Parameters<Library["jsonSchema"]>[0]),
+        execute: (args, { abortSignal }) => tool.run(args as Parameters<typeof tool.run>[0], abortSignal ?? signal),
+      }),
+    ]),
+  );
+}

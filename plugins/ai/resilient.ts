@@ -1,0 +1,171 @@
+/**
+ * One model out of several: each step of a turn asks the first, again when that may help, then the next ones.
+ * Once a step has begun to say something it stays with its model: nobody must read two beginnings.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { EngineError, type PluginLog } from "service-gateway/sdk";
+import { hasFiles, withoutFiles } from "./attachments.ts";
+import { explain, mayMeanFiles, retryDelay } from "./failure.ts";
+import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
+import { shownUrl, type Target } from "./provider.ts";
+
+export interface Patience {
+  /** Until the first word: a local model may have to be loaded first. */
+  readonly firstChunkMs: number;
+  /** Between two chunks after that. */
+  readonly chunkMs: number;
+  /** How often the same model is asked again. */
+  readonly retries: number;
+  /** Doubled with each retry. */
+  readonly retryDelayMs: number;
+}
+
+export interface Candidate {
+  readonly name: string;
+  /** Throws `EngineError` when the name means nothing. */
+  open(): { readonly target: Target; readonly model: Model };
+}
+
+type Opened = ReturnType<Candidate["open"]>;
+
+/** Parts that come before a model says anything. */
+const preludes: ReadonlySet<ModelPart["type"]> = new Set(["stream-start", "response-metadata", "raw"]);
+
+/** Aborts a call that says nothing for too long. `stop` ends the watch. */
+function watch(limitMs: number, attempt: AbortController, target: Target): { stop(): void } {
+  const timer = setTimeout(() => {
+    const detail = `${target.providerId} at ${shownUrl(target.baseUrl)} sent nothing for ${limitMs / 1_000} s`;
+    const hint = "Look at that server; a slow one may need plugins.entries.ai.options.firstChunkMs or chunkMs.";
+    attempt.abort(new EngineError("model_stalled", { detail, hint, retryable: true }));
+  }, limitMs);
+  return { stop: () => clearTimeout(timer) };
+}
+
+interface Attempt {
+  readonly target: Target;
+  readonly reader: ReadableStreamDefaultReader<ModelPart>;
+  readonly controller: AbortController;
+  readonly chunkMs: number;
+}
+
+/** What the model says from its first word on; what breaks it later becomes an error part. */
+async function* rest(first: readonly ModelPart[], { target, reader, controller, chunkMs }: Attempt): AsyncGenerator<ModelPart> {
+  try {
+    yield* first;
+    for (;;) {
+      const silence = watch(chunkMs, controller, target);
+      const { done, value } = await reader.read().finally(silence.stop);
+      if (done) return;
+      yield value.type === "error" ? { type: "error", error: explain(value.error, target).error } : value;
+    }
+  } catch (thrown) {
+    const cause = controller.signal.aborted ? controller.signal.reason : thrown;
+    const reset = new EngineError("model_cut_off", {
+      detail: `${target.providerId} at ${shownUrl(target.baseUrl)} cut the connection in the middle of its answer`,
+      hint: "Try again, and look at that server.",
+      retryable: true,
+      cause,
+    });
+    yield { type: "error", error: cause instanceof EngineError ? cause : reset };
+  } finally {
+    // Closes the socket when nobody reads on.
+    controller.abort();
+  }
+}
+
+/** Asks one model once; resolves when it has begun to speak. */
+async function begin({ target, model }: Opened, call: ModelCall, patience: Patience): Promise<ModelStream> {
+  const controller = new AbortController();
+  const signals = call.abortSignal === undefined ? [controller.signal] : [call.abortSignal, controller.signal];
+  const silence = watch(patience.firstChunkMs, controller, target);
+  try {
+    const result = await model.doStream({ ...call, abortSignal: AbortSignal.any(signals) });
+    const reader = result.stream.getReader();
+    const first: ModelPart[] = [];
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      first.push(value);
+      if (value.type === "error") throw value.error;
+      if (!preludes.has(value.type)) break;
+    }
+    return { ...result, stream: ReadableStream.from(rest(first, { target, reader, controller, chunkMs: patience.chunkMs })) };
+  } catch (thrown) {
+    const reason: unknown = controller.signal.aborted ? controller.signal.reason : thrown;
+    controller.abort();
+    throw reason;
+  } finally {
+    silence.stop();
+  }
+}
+
+function noFiles({ providerId, modelId }: Target, cause: EngineError): EngineError {
+  const hint = "Choose a model that sees images.";
+  return new EngineError("model_takes_no_files", { detail: `${modelId} at ${providerId} took no file`, hint, cause });
+}
+
+/** Asks one model until it speaks, or until asking again is not worth it. */
+async function persist(
+  opened: Opened,
+  call: ModelCall,
+  options: { readonly patience: Patience; readonly isLast: boolean; readonly needsFiles: boolean },
+): Promise<ModelStream> {
+  let asked = call;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await begin(opened, asked, options.patience);
+    } catch (thrown) {
+      call.abortSignal?.throwIfAborted();
+      const failure = explain(thrown, opened.target);
+      if (mayMeanFiles(failure.error) && hasFiles(asked)) {
+        if (options.needsFiles) throw noFiles(opened.target, failure.error);
+        // What was said is worth an answer also where the file cannot be looked at.
+        asked = withoutFiles(asked);
+        continue;
+      }
+      const wait = retryDelay(failure, attempt, options.patience.retryDelayMs);
+      const worthIt = attempt < options.patience.retries && !(failure.unreachable && !options.isLast);
+      if (wait === undefined || !worthIt) throw failure.error;
+      await delay(wait, undefined, call.abortSignal === undefined ? {} : { signal: call.abortSignal });
+    }
+  }
+}
+
+/** `onModel` hears which candidate speaks, before each step's first word. */
+export function createResilientModel(
+  library: Pick<Library, "wrapLanguageModel">,
+  options: {
+    readonly candidates: readonly [Candidate, ...Candidate[]];
+    readonly patience: Patience;
+    readonly log: Pick<PluginLog, "warn">;
+    /** Without the files of the call there is nothing to ask. */
+    readonly needsFiles?: boolean;
+    readonly onModel: (name: string) => void;
+  },
+): Model {
+  const { candidates, patience, log, needsFiles = false, onModel } = options;
+
+  async function doStream(call: ModelCall): Promise<ModelStream> {
+    for (const [index, candidate] of candidates.entries()) {
+      const next = candidates[index + 1];
+      try {
+        const stream = await persist(candidate.open(), call, { patience, isLast: next === undefined, needsFiles });
+        onModel(candidate.name);
+        return stream;
+      } catch (thrown) {
+        call.abortSignal?.throwIfAborted();
+        if (next === undefined || !(thrown instanceof EngineError) || !thrown.retryable) throw thrown;
+        log.warn(
+          { model: candidate.name, next: next.name, reason: thrown.reason, detail: thrown.message },
+          "the model cannot be used, the next one is asked",
+        );
+      }
+    }
+    throw new EngineError("model_missing", { detail: "No model is configured", hint: "Set agents.defaults.model." });
+  }
+
+  return library.wrapLanguageModel({
+    model: candidates[0].open().model,
+    middleware: { specificationVersion: "v4", wrapStream: ({ params }) => doStream(params) },
+  });
+}

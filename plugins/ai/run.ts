@@ -1,0 +1,117 @@
+/** One turn: the AI SDK's stream becomes ours. */
+import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
+import type { Library } from "./library.ts";
+import { renderMessages, renderTools } from "./prompt.ts";
+import { findTarget, openModel } from "./provider.ts";
+import { type Candidate, createResilientModel, type Patience } from "./resilient.ts";
+
+export interface RunOptions {
+  readonly library: Library;
+  readonly log: Pick<PluginLog, "warn">;
+  readonly patience: Patience;
+  readonly maxSteps: number;
+  /** The question is about a file: a model that takes none is not asked without it. */
+  readonly needsFiles?: boolean;
+}
+
+/** What of a turn matters to a model. */
+type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools">;
+
+function candidateOf(name: string, turn: Asked, library: Library): Candidate {
+  return {
+    name,
+    open() {
+      const target = findTarget(name, turn.providers);
+      return { target, model: openModel(library, target, turn.thinking) };
+    },
+  };
+}
+
+export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOptions): AsyncGenerator<TurnEvent> {
+  const { library, log, patience, maxSteps } = options;
+  if (turn.model === undefined) {
+    throw new EngineError("model_missing", { detail: "No model is configured", hint: "Set agents.defaults.model to provider/model." });
+  }
+  const [first, ...others] = [turn.model, ...turn.fallbacks].map((name) => candidateOf(name, turn, library));
+  let speaking = turn.model;
+  const model = createResilientModel(library, {
+    candidates: [first as Candidate, ...others],
+    patience,
+    log,
+    ...(options.needsFiles === true ? { needsFiles: true } : {}),
+    onModel(name) {
+      speaking = name;
+    },
+  });
+  const ending = new AbortController();
+  const result = library.streamText({
+    model,
+    instructions: turn.instructions,
+    messages: await renderMessages(turn.messages),
+    tools: renderTools(turn.tools, library, signal),
+    stopWhen: library.isStepCount(maxSteps),
+    // Ours, in `resilient.ts`, also goes on to the next model.
+    maxRetries: 0,
+    abortSignal: AbortSignal.any([signal, ending.signal]),
+    // The default prints to the console; the error comes in the stream as well.
+    onError: () => undefined,
+  });
+  try {
+    yield* translate(result.stream, () => speaking, signal);
+  } finally {
+    ending.abort();
+  }
+}
+
+async function* translate(parts: AsyncIterable<Part>, speaking: () => string, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  let said = "";
+  let broken = false;
+  for await (const part of parts) {
+    switch (part.type) {
+      case "text-start":
+        // What is said before and after a tool call are two passages.
+        broken = said !== "" && !said.endsWith("\n");
+        break;
+      case "text-delta":
+        if (part.text === "") break;
+        said = part.text;
+        yield { type: "text", delta: broken ? `\n\n${part.text}` : part.text };
+        broken = false;
+        break;
+      case "reasoning-delta":
+        if (part.text !== "") yield { type: "reasoning", delta: part.text };
+        break;
+      case "tool-call":
+        yield { type: "tool", name: part.toolName, state: "started" };
+        break;
+      case "tool-result":
+        yield { type: "tool", name: part.toolName, state: "finished" };
+        break;
+      case "tool-error":
+        yield {
+          type: "tool",
+          name: part.toolName,
+          state: "failed",
+          detail: part.error instanceof Error ? part.error.message : String(part.error),
+        };
+        break;
+      case "finish-step": {
+        const { inputTokens, outputTokens } = part.usage;
+        if (inputTokens === undefined && outputTokens === undefined) break;
+        yield { type: "usage", inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, model: speaking() };
+        break;
+      }
+      case "abort":
+        signal.throwIfAborted();
+        break;
+      case "error":
+        signal.throwIfAborted();
+        throw part.error;
+      default:
+    }
+  }
+  signal.throwIfAborted();
+  yield { type: "done" };
+}
+
+type Part = ReturnType<Library["streamText"]>["stream"] extends AsyncIterable<infer P> ? P : never;

@@ -1,0 +1,31 @@
+/** Waits between tries, and a sleep that ends with its signal. */
+import { randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Backoff {
+  /** Milliseconds to wait before the next try; each call is one more failure. */
+  next(): number;
+  /** After a success the row begins anew. */
+  reset(): void;
+}
+
+/** `jitter` 0.25: up to a quarter is added, so that many bots do not come back together. */
+export function createBackoff(options: { readonly minMs: number; readonly maxMs: number; readonly jitter?: number }): Backoff {
+  let current = options.minMs;
+  return {
+    next() {
+      const wait = Math.min(current, options.maxMs);
+      current = Math.min(current * 1.8, options.maxMs);
+      const spread = Math.floor(wait * (options.jitter ?? 0.25));
+      return Math.round(wait) + (spread > 0 ? randomInt(spread) : 0);
+    },
+    reset() {
+      current = options.minMs;
+    },
+  };
+}
+
+/** Resolves after `ms`, or at once when the signal is aborted; never rejects. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
+}

@@ -1,0 +1,43 @@
+/** What a message holds, as text and as references to files: one form for every kind the platform has. */
+import type { InboundMedia } from "service-gateway/sdk";
+import { contentKinds } from "./content-kinds.ts";
+import { entitiesToMarkdown } from "./entities.ts";
+import { type Fields, record, text } from "./fields.ts";
+import { filesOf, placeholderOf } from "./file-reference.ts";
+import { richMessage } from "./rich-message.ts";
+import { silenceOf } from "./service-fields.ts";
+
+export interface Content {
+  /** Markdown: a placeholder for each file, then what was written. */
+  readonly text: string;
+  readonly media: readonly InboundMedia[];
+}
+
+/** What stands for the files and the rest of what is not text. */
+function shownIn(message: Fields, files: readonly InboundMedia[]): string | undefined {
+  for (const [name, render] of Object.entries(contentKinds)) {
+    const fields = record(message[name]);
+    const said = fields && render(fields);
+    if (said !== undefined) return said;
+  }
+  return files.length > 0 ? files.map(placeholderOf).join(" ") : undefined;
+}
+
+/** `silent`: the message holds nothing that a person said or sent, and this is why. */
+export function parseContent(message: Fields): Content | { readonly silent: string } {
+  const written = text(message.text);
+  const files = filesOf(message);
+  if (written !== undefined) return { text: entitiesToMarkdown(written, message.entities), media: files };
+  const rich = richMessage(record(message.rich_message));
+  if (rich !== undefined) return rich;
+  const caption = text(message.caption);
+  const shown = shownIn(message, files);
+  const said = [shown, caption && entitiesToMarkdown(caption, message.caption_entities)].filter((piece) => piece !== undefined);
+  return said.length === 0 ? { silent: silenceOf(message) } : { text: said.join("\n"), media: files };
+}
+
+/** Text alone, where a message is quoted by another one. */
+export function contentText(message: Fields): string | undefined {
+  const content = parseContent(message);
+  return "silent" in content ? undefined : content.text;
+}

@@ -1,0 +1,99 @@
+/** Files that a message holds, as references: fetched later, after the gate, or never. */
+import type { InboundMedia, Json } from "service-gateway/sdk";
+import { type Fields, list, number, record, text } from "./fields.ts";
+
+function reference(kind: InboundMedia["kind"], file: Fields | undefined): InboundMedia[] {
+  const ref = text(file?.file_id);
+  if (file === undefined || ref === undefined) return [];
+  const uniqueId = text(file.file_unique_id);
+  const mimeType = text(file.mime_type);
+  const fileName = text(file.file_name);
+  const size = number(file.file_size);
+  return [
+    {
+      kind,
+      ref,
+      ...(uniqueId && { uniqueId }),
+      ...(mimeType && { mimeType }),
+      ...(fileName && { fileName }),
+      ...(size !== undefined && { size }),
+    },
+  ];
+}
+
+/** Of the sizes of one photo that with the largest area. */
+function photo(sizes: Json | undefined): InboundMedia[] {
+  if (sizes === undefined) return [];
+  const area = (size: Fields) => (number(size.width) ?? 0) * (number(size.height) ?? 0);
+  const known = list(sizes)
+    .map(record)
+    .filter((size) => size !== undefined);
+  return reference(
+    "image",
+    known.reduce<Fields | undefined>((best, size) => (best === undefined || area(size) >= area(best) ? size : best), undefined),
+  );
+}
+
+function sticker(fields: Fields | undefined): InboundMedia[] {
+  const emoji = text(fields?.emoji);
+  const setName = text(fields?.set_name);
+  const animated = fields?.is_animated === true || fields?.is_video === true;
+  return reference("sticker", fields).map((found) => ({
+    ...found,
+    sticker: { ...(emoji && { emoji }), ...(setName && { setName }), animated },
+  }));
+}
+
+/** A live photo is its still and its few seconds of video; older servers put the still beside it. */
+function livePhoto(holder: Fields): InboundMedia[] {
+  const live = record(holder.live_photo);
+  if (live === undefined) return [];
+  const still = photo(live.photo ?? holder.photo);
+  return [...still, ...reference("video", live)];
+}
+
+/** Bought media show what was paid for; what was not is told by its kind alone. */
+function paidMedia(info: Fields | undefined): InboundMedia[] {
+  return list(info?.paid_media).flatMap((each) => {
+    const item = record(each) ?? {};
+    if (item.type === "live_photo") return livePhoto(item);
+    return item.type === "video" ? reference("video", record(item.video)) : item.type === "photo" ? photo(item.photo) : [];
+  });
+}
+
+/** An animation also comes as a document and a live photo as a photo: the first that is there is what it is. */
+const kinds: readonly ((message: Fields) => InboundMedia[])[] = [
+  livePhoto,
+  (message) => photo(message.photo),
+  (message) => reference("video", record(message.animation)),
+  (message) => reference("video", record(message.video)),
+  (message) => reference("video", record(message.video_note)),
+  (message) => reference("audio", record(message.audio)),
+  (message) => reference("voice", record(message.voice ?? message.voice_note)),
+  (message) => sticker(record(message.sticker)),
+  (message) => reference("document", record(message.document)),
+  (message) => paidMedia(record(message.paid_media)),
+];
+
+export function filesOf(message: Fields): InboundMedia[] {
+  for (const read of kinds) {
+    const found = read(message);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+const placeholders: Readonly<Record<InboundMedia["kind"], string>> = {
+  image: "<media:image>",
+  video: "<media:video>",
+  audio: "<media:audio>",
+  voice: "<media:audio>",
+  document: "<media:document>",
+  sticker: "<media:sticker>",
+};
+
+/** What stands in the text for a file. */
+export function placeholderOf(media: InboundMedia): string {
+  const emoji = media.sticker?.emoji;
+  return `${placeholders[media.kind]}${emoji === undefined ? "" : ` ${emoji}`}`;
+}

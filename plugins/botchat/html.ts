@@ -1,0 +1,117 @@
+/** Text with styles to the platform's HTML. Whatever the spans are, the output nests properly and parses. */
+import type { RichText, Span } from "./rich-text.ts";
+
+const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>]/g, (char) => escapes[char] ?? char);
+}
+
+function escapeAttribute(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => escapes[char] ?? char);
+}
+
+function tagsOf(span: Span): readonly [string, string] {
+  switch (span.kind) {
+    case "bold":
+      return ["<b>", "</b>"];
+    case "italic":
+      return ["<i>", "</i>"];
+    case "underline":
+      return ["<u>", "</u>"];
+    case "strike":
+      return ["<s>", "</s>"];
+    case "spoiler":
+      return ["<tg-spoiler>", "</tg-spoiler>"];
+    case "code":
+      return ["<code>", "</code>"];
+    case "pre":
+      return span.language === undefined
+        ? ["<pre>", "</pre>"]
+        : [`<pre><code class="language-${escapeAttribute(span.language)}">`, "</code></pre>"];
+    case "link":
+      return [`<a href="${escapeAttribute(span.url)}">`, "</a>"];
+    case "quote":
+      return [span.long ? "<blockquote expandable>" : "<blockquote>", "</blockquote>"];
+  }
+}
+
+/** Which styles may stand around a style: code stands alone but in a quote, and nothing stands in itself. */
+function allowedTogether(active: readonly Span[]): Span[] {
+  const inner = active.findLast((span) => span.kind === "pre" || span.kind === "code");
+  const linked = active.find((span) => span.kind === "link");
+  const hidden = active.some((span) => span.kind === "spoiler");
+  const kept: Span[] = [];
+  for (const span of active) {
+    if (kept.some((each) => each.kind === span.kind)) continue;
+    const verbatim = span.kind === "pre" || span.kind === "code";
+    // A link and a spoiler mean more than the typeface of code; a block of code means more than any of them.
+    if (verbatim && span.kind === "code" && (linked !== undefined || hidden)) continue;
+    if (!verbatim && span.kind !== "quote" && inner !== undefined && (inner.kind === "pre" || (linked === undefined && !hidden))) continue;
+    if (verbatim && kept.some((each) => each.kind === "pre" || each.kind === "code")) continue;
+    kept.push(span);
+  }
+  return kept;
+}
+
+/** A stretch of text over which the styles stay the same. */
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+  readonly styles: readonly Span[];
+  /** How many of the styles go on from the stretch before. */
+  readonly shared: number;
+}
+
+function quotesFirst(spans: readonly Span[]): readonly Span[] {
+  return [...spans.filter((span) => span.kind === "quote"), ...spans.filter((span) => span.kind !== "quote")];
+}
+
+function stretches({ text, spans }: RichText): Stretch[] {
+  const points = [...new Set([0, text.length, ...spans.flatMap((span) => [span.start, span.end])])].sort((a, b) => a - b);
+  const found: Stretch[] = [];
+  let styles: readonly Span[] = [];
+  let open: Span[] = [];
+  let begun = 0;
+  for (const [index, start] of points.entries()) {
+    open = open.filter((span) => span.end > start);
+    for (let span = spans[begun]; span !== undefined && span.start <= start; span = spans[begun]) {
+      if (span.end > start) open.push(span);
+      begun += 1;
+    }
+    const wanted = open.length < 2 ? open.slice() : allowedTogether(quotesFirst(open));
+    let shared = 0;
+    while (shared < styles.length && styles[shared] === wanted[shared]) shared += 1;
+    styles = wanted;
+    found.push({ start, end: points[index + 1] ?? start, styles, shared });
+  }
+  return found;
+}
+
+/** Most styles that can stand around one character, one of each kind. */
+const mostKinds = 9;
+
+/** Where the style begins that is one too many for a message, if there is one; each time that a style goes on behind another counts anew. */
+export function styleBeyond(rich: RichText, most: number): number | undefined {
+  if ((2 * rich.spans.length + 1) * mostKinds <= most) return undefined;
+  let count = 0;
+  for (const { start, styles, shared } of stretches(rich)) {
+    count += styles.length - shared;
+    if (count > most) return start;
+  }
+  return undefined;
+}
+
+export function renderHtml(rich: RichText): string {
+  const { text, spans } = rich;
+  if (spans.length === 0) return escapeHtml(text);
+  let html = "";
+  let before: readonly Span[] = [];
+  for (const { start, end, styles, shared } of stretches(rich)) {
+    for (let at = before.length - 1; at >= shared; at -= 1) html += tagsOf(before[at] as Span)[1];
+    for (let at = shared; at < styles.length; at += 1) html += tagsOf(styles[at] as Span)[0];
+    html += escapeHtml(text.slice(start, end));
+    before = styles;
+  }
+  return html;
+}

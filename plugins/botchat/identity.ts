@@ -1,0 +1,69 @@
+/** Who the bot is: kept from one start to the next, and asked of the platform at each. */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ChannelAccount, ChannelError, type ChannelStatus, type Json } from "service-gateway/sdk";
+import type { BotApi } from "./api.ts";
+import { createBackoff, pause } from "./backoff.ts";
+import { record, text } from "./fields.ts";
+import type { AccountOptions } from "./options.ts";
+import type { BotIdentity } from "./place.ts";
+import { failureDetail, unauthorizedDetail } from "./polling.ts";
+
+/** The bot's name: what waits in the inbox is parsed before the platform was asked. */
+function createIdentityFile(directory: string) {
+  const file = join(directory, "identity.json");
+  return {
+    read(botId: string): string | undefined {
+      try {
+        const kept = record(JSON.parse(readFileSync(file, "utf8")) as Json);
+        return kept?.id === botId ? text(kept.username) : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    write(identity: BotIdentity): void {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      writeFileSync(`${file}.new`, JSON.stringify(identity), { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+    },
+  };
+}
+
+export interface Identity {
+  /** As far as it is known. */
+  current(): BotIdentity;
+  /** Asks until the platform answers. `undefined`: the account was closed before. Throws `ChannelError` when the token is refused. */
+  introduce(api: BotApi, signal: AbortSignal): Promise<NonNullable<ChannelStatus["identity"]> | undefined>;
+}
+
+export function createIdentity(account: ChannelAccount<AccountOptions>, botId: string): Identity {
+  const { options } = account;
+  const file = createIdentityFile(account.directory);
+  const known = file.read(botId);
+  let identity: BotIdentity = { id: botId, ...(known !== undefined && { username: known }) };
+  return {
+    current: () => identity,
+    async introduce(api, signal) {
+      const backoff = createBackoff({ minMs: options.polling.minDelayMs, maxMs: options.polling.maxDelayMs });
+      while (!signal.aborted) {
+        try {
+          const me = await api.call("getMe", {}, signal);
+          if (typeof me?.id !== "number") throw new ChannelError("bad_answer", { retryable: true, detail: "getMe: the answer is no bot" });
+          identity = { id: String(me.id), ...(me.username !== undefined && { username: me.username }) };
+          if (identity.username !== known) file.write(identity);
+          return { ...identity, name: me.first_name };
+        } catch (error) {
+          if (signal.aborted) return undefined;
+          if (error instanceof ChannelError && error.reason === "unauthorized") {
+            account.status({ state: "failed", detail: unauthorizedDetail });
+            throw new ChannelError("unauthorized", { detail: unauthorizedDetail });
+          }
+          account.status({ state: "waiting", detail: failureDetail(error) });
+          const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;
+          await pause(Math.max(asked ?? 0, backoff.next()), signal);
+        }
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** The channel `botchat`: bots of the Telegram Bot API. */
+import { defineChannel } from "service-gateway/sdk";
+import { createConnection } from "./connection.ts";
+import { accountOptions, connectionOptions } from "./options.ts";
+import { messageLimit } from "./render.ts";
+import { checkOptions, signsInAs } from "./token.ts";
+
+export default defineChannel({
+  id: "botchat",
+  version: "1.0.0",
+  host: "^1.0.0",
+  options: accountOptions,
+  secrets: ["botToken", "webhookSecret"],
+  credentials: ["botToken", "tokenFile"],
+  signsInAs,
+  check: checkOptions,
+  connectionOptions,
+  secretFiles: { tokenFile: "botToken" },
+  environment: { botToken: "BOTCHAT_BOT_TOKEN" },
+  identity: { prefixes: ["tg", "telegram"], pattern: "\\d+" },
+  capabilities: {
+    maxChars: messageLimit,
+    markup: "rich",
+    edits: true,
+    threads: true,
+    reactions: true,
+    media: true,
+    buttons: true,
+    typing: true,
+    menu: true,
+    stickers: true,
+  },
+  open: createConnection,
+});

@@ -1,0 +1,59 @@
+/** Our rules of the Markdown parser: `||hidden||`, and a row of tildes that strikes nothing. */
+import type { Delimiter, MarkdownIt, StateInline } from "markdown-it";
+
+const bar = 0x7c;
+const tilde = 0x7e;
+/** Characters at which plain text ends, because another rule may begin there: the parser's own set, and the bar. */
+const special = /[\n!#$%&*+\-:<=>@[\\\]^_`{|}~]/g;
+
+function plainText(state: StateInline, silent: boolean): boolean {
+  special.lastIndex = state.pos;
+  const end = Math.min(special.exec(state.src)?.index ?? state.posMax, state.posMax);
+  if (end === state.pos) return false;
+  if (!silent) state.pending += state.src.slice(state.pos, end);
+  state.pos = end;
+  return true;
+}
+
+function bars(state: StateInline, silent: boolean): boolean {
+  if (silent || state.src.charCodeAt(state.pos) !== bar) return false;
+  // Not inside a word: `a||b` is an expression, not a spoiler.
+  const found = state.scanDelims(state.pos, false);
+  if (found.length !== 2) return false;
+  state.push("text", "", 0).content = "||";
+  state.delimiters.push({ marker: bar, length: 0, token: state.tokens.length - 1, end: -1, open: found.can_open, close: found.can_close });
+  state.pos += 2;
+  return true;
+}
+
+function pair(state: StateInline, delimiters: readonly Delimiter[]): void {
+  for (const opener of delimiters) {
+    const closer = opener.marker === bar && opener.end >= 0 ? delimiters[opener.end] : undefined;
+    const first = state.tokens[opener.token];
+    const last = closer === undefined ? undefined : state.tokens[closer.token];
+    if (first === undefined || last === undefined) continue;
+    Object.assign(first, { type: "spoiler_open", nesting: 1, content: "" });
+    Object.assign(last, { type: "spoiler_close", nesting: -1, content: "" });
+  }
+}
+
+/** Two tildes strike; the parser would take two of a longer row as well. */
+function tildes(state: StateInline, silent: boolean): boolean {
+  let end = state.pos;
+  while (end < state.posMax && state.src.charCodeAt(end) === tilde) end += 1;
+  if (end - state.pos < 3) return false;
+  if (!silent) state.pending += state.src.slice(state.pos, end);
+  state.pos = end;
+  return true;
+}
+
+export function addInlineRules(markdown: MarkdownIt): void {
+  markdown.inline.ruler.at("text", plainText);
+  markdown.inline.ruler.before("emphasis", "spoiler", bars);
+  markdown.inline.ruler.before("strikethrough", "tildes", tildes);
+  markdown.inline.ruler2.before("emphasis", "spoiler", (state) => {
+    pair(state, state.delimiters);
+    for (const meta of state.tokens_meta) if (meta?.delimiters) pair(state, meta.delimiters);
+    return false;
+  });
+}

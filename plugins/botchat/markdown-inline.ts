@@ -1,0 +1,137 @@
+/** What stands inside a paragraph: styles, links, images, names of files. */
+import type { Token } from "markdown-it";
+import { markdownParser } from "./markdown-parser.ts";
+import type { Style } from "./rich-text.ts";
+import { indentOf, newWalk, type Walk } from "./walk.ts";
+
+/** Endings of files that are top-level domains as well: the platform would take such a name for an address. */
+const ending = String.raw`\.(?:md|py|sh|rs|pl|pm|cc|so|ps|tf|mk|am|at|be|zip|mov|st|bz|pub|app|dev)(?![\p{L}\p{N}_/@:-]|\.[\p{L}\p{N}])`;
+const fileEnding = new RegExp(ending, "u");
+/** A name inside a longer address does not begin at a word's edge, and is left alone. */
+const fileName = new RegExp(String.raw`(?<![\p{L}\p{N}_@:/.~\\-])(?:[\w.~-]+\/)*[\w.-]*\w${ending}`, "gu");
+
+const opening: ReadonlyMap<string, Style> = new Map([
+  ["strong_open", { kind: "bold" }],
+  ["em_open", { kind: "italic" }],
+  ["s_open", { kind: "strike" }],
+  ["spoiler_open", { kind: "spoiler" }],
+]);
+const closing: ReadonlyMap<string, Style["kind"]> = new Map([
+  ["strong_close", "bold"],
+  ["em_close", "italic"],
+  ["s_close", "strike"],
+  ["spoiler_close", "spoiler"],
+]);
+
+function writeText(walk: Walk, text: string): void {
+  if (walk.links > 0 || !fileEnding.test(text)) {
+    walk.out.write(text);
+    return;
+  }
+  let done = 0;
+  for (const match of text.matchAll(fileName)) {
+    walk.out.write(text.slice(done, match.index));
+    walk.out.open({ kind: "code" });
+    walk.out.write(match[0]);
+    walk.out.close("code");
+    done = match.index + match[0].length;
+  }
+  walk.out.write(text.slice(done));
+}
+
+function allowedUrl(href: string): boolean {
+  return /^(?:https?:\/\/[^\s/]|tg:|mailto:[^\s])/i.test(href);
+}
+
+/** A destination that cannot be a link stands behind its label, in words. */
+function destinationText(href: string): string {
+  return href === "" ? "" : ` (${markdownParser().normalizeLinkText(href)})`;
+}
+
+function writeImage(walk: Walk, token: Token): void {
+  const source = String(token.attrGet("src") ?? "");
+  const alt = plainText(token.children ?? []) || token.content.trim() || source;
+  const linked = walk.links === 0 && allowedUrl(source);
+  if (linked) walk.out.open({ kind: "link", url: source });
+  walk.out.write(alt);
+  if (linked) walk.out.close("link");
+  else if (walk.links === 0 && alt !== source) walk.out.write(destinationText(source));
+}
+
+interface OpenLink {
+  readonly href: string;
+  readonly start: number;
+  readonly allowed: boolean;
+}
+
+function openLink(walk: Walk, token: Token): OpenLink {
+  const href = String(token.attrGet("href") ?? "");
+  const allowed = allowedUrl(href);
+  const start = walk.out.length;
+  walk.links += 1;
+  if (allowed) walk.out.open({ kind: "link", url: href });
+  return { href, start, allowed };
+}
+
+function closeLink(walk: Walk, token: Token, { href, start, allowed }: OpenLink): void {
+  if (walk.out.seen <= start) walk.out.write(markdownParser().normalizeLinkText(href));
+  else if (!allowed && token.info !== "auto") walk.out.write(destinationText(href));
+  if (allowed) walk.out.close("link");
+  walk.links -= 1;
+}
+
+export function writeInline(walk: Walk, tokens: readonly Token[]): void {
+  const links: OpenLink[] = [];
+  for (const token of tokens) {
+    switch (token.type) {
+      case "text":
+        writeText(walk, token.content);
+        break;
+      case "softbreak":
+      case "hardbreak":
+        walk.out.write(`\n${indentOf(walk)}`);
+        break;
+      case "code_inline":
+        walk.out.open({ kind: "code" });
+        walk.out.write(token.content);
+        walk.out.close("code");
+        break;
+      case "link_open":
+        links.push(openLink(walk, token));
+        break;
+      case "link_close": {
+        const link = links.pop();
+        if (link !== undefined) closeLink(walk, token, link);
+        break;
+      }
+      case "image":
+        writeImage(walk, token);
+        break;
+      default: {
+        const opened = opening.get(token.type);
+        const closed = closing.get(token.type);
+        if (opened !== undefined) walk.out.open(opened);
+        else if (closed !== undefined) walk.out.close(closed);
+        else writeText(walk, token.content);
+      }
+    }
+  }
+}
+
+/** Inline tokens without styles, for a cell of a table and for the text of an image. Destinations stay readable. */
+export function plainText(tokens: readonly Token[]): string {
+  const [only] = tokens;
+  if (only === undefined) return "";
+  if (tokens.length === 1 && (only.type === "text" || only.type === "code_inline")) return only.content.trim();
+  const walk = newWalk();
+  writeInline(walk, tokens);
+  const { text, spans } = walk.out.finish();
+  let result = "";
+  let done = 0;
+  for (const span of spans) {
+    if (span.kind !== "link" || span.url === text.slice(span.start, span.end).trim()) continue;
+    result += `${text.slice(done, span.end)} (${span.url})`;
+    done = span.end;
+  }
+  return (result + text.slice(done)).replace(/\s*\n\s*/g, " ").trim();
+}

@@ -1,0 +1,143 @@
+/** Markdown to text with styles. Total: whatever comes in, something that can be sent comes out, and no character is lost. */
+import type { Token } from "markdown-it";
+import { writeInline } from "./markdown-inline.ts";
+import { markdownParser } from "./markdown-parser.ts";
+import type { RichText } from "./rich-text.ts";
+import { writeTable } from "./table-text.ts";
+import { type List, newWalk, startBlock, startVerbatim, type Walk } from "./walk.ts";
+
+const rule = "──────────";
+/** A quote of more lines is shown folded. */
+const longQuoteLines = 20;
+/** Deeper than this the parser would drop what is inside; such a text is sent as it is. */
+const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
+
+function writeCode(walk: Walk, token: Token): void {
+  const code = token.content.replace(/\n$/, "");
+  if (code.trim() === "") return;
+  startVerbatim(walk);
+  const language = /^[A-Za-z0-9+#_.-]{1,32}/.exec(token.info.trim())?.[0];
+  walk.out.open({ kind: "pre", ...(language !== undefined && { language }) });
+  walk.out.write(code);
+  walk.out.close("pre");
+}
+
+function isTight(tokens: readonly Token[], open: number): boolean {
+  const level = tokens[open]?.level ?? 0;
+  for (let at = open + 1; at < tokens.length; at += 1) {
+    const token = tokens[at] as Token;
+    if (token.level === level && token.nesting === -1) return true;
+    if (token.type === "paragraph_open" && token.level === level + 2) return token.hidden;
+  }
+  return true;
+}
+
+/** Numbers stay as they were written, except those of a list that gives all its items the same one. */
+function numberOf(list: List, written: string): string {
+  const again = list.next > 0 && written === list.first;
+  if (list.next === 0) list.first = written;
+  const shown = again ? String(list.next) : written;
+  list.next = Number(shown) + 1;
+  return shown;
+}
+
+/** The bullet of an item: a box for a task, whose brackets are taken out of its text. */
+function bulletOf(list: List, item: Token, tokens: readonly Token[], at: number): string {
+  const text = tokens[at + 2]?.type === "inline" ? tokens[at + 2]?.children?.[0] : undefined;
+  const box = text?.type === "text" && text.content.startsWith("[") ? /^\[([ xX])\] /.exec(text.content) : null;
+  if (box !== null && text !== undefined) {
+    text.content = text.content.slice(4);
+    return box[1] === " " ? "☐ " : "☑ ";
+  }
+  return list.ordered ? `${numberOf(list, item.info)}. ` : "• ";
+}
+
+function openItem(walk: Walk, tokens: readonly Token[], at: number, token: Token): void {
+  const list = walk.lists.at(-1);
+  if (list === undefined) return;
+  const previous = tokens[at - 1]?.type;
+  const first = previous === "bullet_list_open" || previous === "ordered_list_open";
+  startBlock(walk, first ? walk.lists.length > 1 && (walk.lists.at(-2)?.tight ?? false) : list.tight);
+  const bullet = bulletOf(list, token, tokens, at);
+  walk.out.write(bullet);
+  walk.indents.push(" ".repeat(Math.max(2, bullet.length)));
+  walk.fresh = true;
+}
+
+function writeBlocks(walk: Walk, tokens: readonly Token[]): void {
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at] as Token;
+    switch (token.type) {
+      case "paragraph_open":
+        startBlock(walk, token.hidden);
+        break;
+      case "inline":
+        writeInline(walk, token.children ?? []);
+        break;
+      case "heading_open":
+        startBlock(walk, false);
+        walk.out.open({ kind: "bold" });
+        break;
+      case "heading_close":
+        walk.out.close("bold");
+        break;
+      case "bullet_list_open":
+      case "ordered_list_open":
+        walk.lists.push({ tight: isTight(tokens, at), ordered: token.type === "ordered_list_open", first: "", next: 0 });
+        break;
+      case "bullet_list_close":
+      case "ordered_list_close":
+        walk.lists.pop();
+        break;
+      case "list_item_open":
+        openItem(walk, tokens, at, token);
+        break;
+      case "list_item_close":
+        walk.indents.pop();
+        walk.fresh = false;
+        break;
+      case "blockquote_open":
+        startBlock(walk, false);
+        walk.fresh = true;
+        walk.quotes += 1;
+        if (walk.quotes === 1) walk.out.open({ kind: "quote", long: token.map !== null && token.map[1] - token.map[0] > longQuoteLines });
+        break;
+      case "blockquote_close":
+        walk.quotes -= 1;
+        if (walk.quotes === 0) walk.out.close("quote");
+        walk.fresh = false;
+        break;
+      case "fence":
+      case "code_block":
+        writeCode(walk, token);
+        break;
+      case "hr":
+        startBlock(walk, false);
+        walk.out.write(rule);
+        break;
+      case "table_open":
+        at = writeTable(walk, tokens, at);
+        break;
+    }
+  }
+}
+
+/** Characters that no reader sees and the platform may refuse; a lone half of a pair is no text at all. */
+function clean(source: string): string {
+  return source
+    .toWellFormed()
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\n\t]/gu, "");
+}
+
+/** One line of words, in which nothing is Markdown; many short answers are, and the parser costs more than the rest of a send. */
+const plainLine = /^\p{L}(?:[\p{L}\p{M}\p{N} ,;!?"']|\.(?= |$))*$/u;
+
+export function parseMarkdown(source: string): RichText {
+  if (plainLine.test(source)) return { text: source.trimEnd(), spans: [], wholes: [] };
+  const text = clean(source);
+  if (absurdDepth.test(text)) return { text: text.trimEnd(), spans: [], wholes: [] };
+  const walk = newWalk();
+  writeBlocks(walk, markdownParser().parse(text, {}));
+  return walk.out.finish();
+}

@@ -1,0 +1,110 @@
+/** Files that came with a message: asked for, fetched to the account's directory under a name that nobody can guess, and told by their content. */
+import { randomBytes } from "node:crypto";
+import { mkdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { type ChannelConnection, ChannelError, type InboundMedia, sniff } from "service-gateway/sdk";
+import type { BotApi } from "./api.ts";
+import { createBackoff, pause } from "./backoff.ts";
+import type { Downloaded } from "./download.ts";
+import type { AccountOptions } from "./options.ts";
+import { wireError } from "./platform-error.ts";
+import type { Stickers } from "./stickers.ts";
+import type { Transport } from "./transport.ts";
+import { WireError } from "./wire.ts";
+
+type FetchMedia = NonNullable<ChannelConnection["fetchMedia"]>;
+type FetchOptions = Parameters<FetchMedia>[1];
+type Fetched = Awaited<ReturnType<FetchMedia>>;
+
+export interface MediaOptions {
+  readonly api: () => Promise<BotApi>;
+  readonly transport: Transport;
+  readonly token: string;
+  readonly options: Pick<AccountOptions, "apiRoot" | "timeoutSeconds" | "retry">;
+  /** Of the account; the files lie in its folder `media`. */
+  readonly directory: string;
+  readonly stickers: Stickers;
+}
+
+/** Milliseconds for a whole file, unless `timeoutSeconds` says otherwise. */
+const downloadMs = 120_000;
+/** A flood wait that is longer is not waited for: the message is answered without its file. */
+const longestWaitMs = 30_000;
+
+function sizeOf(bytes: number): string {
+  return bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+}
+
+function tooLarge(maxBytes: number, size?: number): ChannelError {
+  const known = size === undefined ? "" : `${sizeOf(size)}, `;
+  return new ChannelError("too_large", { detail: `the file is too large: ${known}at most ${sizeOf(maxBytes)}` });
+}
+
+/** The platform's own words hold neither address nor token: its path goes into an address, so only a plain one is taken. */
+function pathOf(filePath: string | undefined): string {
+  const segments = filePath?.split("/") ?? [];
+  if (segments.length === 0 || segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
+    throw new ChannelError("media_refused", { detail: "the platform gave the file no path that can be fetched over HTTP" });
+  }
+  return segments.map(encodeURIComponent).join("/");
+}
+
+function toChannelError(thrown: unknown, maxBytes: number): unknown {
+  if (!(thrown instanceof WireError)) return thrown;
+  const { code } = thrown;
+  if (code === "TOO_LARGE") return tooLarge(maxBytes);
+  if (code === "EMPTY") return new ChannelError("media_refused", { detail: "the file is empty" });
+  if (code === "STATUS_404" || code === "STATUS_410") return new ChannelError("media_refused", { detail: "the file is gone" });
+  if (code === "ENOSPC" || code === "EDQUOT") return new ChannelError("no_room", { detail: "there is no room on the disk" });
+  const status = /^STATUS_(\d+)$/.exec(code)?.[1];
+  if (status === undefined) return wireError("file", thrown);
+  return new ChannelError("platform_error", { retryable: Number(status) >= 500, detail: `the platform answered ${status}` });
+}
+
+export function createMedia({ api, transport, token, options, directory, stickers }: MediaOptions): FetchMedia {
+  const folder = join(directory, "media");
+  const root = options.apiRoot.replace(/\/+$/, "");
+  const timeoutMs = options.timeoutSeconds === undefined ? downloadMs : options.timeoutSeconds * 1_000;
+
+  async function attempt(media: InboundMedia, { maxBytes, signal }: FetchOptions): Promise<Fetched> {
+    const file = await (await api()).call("getFile", { file_id: media.ref }, signal);
+    if (file.file_size !== undefined && file.file_size > maxBytes) throw tooLarge(maxBytes, file.file_size);
+    const path = pathOf(file.file_path);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const name = join(folder, randomBytes(16).toString("hex"));
+    const part = `${name}.part`;
+    let got: Downloaded;
+    try {
+      got = await transport.download(`${root}/file/bot${token}/${path}`, { to: part, maxBytes, timeoutMs, signal });
+    } catch (thrown) {
+      throw toChannelError(thrown, maxBytes);
+    }
+    const { mimeType, extension } = sniff(got.head, media.mimeType);
+    await rename(part, `${name}.${extension}`);
+    return { path: `${name}.${extension}`, mimeType, size: got.size };
+  }
+
+  /** Fetching changes nothing, so whatever may pass is tried again. */
+  async function persist(media: InboundMedia, how: FetchOptions): Promise<Fetched> {
+    if (media.size !== undefined && media.size > how.maxBytes) throw tooLarge(how.maxBytes, media.size);
+    const { attempts, minDelayMs, maxDelayMs, jitter } = options.retry;
+    const backoff = createBackoff({ minMs: minDelayMs, maxMs: maxDelayMs, jitter });
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await attempt(media, how);
+      } catch (thrown) {
+        const wait = thrown instanceof ChannelError && thrown.retryable ? (thrown.retryAfterMs ?? backoff.next()) : undefined;
+        if (wait === undefined || wait > longestWaitMs || tried >= attempts || how.signal.aborted) throw thrown;
+        await pause(wait, how.signal);
+      }
+    }
+  }
+
+  /** Throws `ChannelError`, whose text is fit for the agent. */
+  return async (media, how) => {
+    const fetched = await persist(media, how);
+    if (media.kind !== "sticker" || fetched.mimeType !== "image/webp") return fetched;
+    const description = await stickers.describe(media, async () => how.describe?.(fetched));
+    return { ...fetched, ...(description !== undefined && { description }) };
+  };
+}

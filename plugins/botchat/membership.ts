@@ -1,0 +1,25 @@
+/** The bot came, went, was blocked or got other rights. Nothing is answered; it is written down, because it changes what can be. */
+import type { Json, Silent } from "service-gateway/sdk";
+import { type Fields, id, record, text } from "./fields.ts";
+
+const gone: ReadonlySet<string> = new Set(["left", "kicked"]);
+
+/** Reasons that the trace keeps, by what the bot was before and is now. */
+function changeOf({ chat, old_chat_member: before, new_chat_member: after }: Fields): string {
+  const [was, is] = [text(record(before)?.status) ?? "left", text(record(after)?.status) ?? "left"];
+  const direct = record(chat)?.type === "private";
+  if (gone.has(is)) return direct ? "bot_blocked" : "bot_removed";
+  if (gone.has(was)) return direct ? "bot_unblocked" : "bot_added";
+  return "bot_rights_changed";
+}
+
+export function parseMembership(change: Fields): Silent | undefined {
+  return id(record(change.chat)?.id) === undefined ? undefined : { silent: changeOf(change) };
+}
+
+/** One line for the operator: who is not answered any more, or where the bot now is. */
+export function membershipLine(update: Json): { readonly chat: string; readonly change: string } | undefined {
+  const change = record(record(update)?.my_chat_member);
+  const chat = id(record(change?.chat)?.id);
+  return change === undefined || chat === undefined ? undefined : { chat, change: changeOf(change) };
+}

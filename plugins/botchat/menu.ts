@@ -1,0 +1,101 @@
+/** The menu of commands: registered when the platform has another one, tried again when it failed. */
+import { isDeepStrictEqual } from "node:util";
+import { type ChannelAccount, ChannelError } from "service-gateway/sdk";
+import type { BotApi } from "./api.ts";
+import { createBackoff, pause } from "./backoff.ts";
+import type { AccountOptions } from "./options.ts";
+
+interface Command {
+  readonly name: string;
+  readonly summary: string;
+}
+
+interface Entry {
+  readonly command: string;
+  readonly description: string;
+}
+
+type Attempt = { readonly done: true } | { readonly done: false; readonly waitMs: number };
+
+const mostCommands = 100;
+const longestDescription = 256;
+
+/** The host's commands, then the custom ones. Those that cannot be used are told of and left out. */
+function menuOf(
+  commands: readonly Command[],
+  custom: AccountOptions["customCommands"],
+): { readonly entries: readonly Entry[]; readonly problems: readonly string[] } {
+  const entries = new Map<string, string>();
+  const problems: string[] = [];
+  for (const { name, summary } of commands) entries.set(name.replaceAll("-", "_"), summary);
+  const native = new Set(entries.keys());
+  for (const { command, description } of custom) {
+    const name = command.trim().replace(/^\//, "").trim().toLowerCase();
+    if (!/^[a-z0-9_]{1,32}$/.test(name)) problems.push(`customCommands: "${command}" is no command name: use a-z, 0-9 and _, at most 32`);
+    else if (native.has(name)) problems.push(`customCommands: /${name} is a command of the gateway already; choose another name`);
+    else if (entries.has(name)) problems.push(`customCommands: /${name} is there twice; the second is left out`);
+    else if (description.trim() === "") problems.push(`customCommands: /${name} has no description`);
+    else entries.set(name, description);
+  }
+  const all = [...entries].map(([command, text]) => ({ command, description: text.trim().slice(0, longestDescription) || command }));
+  if (all.length > mostCommands) problems.push(`the menu holds ${mostCommands} commands; ${all.length - mostCommands} are left out`);
+  return { entries: all.slice(0, mostCommands), problems };
+}
+
+export interface Menu {
+  /** Resolves after the first try; what failed is tried again until the account closes. */
+  register(commands: readonly Command[]): Promise<void>;
+}
+
+export function createMenu(options: {
+  readonly api: BotApi;
+  readonly account: ChannelAccount<AccountOptions>;
+  readonly custom: () => AccountOptions["customCommands"];
+}): Menu {
+  const { api, account } = options;
+  let latest = 0;
+  let tail: Promise<unknown> = Promise.resolve();
+
+  /** The platform is asked, not a memory of ours: other programs and people change menus too. */
+  async function attempt(entries: readonly Entry[]): Promise<Attempt> {
+    try {
+      const there = await api.call("getMyCommands", {}, account.signal);
+      const same = isDeepStrictEqual(
+        there.map(({ command, description }) => ({ command, description })),
+        entries,
+      );
+      if (!same) await api.call("setMyCommands", { commands: [...entries] }, account.signal);
+      return { done: true };
+    } catch (error) {
+      if (!account.signal.aborted) {
+        const remedy = "check the network, the proxy and apiRoot; it is tried again";
+        account.log.warn(
+          { commands: entries.length },
+          `setMyCommands failed: ${error instanceof ChannelError ? error.message : "the answer could not be read"}; ${remedy}`,
+        );
+      }
+      return { done: false, waitMs: error instanceof ChannelError ? (error.retryAfterMs ?? 0) : 0 };
+    }
+  }
+
+  async function retry(entries: readonly Entry[], turn: number, first: Attempt): Promise<void> {
+    const backoff = createBackoff({ minMs: 1_000, maxMs: 600_000 });
+    for (let last = first; !last.done; last = await attempt(entries)) {
+      await pause(Math.max(backoff.next(), last.waitMs), account.signal);
+      if (account.signal.aborted || turn !== latest) return;
+    }
+  }
+
+  return {
+    async register(commands) {
+      const { entries, problems } = menuOf(commands, options.custom());
+      for (const problem of problems) account.log.error({}, problem);
+      latest += 1;
+      const turn = latest;
+      // One after the other: of two at once the older one might come last.
+      const first = tail.then(() => attempt(entries));
+      tail = first;
+      void retry(entries, turn, await first);
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/** Messages, edited messages and channel posts; several that were gathered are one. */
+import type { ChannelInbound, Inbound, InboundChat, Silent } from "service-gateway/sdk";
+import { type Content, contentText, parseContent } from "./content.ts";
+import { readEntities } from "./entities.ts";
+import { type Fields, id, number, record, text } from "./fields.ts";
+import { joinTexts, type Version } from "./gathered.ts";
+import { type BotIdentity, labelOf, parseChat, parseSender, senderOf, threadOf } from "./place.ts";
+import { namedInRich } from "./rich-message.ts";
+
+function repliedTo(message: Fields): Fields | undefined {
+  const reply = record(message.reply_to_message);
+  // In a topic every message "replies" to the service message that opened it.
+  return reply === undefined || record(reply.forum_topic_created) ? undefined : reply;
+}
+
+function parseReply(message: Fields): Inbound["replyTo"] {
+  const reply = repliedTo(message);
+  const outside = record(message.external_reply);
+  const quote = text(record(message.quote)?.text);
+  if (reply === undefined && outside === undefined && quote === undefined) return undefined;
+  const messageId = id(reply?.message_id);
+  const sender = reply ? labelOf(senderOf(reply)) : originOf(record(outside?.origin));
+  const said = reply ? contentText(reply) : outside ? contentText(outside) : undefined;
+  return { ...(messageId && { messageId }), ...(sender && { sender }), ...(said && { text: said }), ...(quote && { quote }) };
+}
+
+function originOf(origin: Fields | undefined): string | undefined {
+  if (origin === undefined) return undefined;
+  const chat = record(origin.sender_chat) ?? record(origin.chat);
+  const signature = text(origin.author_signature);
+  const label = text(origin.sender_user_name) ?? labelOf(record(origin.sender_user)) ?? labelOf(chat);
+  return label === undefined ? undefined : `${label}${signature ? ` (${signature})` : ""}`;
+}
+
+function parseForward(message: Fields): Inbound["forward"] {
+  const origin = record(message.forward_origin);
+  if (origin === undefined) return undefined;
+  const seconds = number(origin.date);
+  return { from: originOf(origin) ?? "unknown", ...(seconds !== undefined && { timestamp: seconds * 1_000 }) };
+}
+
+/** Whether the bot was addressed: by an entity, never by a piece of text that merely looks like its name. */
+function isMentioned(message: Fields, bot: BotIdentity): boolean {
+  const source = text(message.text) ?? text(message.caption) ?? "";
+  const handle = bot.username === undefined ? undefined : `@${bot.username.toLowerCase()}`;
+  const entities = readEntities(source, text(message.text) !== undefined ? message.entities : message.caption_entities);
+  const named = entities.some(({ type, start, end, fields }) => {
+    const said = source.slice(start, end).toLowerCase();
+    if (type === "mention") return said === handle;
+    if (type === "text_mention") return id(record(fields.user)?.id) === bot.id;
+    return type === "bot_command" && handle !== undefined && said.endsWith(handle) && said.indexOf("@") === said.length - handle.length;
+  });
+  return named || namedInRich(record(message.rich_message), bot) || id(record(repliedTo(message)?.from)?.id) === bot.id;
+}
+
+/** `/command@another_bot` at the beginning: whoever wrote it in a group wants nothing of this one. */
+function isForAnother(message: Fields, { username }: BotIdentity): boolean {
+  const source = text(message.text) ?? "";
+  const first = username === undefined ? undefined : readEntities(source, message.entities)[0];
+  if (first === undefined || first.type !== "bot_command" || first.start !== 0) return false;
+  const named = /@(\w+)$/.exec(source.slice(0, first.end))?.[1];
+  return named !== undefined && named.toLowerCase() !== username?.toLowerCase();
+}
+
+/** Text and files of all parts, in their order. A part that holds nothing adds nothing. */
+function contentOf(messages: readonly Fields[]): ReturnType<typeof parseContent> {
+  const [only] = messages;
+  if (only !== undefined && messages.length === 1) return parseContent(only);
+  const contents = joinTexts(messages).map(parseContent);
+  const found = contents.filter((content): content is Content => !("silent" in content));
+  const [first] = contents;
+  if (found.length === 0 && first !== undefined) return first;
+  return { text: found.map((content) => content.text).join("\n"), media: found.flatMap((content) => content.media) };
+}
+
+/** A group that became a supergroup has another id. The platform tells it in both, each with the other's id. */
+function parseMigration(message: Fields, chat: InboundChat, who: Pick<ChannelInbound, "sender" | "messageId">): ChannelInbound | undefined {
+  const from = id(message.migrate_from_chat_id);
+  const to = id(message.migrate_to_chat_id);
+  if (from === undefined && to === undefined) return undefined;
+  return {
+    kind: "migration",
+    chat: { ...chat, id: from ?? chat.id },
+    migratedTo: to ?? chat.id,
+    ...who,
+    text: "",
+    media: [],
+    mention: false,
+    timestamp: (number(message.date) ?? 0) * 1_000,
+  };
+}
+
+export function parseMessages(versions: readonly Version[], bot: BotIdentity): ChannelInbound | Silent | undefined {
+  const messages = versions.map(({ message }) => message);
+  const [first] = messages;
+  if (first === undefined) return undefined;
+  const kind = versions.every((version) => version.kind === "edit") ? "edit" : "message";
+  const chatFields = record(first.chat);
+  const chat = parseChat(chatFields);
+  const sender = parseSender(senderOf(first));
+  const messageId = id(first.message_id);
+  if (chat === undefined || sender === undefined || messageId === undefined) return undefined;
+  if (id(record(first.from)?.id) === bot.id) return { silent: "own_message" };
+  // Each movement of a live location is an edit, and no answer is due to any of them.
+  if (kind === "edit" && record(first.location) !== undefined) return { silent: "live_location_moved" };
+  const moved = parseMigration(first, chat, { sender, messageId });
+  if (moved !== undefined) return moved;
+  const content = contentOf(messages);
+  if ("silent" in content) return content;
+  const mention = messages.some((message) => isMentioned(message, bot));
+  if (chat.kind !== "direct" && !mention && isForAnother(first, bot)) return { silent: "command_for_another_bot" };
+  const thread = threadOf(first, chatFields);
+  const replyTo = firstOf(messages, parseReply);
+  const forward = firstOf(messages, parseForward);
+  const seconds = (kind === "edit" ? number(first.edit_date) : undefined) ?? number(first.date) ?? 0;
+  return {
+    kind,
+    chat: { ...chat, ...(thread && { thread }) },
+    sender,
+    text: content.text,
+    media: content.media,
+    mention,
+    timestamp: seconds * 1_000,
+    messageId,
+    ...(messages.length > 1 && { messageIds: messages.flatMap((message) => id(message.message_id) ?? []) }),
+    ...(replyTo && { replyTo }),
+    ...(forward && { forward }),
+  };
+}
+
+function firstOf<T>(messages: readonly Fields[], read: (message: Fields) => T | undefined): T | undefined {
+  for (const message of messages) {
+    const found = read(message);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

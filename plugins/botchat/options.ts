@@ -1,0 +1,159 @@
+/**
+ * Options of one account, `channels.botchat.*`. Access options (`dmPolicy`, `allowFrom`, `groups`, ...) are the host's.
+ */
+import { type Static, Type } from "service-gateway/sdk";
+
+const flag = (value: boolean, description: string) => Type.Boolean({ default: value, description });
+
+export const accountOptions = Type.Object({
+  botToken: Type.Optional(Type.String({ description: "Token of the bot. The account `default` also takes it from BOTCHAT_BOT_TOKEN." })),
+  tokenFile: Type.Optional(Type.String({ minLength: 1, description: "File that holds the token; wins over botToken." })),
+  apiRoot: Type.String({
+    default: "https://api.telegram.org",
+    pattern: "^https?://[^?#]+$",
+    description: "Address of the Bot API server: the public one, a local one, or the playground.",
+  }),
+  proxy: Type.Optional(
+    Type.String({ pattern: "^(https?|socks5h?|socks)://", description: "Proxy for every call and file: http://, https:// or socks5://." }),
+  ),
+  timeoutSeconds: Type.Optional(
+    Type.Number({ minimum: 1, maximum: 3600, description: "Time limit of one call; unset: 60, and 500 while a file is sent." }),
+  ),
+  network: Type.Object(
+    {
+      autoSelectFamily: Type.Optional(
+        Type.Boolean({ description: "Try IPv6 and IPv4 side by side; unset: what Node does (off on Node 22)." }),
+      ),
+    },
+    { default: {}, description: "How connections are made." },
+  ),
+  retry: Type.Object(
+    {
+      attempts: Type.Integer({
+        minimum: 1,
+        maximum: 20,
+        default: 3,
+        description: "Quick tries; of an action and of a file all there are.",
+      }),
+      minDelayMs: Type.Integer({ minimum: 0, default: 400, description: "Wait before the second try." }),
+      maxDelayMs: Type.Integer({ minimum: 0, default: 30_000, description: "Longest wait that is not a flood wait." }),
+      jitter: Type.Number({ minimum: 0, maximum: 1, default: 0.1, description: "Random share of each wait." }),
+    },
+    { default: {}, description: "Tries of what surely did not happen. An answer is tried for a day, at last every maxDelayMs." },
+  ),
+  limits: Type.Object(
+    {
+      perBotPerSecond: Type.Integer({ minimum: 0, maximum: 1_000, default: 30, description: "Messages a second, over all chats." }),
+      perChatPerSecond: Type.Integer({ minimum: 0, maximum: 1_000, default: 1, description: "Messages and edits a second in one chat." }),
+      perGroupPerMinute: Type.Integer({ minimum: 0, maximum: 10_000, default: 20, description: "Messages a minute in one group." }),
+    },
+    { default: {}, description: "What the platform takes; more waits for its turn. 0: no limit, for a Bot API server of one's own." },
+  ),
+  polling: Type.Object(
+    {
+      timeoutSeconds: Type.Integer({ minimum: 0, maximum: 50, default: 30, description: "How long the platform may hold one getUpdates." }),
+      stallSeconds: Type.Number({
+        minimum: 0.05,
+        maximum: 3600,
+        default: 120,
+        description: "Without a completed getUpdates for so long, the connection is made anew.",
+      }),
+      minDelayMs: Type.Integer({ minimum: 1, default: 2_000, description: "First wait after a failed getUpdates; grows by 1.8." }),
+      maxDelayMs: Type.Integer({ minimum: 1, default: 30_000, description: "Longest wait after a failed getUpdates." }),
+    },
+    { default: {}, description: "Long polling." },
+  ),
+  webhookUrl: Type.Optional(
+    Type.String({ pattern: "^https?://", description: "Public address for updates; turns polling off. Needs webhookSecret." }),
+  ),
+  webhookSecret: Type.Optional(
+    Type.String({ pattern: "^[A-Za-z0-9_-]{1,256}$", description: "Shared with the platform; it comes back in a header of every update." }),
+  ),
+  webhookPath: Type.String({ default: "/telegram-webhook", pattern: "^/[^?#]*$", description: "Path of the local listener." }),
+  webhookHost: Type.String({ default: "127.0.0.1", description: "Address that the local listener binds." }),
+  webhookPort: Type.Integer({ minimum: 0, maximum: 65_535, default: 8787, description: "Port that the local listener binds." }),
+  textChunkLimit: Type.Integer({
+    minimum: 1,
+    maximum: 4096,
+    default: 4000,
+    description: "Characters of one message, as the platform counts them.",
+  }),
+  chunkMode: Type.Enum(["length", "newline"], { default: "length", description: "newline: a message for each paragraph." }),
+  linkPreview: flag(true, "Show previews of links."),
+  streamMode: Type.Enum(["off", "partial", "block"], {
+    default: "partial",
+    description: "The live preview: none, as text comes, or in blocks.",
+  }),
+  draftChunk: Type.Object(
+    {
+      minChars: Type.Integer({ minimum: 1, default: 200, description: "A block is at least so long." }),
+      maxChars: Type.Integer({ minimum: 1, default: 800, description: "And at most so long; never more than textChunkLimit." }),
+      breakPreference: Type.Enum(["paragraph", "newline", "sentence"], {
+        default: "paragraph",
+        description: "Where a block ends if it can.",
+      }),
+    },
+    { default: {}, description: "Blocks of `streamMode: block`." },
+  ),
+  blockStreaming: Type.Optional(Type.Boolean({ description: "true: no live preview." })),
+  replyToMode: Type.Enum(["off", "first", "all"], {
+    default: "off",
+    description: "Which parts of an answer reply to the message that asked; off: only where the agent says so.",
+  }),
+  responsePrefix: Type.Optional(
+    Type.String({ description: "Put before every answer; may name fields as {{Field}} and who answers as {model}." }),
+  ),
+  mediaMaxMb: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, description: "Largest file; unset: 5 for what is taken in, 50 for what is sent." }),
+  ),
+  actions: Type.Object(
+    {
+      sendMessage: flag(true, "Messages may be sent."),
+      editMessage: flag(true, "Messages of the bot may be changed."),
+      deleteMessage: flag(true, "Messages may be deleted."),
+      reactions: flag(true, "The bot may react; whether the agent does is up to reactionLevel too."),
+      sticker: flag(false, "Stickers may be sent and searched."),
+    },
+    { default: {}, description: "What may be done besides answering, by the agent and by hand." },
+  ),
+  capabilities: Type.Union(
+    [
+      Type.Object({
+        inlineButtons: Type.Enum(["off", "dm", "group", "all", "allowlist"], { default: "allowlist", description: "Where buttons work." }),
+      }),
+      Type.Array(Type.String(), { description: 'Old form: ["inlineButtons"] means all.' }),
+    ],
+    { default: { inlineButtons: "allowlist" }, description: "Features with a scope of their own." },
+  ),
+  reactionLevel: Type.Enum(["off", "ack", "minimal", "extensive"], { default: "minimal", description: "How freely the agent reacts." }),
+  reactionNotifications: Type.Enum(["off", "own", "all"], { default: "own", description: "Which reactions the agent is told of." }),
+  ackReaction: Type.Optional(Type.String({ description: "Emoji while a message is being handled; an empty text turns it off." })),
+  customCommands: Type.Array(
+    Type.Object({
+      command: Type.String({ description: "a-z, 0-9 and _, at most 32; a leading slash is dropped." }),
+      description: Type.String({ description: "One line for the menu." }),
+    }),
+    { default: [], description: "More entries of the menu; they are ordinary text to the agent." },
+  ),
+  configWrites: flag(true, "Chat commands and group migrations may change the configuration."),
+});
+
+export type AccountOptions = Static<typeof accountOptions>;
+
+/** Those that a connection is made with; the others count from the next message on. */
+export const connectionOptions = [
+  "botToken",
+  "tokenFile",
+  "apiRoot",
+  "proxy",
+  "timeoutSeconds",
+  "network",
+  "retry",
+  "limits",
+  "polling",
+  "webhookUrl",
+  "webhookSecret",
+  "webhookPath",
+  "webhookHost",
+  "webhookPort",
+] as const satisfies readonly (keyof AccountOptions)[];

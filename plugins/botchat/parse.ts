@@ -1,0 +1,31 @@
+/** Updates of the platform to what the host understands. Pure and total: junk is not ours, and never throws. */
+import type { Json, Parsed } from "service-gateway/sdk";
+import { record } from "./fields.ts";
+import { newestVersions } from "./gathered.ts";
+import { parseMembership } from "./membership.ts";
+import { parseMessages } from "./message.ts";
+import type { BotIdentity } from "./place.ts";
+import { type ButtonScope, parsePress } from "./press.ts";
+import { parseReaction } from "./reaction.ts";
+
+/** The update kinds that are asked for; no other is ever sent to us. */
+export const updateKinds = ["message", "edited_message", "callback_query", "message_reaction", "my_chat_member", "channel_post"] as const;
+
+/** `undefined`: not an update that we know. `more`: the updates that were gathered with it, oldest first. `buttons`: where presses count. */
+export function parseUpdate(
+  raw: Json,
+  bot: BotIdentity,
+  more: readonly Json[] = [],
+  { buttons = "allowlist" }: { readonly buttons?: ButtonScope } = {},
+): Parsed {
+  const update = record(raw);
+  if (update === undefined) return undefined;
+  const versions = newestVersions([raw, ...more]);
+  if (versions.length > 0) return parseMessages(versions, bot);
+  const press = record(update.callback_query);
+  if (press !== undefined) return parsePress(press, buttons);
+  const reaction = record(update.message_reaction);
+  if (reaction !== undefined) return parseReaction(reaction, bot);
+  const membership = record(update.my_chat_member);
+  return membership === undefined ? undefined : parseMembership(membership);
+}

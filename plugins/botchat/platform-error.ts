@@ -1,0 +1,97 @@
+/** Everything that can go wrong with a call becomes a `ChannelError` here; nothing is passed through as it came. */
+import { ChannelError } from "service-gateway/sdk";
+import type { WireError } from "./wire.ts";
+
+/** What the platform answers when it refuses a call. */
+export interface Refused {
+  readonly error_code: number;
+  readonly description: string;
+  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
+}
+
+/** Reasons by what the description says; the platform has no codes of its own. The first that matches. */
+const badRequests: readonly (readonly [RegExp, string])[] = [
+  [/can't parse entities|can't find end of/i, "parse_entities"],
+  [/message is not modified/i, "message_not_modified"],
+  [/there is no text in the message to edit/i, "no_text"],
+  [/message is too long|caption is too long|MESSAGE_TOO_LONG/i, "too_long"],
+  [/message thread not found|TOPIC_DELETED|TOPIC_CLOSED|TOPIC_ID_INVALID/i, "thread_gone"],
+  [
+    /message to be replied not found|replied message not found|reply message not found|message to reply not found|REPLY_MESSAGE_ID_INVALID/i,
+    "reply_target_gone",
+  ],
+  [/message to edit not found|MESSAGE_ID_INVALID|message can't be edited|message to react not found/i, "message_gone"],
+  [/message to delete not found/i, "message_gone"],
+  [/message can't be deleted/i, "delete_refused"],
+  [/group chat was upgraded/i, "chat_migrated"],
+  [/chat not found|PEER_ID_INVALID|user not found|CHAT_ID_INVALID/i, "chat_not_found"],
+  [/not enough rights|need administrator rights|CHAT_WRITE_FORBIDDEN|have no rights/i, "no_rights"],
+  [/message text is empty|text must be non-empty/i, "empty_text"],
+  [/REACTION_INVALID/i, "reaction_invalid"],
+  [/VOICE_MESSAGES_FORBIDDEN|VIDEO_MESSAGES_FORBIDDEN/i, "voice_forbidden"],
+  [/IMAGE_PROCESS_FAILED|PHOTO_INVALID|PHOTO_EXT_INVALID|PHOTO_SAVE_FILE_INVALID/i, "photo_refused"],
+  [
+    /wrong file|failed to get http url content|wrong type of the web page|type of file mismatch|file is too big|file must be non-empty/i,
+    "media_refused",
+  ],
+];
+
+/** A bare "Not Found" is said of an address without a bot; of a method that a server does not know more is said. */
+function isBotUnknown(method: string, description: string): boolean {
+  return method === "getMe" || /^(not found|unauthorized)\.?$/i.test(description.trim());
+}
+
+function reasonOfRefusal(method: string, { error_code: code, description }: Refused): string {
+  if (code === 401) return "unauthorized";
+  if (code === 404) return isBotUnknown(method, description) ? "unauthorized" : "method_unknown";
+  if (code === 409) return "conflict";
+  if (code === 429) return "flood_wait";
+  if (code >= 500) return "platform_error";
+  if (code === 403) return /blocked by the user|user is deactivated/i.test(description) ? "blocked_by_user" : "no_rights";
+  if (code === 413) return "too_large";
+  return badRequests.find(([pattern]) => pattern.test(description))?.[1] ?? "bad_request";
+}
+
+/** A refusal is always `not-sent`: the platform answered, and it did not do it. */
+export function refusalError(method: string, refused: Refused): ChannelError {
+  const reason = reasonOfRefusal(method, refused);
+  const seconds = refused.parameters?.retry_after;
+  const movedTo = refused.parameters?.migrate_to_chat_id;
+  return new ChannelError(reason, {
+    retryable: refused.error_code === 429 || refused.error_code >= 500,
+    fate: "not-sent",
+    detail: `${method}: ${refused.error_code} ${refused.description}`,
+    ...(typeof seconds === "number" && seconds >= 0 && { retryAfterMs: seconds * 1_000 }),
+    ...(Number.isSafeInteger(movedTo) && { migratedTo: String(movedTo) }),
+  });
+}
+
+/** An answer that is not the platform's JSON: a proxy's page, half a document. */
+export function junkError(method: string, status: number): ChannelError {
+  const refused = status >= 400;
+  return new ChannelError(status >= 500 ? "platform_error" : "bad_answer", {
+    retryable: status >= 500 || status === 429 || !refused,
+    // With a success status the platform may well have done it.
+    fate: refused ? "not-sent" : "unknown",
+    detail: `${method}: the answer (status ${status}) is not the platform's: check apiRoot and proxy`,
+  });
+}
+
+/** What a proxy said no to, by the code that `codeOf` gives it. */
+function proxyRemedy(code: string): string {
+  if (code === "PROXY_AUTHENTICATION") return ": the proxy does not take the user and password of the option proxy";
+  return /^PROXY_/.test(code) ? ": the proxy did not let it through, or is no proxy of the kind that the option proxy says" : "";
+}
+
+const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "TIMEOUT"]);
+
+/** No whole answer. What had not reached a socket surely did not happen. */
+export function wireError(method: string, error: WireError): ChannelError {
+  const aborted = error.code === "ABORTED" || error.code === "CLOSED";
+  const reason = aborted ? "aborted" : timeouts.has(error.code) ? "timeout" : "network";
+  return new ChannelError(reason, {
+    retryable: true,
+    fate: error.sent ? "unknown" : "not-sent",
+    detail: `${method}: no answer (${error.code}${error.sent ? ", after the request went out" : ", before the request went out"})${proxyRemedy(error.code)}`,
+  });
+}

@@ -1,0 +1,192 @@
+/**
+ * The live preview: a message that grows by edits while a turn runs.
+ *
+ * Its states: `collecting` (too little to show), `resting` (what is shown is all there is), `waiting` (until the next
+ * edit is due), `calling` (one call is under way), `lost` (a message was sent and nobody knows whether it arrived: one
+ * more might stand beside it for ever), `closed`. Only the newest text counts; nothing is queued.
+ */
+import { type Address, ChannelError, type ChannelPreview, type PluginLog } from "service-gateway/sdk";
+import type { BotApi } from "./api.ts";
+import { id, record } from "./fields.ts";
+import type { Pace } from "./limits.ts";
+import type { AccountOptions } from "./options.ts";
+import { blockEnd } from "./preview-blocks.ts";
+import { chunkMarkdown, textPayload } from "./render.ts";
+import { replyFields, sendTarget } from "./send.ts";
+
+/** Less is not worth a notification. */
+const leastChars = 30;
+/** A quick answer needs no preview: it would only be a second call. */
+const firstAfterMs = 150;
+const editEveryMs = 1_000;
+/** Whoever has just had a turn lets the other topics of the chat go first. */
+const afterOthersMs = 100;
+/** A group takes 20 messages a minute, edits included; the answer needs some of them. */
+const groupEditEveryMs = 3_000;
+/** In a row. */
+const mostFailures = 3;
+/** A call that hangs is given up after so long; the answer waits for it. */
+const closeGraceMs = 5_000;
+
+type State = "collecting" | "resting" | "waiting" | "calling" | "lost" | "closed";
+
+export interface PreviewOptions {
+  /** The client is made on first use. */
+  readonly api: () => Promise<BotApi>;
+  readonly address: Address;
+  readonly settings: AccountOptions;
+  readonly pace: Pace;
+  readonly log: PluginLog;
+  readonly resume: readonly string[];
+  /** The message that is being answered. */
+  readonly trigger?: string;
+  onMessage(messageIds: readonly string[]): void;
+}
+
+interface Change {
+  /** The first message that does not show what it should. */
+  readonly index: number;
+  readonly payload: ReturnType<typeof textPayload>;
+  readonly html: string;
+}
+
+/** Fields of a preview's message that is sent anew. Only the first is told with a sound: it becomes the answer by an edit, which has none. */
+function sendFields(index: number, { address, settings, trigger }: Pick<PreviewOptions, "address" | "settings" | "trigger">): object {
+  const { replyToMode } = settings;
+  const replies = replyToMode === "all" || (replyToMode === "first" && index === 0);
+  return {
+    ...sendTarget(address),
+    ...(index > 0 && { disable_notification: true }),
+    ...(replies && replyFields(trigger)),
+  };
+}
+
+export function createPreview(options: PreviewOptions): ChannelPreview {
+  const { address, settings, pace, log } = options;
+  const ids = [...options.resume];
+  /** HTML that each message shows, as far as this process knows. */
+  const shown: (string | undefined)[] = ids.map(() => undefined);
+  const stop = new AbortController();
+  const everyMs = address.chat.startsWith("-") ? groupEditEveryMs : editEveryMs;
+  let state: State = "collecting";
+  let wanted = "";
+  let blockAt = 0;
+  let failures = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  function visible(): string {
+    if (settings.streamMode !== "block") return wanted;
+    blockAt = blockEnd(wanted, blockAt, settings.draftChunk, settings.textChunkLimit);
+    return wanted.slice(0, blockAt);
+  }
+
+  function nextChange(): Change | undefined {
+    const text = visible();
+    if (text.trim().length < leastChars && ids.length === 0) return undefined;
+    for (const [index, chunk] of chunkMarkdown(text, settings).entries()) {
+      const payload = textPayload(chunk, settings);
+      const html = String(payload.text);
+      if (shown[index] !== html) return { index, payload, html };
+    }
+    return undefined;
+  }
+
+  async function apply({ index, payload, html }: Change): Promise<void> {
+    const api = await options.api();
+    const existing = ids[index];
+    if (existing !== undefined) {
+      await api.call("editMessageText", { ...payload, chat_id: address.chat, message_id: Number(existing) } as never, stop.signal);
+    } else {
+      const sent = await api.call("sendMessage", { ...sendFields(index, options), ...payload } as never, stop.signal);
+      const messageId = id(record(sent as never)?.message_id);
+      if (messageId === undefined) {
+        throw new ChannelError("bad_answer", { fate: "unknown", detail: "sendMessage: the answer names no message" });
+      }
+      ids.push(messageId);
+      options.onMessage([...ids]);
+    }
+    shown[index] = html;
+  }
+
+  /** What is done about a failed call; the milliseconds until the next, or `undefined` when there may be none. */
+  function afterFailure(error: unknown, change: Change): number | undefined {
+    // Whatever it is: nobody waits for this call, and a preview may fail no turn.
+    const { reason, retryAfterMs, fate } =
+      error instanceof ChannelError ? error : { reason: "failed", retryAfterMs: undefined, fate: "unknown" as const };
+    if (reason === "message_not_modified") {
+      shown[change.index] = change.html;
+      return everyMs;
+    }
+    if (reason === "flood_wait") {
+      pace.hold(address.chat, retryAfterMs ?? everyMs);
+      return retryAfterMs ?? everyMs;
+    }
+    log.debug({ reason }, "the live preview could not be updated");
+    // An edit may be repeated whatever became of it.
+    if (fate === "unknown" && ids[change.index] === undefined) return undefined;
+    failures += 1;
+    return failures < mostFailures ? everyMs * 2 ** failures : undefined;
+  }
+
+  async function call(change: Change): Promise<void> {
+    let delay: number | undefined = everyMs;
+    try {
+      await apply(change);
+      failures = 0;
+    } catch (error) {
+      delay = afterFailure(error, change);
+    }
+    pace.ended(address.chat, everyMs);
+    if (state === "closed") return;
+    if (delay === undefined) {
+      state = "lost";
+      return;
+    }
+    state = "resting";
+    schedule(delay + afterOthersMs);
+  }
+
+  function schedule(atLeast: number): void {
+    if (state !== "resting") return;
+    state = "waiting";
+    timer = setTimeout(run, Math.max(atLeast, pace.delay(address.chat)));
+  }
+
+  function run(): void {
+    if (state === "closed") return;
+    state = "resting";
+    const change = nextChange();
+    if (change === undefined) return;
+    const busy = pace.delay(address.chat);
+    if (busy > 0) {
+      schedule(busy);
+      return;
+    }
+    state = "calling";
+    // Before the call as well: the preview of another topic of this chat asks while it is under way.
+    pace.used(address.chat, everyMs, ids[change.index] === undefined ? 1 : 0);
+    running = call(change);
+  }
+
+  return {
+    update(text) {
+      if (state === "closed" || state === "lost") return;
+      wanted = text;
+      if (state === "collecting") {
+        if (text.trim().length < leastChars) return;
+        state = "resting";
+        schedule(firstAfterMs);
+      } else if (state === "resting") schedule(0);
+    },
+    async close() {
+      state = "closed";
+      clearTimeout(timer);
+      // Waited for: an edit that arrives late would overwrite the answer, and a send's id is needed.
+      const grace = setTimeout(() => stop.abort(), closeGraceMs);
+      await running.catch(() => {});
+      clearTimeout(grace);
+      return [...ids];
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/** What the platform says of the bot when somebody asks: who it is, how it takes in, where it is a member. Changes nothing there. */
+import { ChannelError, type ChannelMembership, type ChannelProbe } from "service-gateway/sdk";
+import type { BotApi, Result } from "./api.ts";
+import type { AccountOptions } from "./options.ts";
+import { failureDetail } from "./polling.ts";
+
+export interface ProbeOptions {
+  readonly api: () => Promise<BotApi>;
+  readonly botId: string;
+  readonly webhookUrl: AccountOptions["webhookUrl"];
+  /** Epoch milliseconds; ages a failure that the platform remembers. */
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+export interface Probe {
+  probe(): Promise<ChannelProbe>;
+  members(chat: string): Promise<ChannelMembership>;
+}
+
+/** The platform tells the last failed delivery for ever; an older one is past. */
+const recentMs = 60 * 60_000;
+const manyWaiting = 100;
+
+type Finding = NonNullable<ChannelProbe["findings"]>[number];
+
+export function createProbe({ api, botId, webhookUrl, now, signal }: ProbeOptions): Probe {
+  async function probe(): Promise<ChannelProbe> {
+    try {
+      const live = await api();
+      const me = await live.call("getMe", {}, signal);
+      const hook = await live.call("getWebhookInfo", {}, signal);
+      const mode = `${hook.url ? "webhook" : "polling"}, ${hook.pending_update_count} waiting`;
+      const privacy = me.can_read_all_group_messages
+        ? "reads all group messages"
+        : "privacy mode is on: in groups it sees only what is meant for it";
+      return {
+        ok: true,
+        detail: `@${me.username} (${me.id}), ${mode}, ${privacy}`,
+        identity: { id: String(me.id), username: me.username, name: me.first_name },
+        seesAllGroupMessages: me.can_read_all_group_messages,
+        findings: webhookFindings(hook, webhookUrl, now()),
+      };
+    } catch (error) {
+      return { ok: false, detail: failureDetail(error), identity: { id: botId } };
+    }
+  }
+
+  async function members(chat: string): Promise<ChannelMembership> {
+    try {
+      const member = await (await api()).call("getChatMember", { chat_id: chat, user_id: Number(botId) }, signal);
+      const { status } = member;
+      if (status === "left") return { ok: false, detail: "the bot is not in it: add it to the group" };
+      if (status === "kicked") return { ok: false, detail: "the bot was removed from it: let an administrator add it again" };
+      if (status === "restricted" && (!member.is_member || !member.can_send_messages))
+        return { ok: false, detail: "the bot may not write in it: let an administrator lift the restriction" };
+      return { ok: true, detail: status, seesAll: status === "administrator" || status === "creator" };
+    } catch (error) {
+      return { ok: false, detail: refusedChat(error) };
+    }
+  }
+
+  return { probe, members };
+}
+
+function refusedChat(error: unknown): string {
+  const reason = error instanceof ChannelError ? error.reason : "";
+  if (reason === "chat_migrated") return "the group has a new id since it became a supergroup: put that in place of this one";
+  if (reason === "chat_not_found") return "the bot knows no such chat: add it to the group, or correct the id";
+  if (reason === "no_rights") return "the bot is not in it: add it to the group";
+  return failureDetail(error);
+}
+
+/** What keeps updates from coming in, and does not show in a connection that is up. */
+function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | undefined, now: number): readonly Finding[] {
+  const findings: Finding[] = [];
+  if (webhookUrl === undefined && hook.url)
+    findings.push({
+      name: "webhook left over",
+      reason: `the platform sends updates to ${hostOf(hook.url)}, while this account polls`,
+      fix: "The gateway removes it when it starts. If it comes back, another program uses this bot: give that one a bot of its own.",
+    });
+  if (webhookUrl !== undefined && hook.url !== webhookUrl)
+    findings.push({
+      name: "webhook not set",
+      reason: hook.url
+        ? `the platform sends updates to ${hostOf(hook.url)} and not to webhookUrl`
+        : "the platform knows no webhook of this bot",
+      fix: "The gateway sets it when it starts. If that does not last, another program uses this bot: give that one a bot of its own.",
+    });
+  const failedAt = (hook.last_error_date ?? 0) * 1_000;
+  if (webhookUrl !== undefined && hook.url === webhookUrl && now - failedAt < recentMs)
+    findings.push({
+      name: "webhook fails",
+      reason: `the platform could not deliver an update in the last hour: ${hook.last_error_message ?? "it does not say why"}`,
+      fix: "Check that webhookUrl reaches webhookHost and webhookPort through the proxy in front, by https with a certificate that is valid.",
+    });
+  if (hook.pending_update_count > manyWaiting)
+    findings.push({
+      name: "updates wait",
+      reason: `${hook.pending_update_count} updates wait at the platform`,
+      fix: "They come in while a gateway runs; if one does and the number grows, look at its log.",
+    });
+  return findings;
+}
+
+/** Whose address it is; the path of a webhook is often a secret. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "an address that cannot be read";
+}

@@ -1,0 +1,115 @@
+/**
+ * Text with styles: what stands between Markdown and the platform.
+ *
+ * `text` is exactly what a reader sees, so its length is what the platform counts (UTF-16 units after entities).
+ * Styles are ranges over it. Cutting is done here, where no tag and no entity can be cut in two.
+ */
+export type Style =
+  | { readonly kind: "bold" | "italic" | "underline" | "strike" | "spoiler" | "code" }
+  | { readonly kind: "pre"; readonly language?: string }
+  | { readonly kind: "link"; readonly url: string }
+  | { readonly kind: "quote"; readonly long?: boolean };
+
+export type Span = Style & { readonly start: number; readonly end: number };
+
+/** A range that stays in one message if one message can hold it. */
+export interface Whole {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface RichText {
+  readonly text: string;
+  /** Ordered by start, the outer one first. */
+  readonly spans: readonly Span[];
+  /** Ordered by start. */
+  readonly wholes: readonly Whole[];
+}
+
+/** The part of a text from `start` to `end`, with its styles. */
+export function slice(rich: RichText, start: number, end: number): RichText {
+  if (start === 0 && end === rich.text.length) return rich;
+  const cut = <T extends Whole>(ranges: readonly T[]) => {
+    const kept: T[] = [];
+    for (const range of ranges) {
+      if (range.start >= end) break;
+      if (range.end > start) kept.push({ ...range, start: Math.max(range.start, start) - start, end: Math.min(range.end, end) - start });
+    }
+    return kept;
+  };
+  return { text: rich.text.slice(start, end), spans: cut(rich.spans), wholes: cut(rich.wholes) };
+}
+
+/** True when a reader would see nothing: the platform refuses such a message. */
+export function isBlank(text: string): boolean {
+  return !/[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(text);
+}
+
+export interface RichTextBuilder {
+  readonly length: number;
+  /** End of what was written last that is not white space. */
+  readonly seen: number;
+  write(text: string): void;
+  /** Ends the line, if one was begun. */
+  freshLine(): void;
+  /** Leaves one blank line, except at the very beginning. */
+  blankLine(): void;
+  open(style: Style): void;
+  close(kind: Style["kind"]): void;
+  whole(run: () => void): void;
+  finish(): RichText;
+}
+
+type Growing = Style & { readonly start: number; end: number };
+
+export function createRichTextBuilder(): RichTextBuilder {
+  let text = "";
+  /** Line ends at the end of the text, at most two: to look for them in a text that grows would put it together each time. */
+  let ends = 0;
+  let seen = 0;
+  /** In the order of opening, hence by start and the outer one first. */
+  const spans: Growing[] = [];
+  const open: Growing[] = [];
+  const wholes: Whole[] = [];
+  const write = (more: string) => {
+    if (more === "") return;
+    text += more;
+    if (/\S/.test(more)) seen = text.length;
+    ends = !more.endsWith("\n") ? 0 : more === "\n" ? Math.min(ends + 1, 2) : more.endsWith("\n\n") ? 2 : 1;
+  };
+  return {
+    get length() {
+      return text.length;
+    },
+    get seen() {
+      return seen;
+    },
+    write,
+    freshLine() {
+      if (text !== "" && ends === 0) write("\n");
+    },
+    blankLine() {
+      if (text !== "" && ends < 2) write(ends === 0 ? "\n\n" : "\n");
+    },
+    open(style) {
+      const span = { ...style, start: text.length, end: -1 };
+      spans.push(span);
+      open.push(span);
+    },
+    close(kind) {
+      const found = open.findLastIndex((each) => each.kind === kind);
+      const [span] = found < 0 ? [] : open.splice(found, 1);
+      if (span !== undefined) span.end = text.length;
+    },
+    whole(run) {
+      const start = text.length;
+      run();
+      wholes.push({ start, end: text.length });
+    },
+    finish() {
+      for (const span of open.splice(0)) span.end = text.length;
+      const rich = { text, spans: spans.filter((span) => span.end > span.start), wholes };
+      return slice(rich, 0, text.trimEnd().length);
+    },
+  };
+}

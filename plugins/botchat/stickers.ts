@@ -1,0 +1,100 @@
+/** What stickers show, in words: found once by a model, kept in a file that all accounts share. */
+import { randomBytes } from "node:crypto";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { InboundMedia, Json } from "service-gateway/sdk";
+import { type Fields, record, text } from "./fields.ts";
+import { type FoundSticker, searchStickers } from "./sticker-search.ts";
+
+/** The oldest go when there are more. */
+const mostStickers = 5_000;
+/** A sticker that no model could describe is not tried again for so long. */
+const notAgainMs = 60 * 60_000;
+
+interface KnownSticker {
+  readonly description: string;
+  readonly emoji?: string;
+  readonly setName?: string;
+  /** The handle that a bot sends it by; each bot has its own. */
+  readonly fileIds: Readonly<Record<string, string>>;
+}
+
+export interface Stickers {
+  /** The words for a sticker: from the file, else by `ask`, whose answer is kept. */
+  describe(sticker: InboundMedia, ask: () => Promise<string | undefined>): Promise<string | undefined>;
+  /** Those in the file that this bot can send. */
+  search(query: string, limit: number): readonly FoundSticker[];
+}
+
+function parseSticker(value: Json | undefined): KnownSticker | undefined {
+  const fields = record(value);
+  const description = text(fields?.description);
+  if (fields === undefined || description === undefined) return undefined;
+  const emoji = text(fields.emoji);
+  const setName = text(fields.setName);
+  const ids = Object.entries(record(fields.fileIds) ?? {}).filter((each): each is [string, string] => typeof each[1] === "string");
+  return { description, ...(emoji && { emoji }), ...(setName && { setName }), fileIds: Object.fromEntries(ids) };
+}
+
+export function createStickers(options: { readonly directory: string; readonly botId: string; readonly now: () => number }): Stickers {
+  const file = join(options.directory, "sticker-cache.json");
+  const failed = new Map<string, number>();
+
+  /** Somebody may have edited it, or a killed process left it half: what cannot be read is begun anew. */
+  function read(): Fields {
+    try {
+      return record(record(JSON.parse(readFileSync(file, "utf8")) as Json)?.stickers) ?? {};
+    } catch {
+      return {};
+    }
+  }
+
+  /** In one breath from reading to writing: accounts of one process write the same file. */
+  function keep(uniqueId: string, sticker: KnownSticker): void {
+    const { [uniqueId]: _before, ...others } = read();
+    const kept = Object.entries(others).slice(-(mostStickers - 1));
+    const stickers = Object.fromEntries([...kept, [uniqueId, sticker]]);
+    const temporary = `${file}.${randomBytes(6).toString("hex")}`;
+    try {
+      writeFileSync(temporary, `${JSON.stringify({ version: 1, stickers }, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+      renameSync(temporary, file);
+    } catch {
+      // A cache that cannot be written costs another look at the sticker, not the message.
+      rmSync(temporary, { force: true });
+    }
+  }
+
+  function lookup(uniqueId: string): KnownSticker | undefined {
+    const stickers = read();
+    return Object.hasOwn(stickers, uniqueId) ? parseSticker(stickers[uniqueId]) : undefined;
+  }
+
+  return {
+    search(query, limit) {
+      const known = Object.values(read()).flatMap((value): readonly FoundSticker[] => {
+        const sticker = parseSticker(value);
+        if (sticker === undefined || !Object.hasOwn(sticker.fileIds, options.botId)) return [];
+        const { fileIds, ...facts } = sticker;
+        return [{ ...facts, fileId: fileIds[options.botId] ?? "" }];
+      });
+      return searchStickers(known, query, limit);
+    },
+    async describe({ uniqueId, ref, sticker }, ask) {
+      if (uniqueId === undefined) return undefined;
+      const known = lookup(uniqueId);
+      const now = options.now();
+      if (known === undefined && now < (failed.get(uniqueId) ?? 0)) return undefined;
+      const description = known?.description ?? (await ask());
+      if (description === undefined || description === "") {
+        if (failed.size >= mostStickers) failed.clear();
+        failed.set(uniqueId, now + notAgainMs);
+        return undefined;
+      }
+      const { emoji, setName } = sticker ?? {};
+      const same = known?.fileIds[options.botId] === ref && known.emoji === emoji && known.setName === setName;
+      const fileIds = { ...known?.fileIds, [options.botId]: ref };
+      if (!same) keep(uniqueId, { description, ...(emoji && { emoji }), ...(setName && { setName }), fileIds });
+      return description;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** A table as aligned text, for a fixed-width font. */
+
+export type Alignment = "left" | "right" | "center";
+
+export interface Table {
+  readonly alignments: readonly Alignment[];
+  /** The first row is the head. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+const wide =
+  /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u;
+/** Below the combining marks each unit is a character of one column. */
+const firstCombining = 0x300;
+
+/** Columns that a text takes in a fixed-width font. */
+export function columnsOf(text: string): number {
+  let at = 0;
+  while (at < text.length && text.charCodeAt(at) < firstCombining) at += 1;
+  if (at === text.length) return at;
+  let columns = 0;
+  for (const { segment } of segmenter.segment(text)) columns += wide.test(segment) ? 2 : 1;
+  return columns;
+}
+
+const between = " | ";
+
+/** Columns of each column. */
+export function widthsOf({ alignments, rows }: Table): readonly number[] {
+  const widths = alignments.map(() => 1);
+  for (const row of rows) for (const [column, width] of widths.entries()) widths[column] = Math.max(width, columnsOf(row[column] ?? ""));
+  return widths;
+}
+
+/** Columns of a line of the whole table. */
+export function lineWidth(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, between.length * (widths.length - 1));
+}
+
+function pad(text: string, width: number, alignment: Alignment): string {
+  const missing = width - columnsOf(text);
+  const before = alignment === "right" ? missing : alignment === "center" ? missing >> 1 : 0;
+  return " ".repeat(before) + text + " ".repeat(missing - before);
+}
+
+export function alignTable({ alignments, rows }: Table, widths: readonly number[]): string {
+  const lines = rows.map((row) =>
+    widths
+      .map((width, column) => pad(row[column] ?? "", width, alignments[column] ?? "left"))
+      .join(between)
+      .trimEnd(),
+  );
+  return [lines[0] ?? "", widths.map((width) => "-".repeat(width)).join("-+-"), ...lines.slice(1)].join("\n");
+}

@@ -1,0 +1,50 @@
+/** What an account signs in with, as the host has resolved it. */
+import { ChannelError, type OptionProblem } from "service-gateway/sdk";
+import type { AccountOptions } from "./options.ts";
+
+type TokenOptions = Pick<AccountOptions, "botToken" | "tokenFile" | "webhookUrl" | "webhookSecret">;
+
+function refuse(detail: string): ChannelError {
+  return new ChannelError("token_missing", { detail });
+}
+
+const form = /^\d{1,20}:[A-Za-z0-9_-]{1,256}$/;
+
+/** Anything but a number, a colon and letters would end up in a URL path; a newline or a slash there is never a token. */
+export function checkToken(given: string | undefined): string {
+  const token = given?.trim();
+  if (!token) throw refuse("there is no bot token: set botToken or tokenFile, or, for the account default, BOTCHAT_BOT_TOKEN");
+  if (!form.test(token)) {
+    throw refuse("the bot token does not look like one (a number, a colon and letters): copy it as the platform's bot maker gave it");
+  }
+  return token;
+}
+
+/** The number before the colon is the bot's own id. */
+export function botIdOf(token: string): string {
+  return token.slice(0, token.indexOf(":"));
+}
+
+/** Only what stands there: whether there is a token at all may depend on the environment of the gateway. */
+export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret }: TokenOptions): readonly OptionProblem[] {
+  const problems: OptionProblem[] = [];
+  if (botToken !== undefined && !form.test(botToken.trim())) {
+    const hint = "Copy it as the platform's bot maker gave it.";
+    problems.push({
+      option: tokenFile === undefined ? "botToken" : "tokenFile",
+      message: "does not look like a bot token (a number, a colon and letters)",
+      hint,
+    });
+  }
+  if (webhookUrl !== undefined && webhookSecret === undefined) {
+    const hint = "Set one of letters, digits, _ and -, at most 256 characters.";
+    problems.push({ option: "webhookSecret", message: "is missing, and webhookUrl needs it", hint });
+  }
+  return problems;
+}
+
+/** A bot that has two tokens is one bot: the platform hands each update to one of those who ask. */
+export function signsInAs({ botToken }: Pick<TokenOptions, "botToken">): string | undefined {
+  const token = botToken?.trim() ?? "";
+  return form.test(token) ? botIdOf(token) : undefined;
+}

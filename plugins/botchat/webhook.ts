@@ -1,0 +1,144 @@
+/** Updates by the platform's own webhook: a small listener, meant to stand behind a reverse proxy. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type ChannelAccount, ChannelError, type ChannelStatus, type Json } from "service-gateway/sdk";
+import type { BotApi } from "./api.ts";
+import { createBackoff, pause } from "./backoff.ts";
+import { number, record } from "./fields.ts";
+import type { Gatherer } from "./gather.ts";
+import type { AccountOptions } from "./options.ts";
+import { updateKinds } from "./parse.ts";
+import { failureDetail, unauthorizedDetail } from "./polling.ts";
+
+const maxBodyBytes = 1024 * 1024;
+const bodyTimeMs = 30_000;
+
+export interface WebhookOptions {
+  readonly api: BotApi;
+  readonly account: ChannelAccount<AccountOptions>;
+  readonly identity: NonNullable<ChannelStatus["identity"]>;
+  readonly signal: AbortSignal;
+  readonly url: string;
+  readonly secret: string;
+  readonly gatherer: Gatherer;
+  onUpdate(update: Json): void;
+}
+
+const digest = (value: string) => createHash("sha256").update(value).digest();
+
+function answer(response: ServerResponse, status: number, close = false): void {
+  response.writeHead(status, { "content-length": 0, ...(close && { connection: "close" }) });
+  response.end();
+}
+
+/** The body, or the status that refuses it. */
+async function readBody(request: IncomingMessage): Promise<string | number> {
+  if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) return 413;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBodyBytes) return 413;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseBody(body: string): { readonly update: Json; readonly updateId: number } | undefined {
+  try {
+    const update = JSON.parse(body) as Json;
+    const updateId = number(record(update)?.update_id);
+    return updateId === undefined ? undefined : { update, updateId };
+  } catch {
+    return undefined;
+  }
+}
+
+function createListener(options: WebhookOptions, onContact: () => void): Server {
+  const { account, identity, secret } = options;
+  const expected = digest(secret);
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? "").split("?")[0];
+    if (request.method === "GET" && path === "/healthz") return answer(response, 200);
+    if (path !== account.options.webhookPath) return answer(response, 404, true);
+    if (request.method !== "POST") return answer(response, 405, true);
+    const given = request.headers["x-telegram-bot-api-secret-token"];
+    // Judged before a byte of the body is read, over digests of equal length.
+    if (typeof given !== "string" || !timingSafeEqual(digest(given), expected)) return answer(response, 401, true);
+    const body = await readBody(request);
+    if (typeof body === "number") return answer(response, body, true);
+    const found = parseBody(body);
+    if (found === undefined) return answer(response, 400);
+    onContact();
+    await account.receive(found.update, {
+      id: String(found.updateId),
+      identity: identity.id,
+      ...options.gatherer.place(found.update),
+    });
+    answer(response, 200);
+    options.onUpdate(found.update);
+  }
+
+  const server = createServer({ requestTimeout: bodyTimeMs, headersTimeout: 10_000 }, (request, response) => {
+    take(request, response).catch(() => {
+      // Not committed: the platform keeps the update and sends it again.
+      if (!response.headersSent) answer(response, 503, true);
+      else response.destroy();
+    });
+  });
+  return server;
+}
+
+function bind(server: Server, { webhookHost: host, webhookPort: port }: AccountOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const why =
+        error.code === "EADDRINUSE" ? "the port is taken: set webhookPort" : `${error.code ?? "failed"}: check webhookHost and webhookPort`;
+      reject(new ChannelError("listen_failed", { detail: `the webhook listener cannot bind ${host}:${port}, ${why}` }));
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+/** Binds, tells the platform, and keeps telling until it takes it. `closed` resolves after the account closed. */
+export async function listen(options: WebhookOptions): Promise<{ readonly closed: Promise<void> }> {
+  const { api, account, identity, signal, url, secret } = options;
+  let lastContactAt = account.now();
+  const server = createListener(options, () => {
+    lastContactAt = account.now();
+    account.status({ state: "connected", identity, lastContactAt });
+  });
+  await bind(server, account.options);
+  const closed = new Promise<void>((resolve) => {
+    const end = () => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+
+  async function register(): Promise<void> {
+    const backoff = createBackoff({ minMs: account.options.polling.minDelayMs, maxMs: account.options.polling.maxDelayMs });
+    while (!signal.aborted) {
+      try {
+        await api.call("setWebhook", { url, secret_token: secret, allowed_updates: [...updateKinds] }, signal);
+        lastContactAt = account.now();
+        account.status({ state: "connected", identity, lastContactAt });
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ChannelError && error.reason === "unauthorized") {
+          account.status({ state: "failed", identity, detail: unauthorizedDetail });
+          return;
+        }
+        account.status({ state: "waiting", identity, detail: failureDetail(error) });
+        const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;
+        await pause(Math.max(asked ?? 0, backoff.next()), signal);
+      }
+    }
+  }
+  void register();
+  return { closed };
+}

@@ -1,0 +1,55 @@
+/** `devices list|approve|revoke`: the same on the command line, with a gateway or without one. */
+import type { CliAnswer, CliCall, CliDefinition, Json } from "service-gateway/sdk";
+import { createDevices, type Device, type Devices } from "./devices.ts";
+import { codeTtlSeconds, requestTtlSeconds } from "./options.ts";
+
+const open = ({ store, now }: CliCall): Devices => createDevices({ store, now, codeTtlSeconds, requestTtlSeconds });
+const time = (at: number | undefined): string => (at === undefined ? "" : `${new Date(at).toISOString().slice(0, 19)}Z`);
+
+function stateOf({ approvedAt, connected }: Device): string {
+  if (approvedAt === undefined) return "waiting";
+  return connected ? "paired" : "approved, has not fetched its token yet";
+}
+
+async function list(call: CliCall): Promise<CliAnswer> {
+  const devices = await open(call).list();
+  const rows = devices.map((one) => [one.id, one.name, stateOf(one), one.askedFrom, time(one.askedAt), time(one.usedAt)]);
+  const head = [["id", "name", "state", "from", "asked", "last used"]];
+  return { lines: rows.length === 0 ? ["No device is paired, and none waits."] : [...head, ...rows], data: devices as unknown as Json };
+}
+
+function told(device: Device | null, found: (device: Device) => string, missing: string): CliAnswer {
+  return device === null ? { lines: [missing], data: null, failed: true } : { lines: [found(device)], data: device as unknown as Json };
+}
+
+export const devicesCli: CliDefinition = {
+  name: "devices",
+  summary: "Decide which devices may use the gateway's management routes.",
+  commands: [
+    { name: "list", summary: "List paired devices and those that ask.", example: "list --json", run: list },
+    {
+      name: "approve",
+      args: ["[id]"],
+      summary: "Approve a device; without an id the latest that asks.",
+      example: "approve 7FQ2K9MX",
+      run: async (call) =>
+        told(
+          await open(call).approve(call.args[0]),
+          ({ name, id }) => `${name} (${id}) is approved.`,
+          "No such device waits for approval; `devices list` shows those that do.",
+        ),
+    },
+    {
+      name: "revoke",
+      args: ["<id>"],
+      summary: "Take a device's token back, or turn its request down.",
+      example: "revoke 7FQ2K9MX",
+      run: async (call) =>
+        told(
+          await open(call).revoke(call.args[0] ?? ""),
+          ({ name, id }) => `${name} (${id}) is revoked: its token opens nothing any more.`,
+          "There is no device with this id; `devices list` shows them.",
+        ),
+    },
+  ],
+};

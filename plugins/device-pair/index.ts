@@ -1,0 +1,37 @@
+/** Devices that may use the gateway: `/pair` gives out a code, the owner approves, each device gets a token of its own. */
+import { definePlugin } from "service-gateway/sdk";
+import { devicesCli } from "./cli.ts";
+import { announcement, pairCommand } from "./command.ts";
+import { createDevices } from "./devices.ts";
+import { pairOptions } from "./options.ts";
+import { deviceRoutes } from "./routes.ts";
+
+export default definePlugin({
+  id: "device-pair",
+  version: "1.0.0",
+  host: "^1.0.0",
+  options: pairOptions,
+  cli: devicesCli,
+  setup(host, { address, codeTtlSeconds, requestTtlSeconds }) {
+    const devices = createDevices({ store: host.store, now: () => host.now(), codeTtlSeconds, requestTtlSeconds });
+    host.devices((token) => devices.holds(token));
+    host.command(pairCommand({ devices, codeTtlSeconds, log: host.log, address: () => (address ?? host.address()).replace(/\/$/, "") }));
+    const routes = deviceRoutes({
+      devices,
+      now: () => host.now(),
+      async onAsked(to, asking) {
+        host.log.info({ device: asking.id, from: asking.from }, "a device asks to be paired");
+        try {
+          if (to !== null) await host.notify(to, announcement(asking), { key: asking.id });
+        } catch (error) {
+          // The device waits all the same, and `/pair status` shows it.
+          host.log.warn(
+            { device: asking.id, error: error instanceof Error ? error.message : String(error) },
+            "a device that asks could not be announced",
+          );
+        }
+      },
+    });
+    for (const route of routes) host.route(route);
+  },
+});

@@ -1,0 +1,86 @@
+/** What a device talks to: it asks with a code, then fetches its token with the secret that it was given. */
+import { type Address, type RouteAnswer, type RouteDefinition, type RouteRequest, Type } from "service-gateway/sdk";
+import type { Devices } from "./devices.ts";
+import { createFailures } from "./failures.ts";
+import { page, pageHeaders } from "./page.ts";
+
+/** Devices ask again so often. */
+const pollSeconds = 2;
+const noStore = { "cache-control": "no-store" };
+
+const schema = Type.Object({
+  code: Type.String({ minLength: 1, maxLength: 64 }),
+  name: Type.String({ minLength: 1, maxLength: 64 }),
+});
+
+function refused(status: number, code: string, error: string, headers: Readonly<Record<string, string>> = {}): RouteAnswer {
+  return { status, headers: { ...noStore, ...headers }, body: { ok: false, error, code } };
+}
+
+/** The secret stands where tokens stand; never in the address, which proxies write into their logs. */
+function bearer({ headers }: RouteRequest): string {
+  return /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1] ?? "";
+}
+
+export function deviceRoutes({
+  devices,
+  now,
+  onAsked,
+}: {
+  readonly devices: Devices;
+  readonly now: () => number;
+  /** Called before the device is answered, with the address where its code was given out; must not throw. */
+  readonly onAsked: (to: Address | null, asking: { readonly id: string; readonly name: string; readonly from: string }) => Promise<void>;
+}): readonly RouteDefinition[] {
+  const failures = createFailures(now);
+  const limited = (seconds: number) =>
+    refused(429, "rate_limited", "Too many wrong attempts; wait before the next one.", { "retry-after": String(seconds) });
+
+  async function ask({ body, clientAddress }: RouteRequest): Promise<RouteAnswer> {
+    const wait = failures.wait(clientAddress);
+    if (wait > 0) return limited(wait);
+    const given = body as { readonly code: string; readonly name: string };
+    const name = plainName(given.name);
+    const asked = await devices.ask({ code: given.code, name, from: clientAddress });
+    if (asked.ok) {
+      await onAsked(asked.invitedAt, { id: asked.id, name, from: clientAddress });
+      return { status: 202, headers: noStore, body: { ok: true, status: "pending", id: asked.id, secret: asked.secret, pollSeconds } };
+    }
+    if (asked.reason === "full") return refused(503, "requests_full", "Too many devices wait for approval; the owner has to decide first.");
+    failures.add(clientAddress);
+    return refused(403, "code_invalid", "The code is wrong, used or too old; ask the bot for a new one with /pair.");
+  }
+
+  async function collect(request: RouteRequest): Promise<RouteAnswer> {
+    const { clientAddress, params } = request;
+    const wait = failures.wait(clientAddress);
+    if (wait > 0) return limited(wait);
+    const collected = await devices.collect(params.id ?? "", bearer(request));
+    if (collected.state === "unknown") {
+      failures.add(clientAddress);
+      return refused(404, "request_unknown", "There is no such request: it was turned down, is over, or its secret is another one.");
+    }
+    if (collected.state === "pending") return { status: 202, headers: noStore, body: { ok: true, status: "pending", pollSeconds } };
+    return { headers: noStore, body: { ok: true, status: "approved", token: collected.token } };
+  }
+
+  return [
+    {
+      method: "GET",
+      path: "/devices/pair",
+      access: "public",
+      handler: () => ({ type: "text/html; charset=utf-8", headers: pageHeaders, body: page }),
+    },
+    { method: "POST", path: "/devices/pair", access: "public", schema, maxBodyBytes: 4_096, handler: ask },
+    { method: "GET", path: "/devices/pair/:id", access: "public", handler: collect },
+  ];
+}
+
+/** A name from somebody who only knows a code: one line, without characters that reorder or hide others. */
+function plainName(name: string): string {
+  const plain = name
+    .replaceAll(/[\p{C}\p{Z}]+/gu, " ")
+    .replaceAll("`", "'")
+    .trim();
+  return plain === "" ? "device" : plain;
+}

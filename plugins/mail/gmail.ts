@@ -1,0 +1,27 @@
+/** The preset `gmail`: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, a run for each message. */
+import type { PresetDefinition } from "service-gateway/sdk";
+
+const message = [
+  "New mail from {{ messages[0].from }}",
+  "Subject: {{ messages[0].subject }}",
+  "",
+  "{{ messages[0].snippet }}",
+  "",
+  "{{ messages[0].body }}",
+].join("\n");
+
+export const gmail: PresetDefinition = {
+  id: "gmail",
+  path: "gmail",
+  mappings: [
+    {
+      name: "Gmail",
+      action: "agent",
+      // Watchers hand in what has gathered, often more than one message.
+      forEach: "messages",
+      // A message without an id gets a session of its own.
+      sessionKey: "hook:gmail:{{ messages[0].id }}",
+      messageTemplate: message,
+    },
+  ],
+};

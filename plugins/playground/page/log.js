@@ -1,0 +1,120 @@
+/** The messages of the open chat. */
+import { avatar, byId, el, roving } from "./dom.js";
+import { renderMessage } from "./message.js";
+import { titleOf, typingOf } from "./side.js";
+
+/** `actions` is what the tools of a message do. */
+export function createLog(model, actions) {
+  const log = byId("log");
+  const scroll = byId("scroll");
+  const newer = byId("newer");
+  /** Articles by message id, with what they were made from. */
+  let shown = new Map();
+  let shownPlace = "";
+
+  function drawLog(room, { jump = false } = {}) {
+    const place = `${model.me}|${room.key}|${model.thread}`;
+    const fresh = place !== shownPlace;
+    if (fresh) {
+      shown = new Map();
+      log.replaceChildren();
+      shownPlace = place;
+    }
+    const atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
+    const messages = model.messages(room, model.thread);
+    const next = new Map();
+    const newest = messages.at(-1)?.message_id;
+    const added = newest !== undefined && !shown.has(newest);
+    const nodes = [];
+    let before;
+    let day = "";
+    for (const message of messages) {
+      const today = new Date(message.date * 1000).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
+      if (today !== day) nodes.push(keep(next, `day ${today}`, "", () => el("p", { class: "day" }, today)));
+      const first = today !== day || before === undefined || before.from.id !== message.from.id || message.date - before.date > 300;
+      const reactions = room.reactions.get(message.message_id);
+      const draw = () =>
+        renderMessage(message, {
+          mine: message.from.id === model.me,
+          first,
+          group: room.bot === undefined,
+          reactions,
+          me: model.me,
+          nameOf: model.nameOf,
+          actions,
+        });
+      nodes.push(keep(next, message.message_id, [message, reactions, first], draw));
+      day = today;
+      before = message;
+    }
+    if (typingOf(model, room)) nodes.push(keep(next, "typing", "", typingNode));
+    if (messages.every((message) => message.forum_topic_created)) nodes.push(keep(next, "empty", "", () => emptyNode(room)));
+    shown = next;
+    arrange(nodes);
+    if (fresh || jump || atEnd) toEnd();
+    else if (added) newer.hidden = false;
+  }
+
+  /** An article is made anew only when what it shows has changed: the focus, open quotes and shown spoilers stay. */
+  function keep(next, key, parts, draw) {
+    const old = shown.get(key);
+    const same = old !== undefined && (parts === "" || parts.every((part, index) => part === old.parts[index]));
+    const entry = same ? old : { parts, node: draw() };
+    if (!same && old !== undefined) {
+      const focused = old.node.contains(document.activeElement);
+      // Screen readers wait until a growing message has come to rest.
+      entry.node.setAttribute("aria-busy", "true");
+      setTimeout(() => entry.node.removeAttribute("aria-busy"), 1500);
+      entry.node.classList.add("settled");
+      old.node.replaceWith(entry.node);
+      if (focused) entry.node.focus();
+    }
+    next.set(key, entry);
+    return entry.node;
+  }
+
+  /** Puts the nodes in order with as few moves as possible, so that the live region announces only what is new. */
+  function arrange(nodes) {
+    let at = log.firstChild;
+    for (const node of nodes) {
+      if (node === at) at = at.nextSibling;
+      else log.insertBefore(node, at);
+    }
+    while (at !== null) {
+      const next = at.nextSibling;
+      at.remove();
+      at = next;
+    }
+  }
+
+  function typingNode() {
+    return el("div", { class: "typing", "aria-hidden": "true" }, el("i"), el("i"), el("i"));
+  }
+
+  function emptyNode(room) {
+    const start =
+      room.bot === undefined
+        ? undefined
+        : el("button", { class: "primary", type: "button", onclick: () => actions.command("/start") }, "Send /start");
+    const text =
+      room.bot === undefined
+        ? `Nothing has been said here. The bot hears mentions, replies and commands.`
+        : "Nothing has been said here yet.";
+    return el("div", { class: "empty" }, avatar(titleOf(model, room), room.bot ?? room.chat.id, "large"), el("p", {}, text), start);
+  }
+
+  function toEnd() {
+    scroll.scrollTop = scroll.scrollHeight;
+    newer.hidden = true;
+  }
+
+  roving(log, "article", { keys: ["ArrowUp", "ArrowDown"] });
+  newer.addEventListener("click", () => toEnd());
+  scroll.addEventListener("scroll", () => {
+    if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80) newer.hidden = true;
+  });
+  // A picture that has come in must not push the newest message out of sight.
+  log.addEventListener("load", () => newer.hidden && toEnd(), true);
+
+  return { draw: drawLog, node: log };
+}

@@ -1,0 +1,192 @@
+/** What the page knows: the platform's state, kept up to date by its events, and which chat is looked at by whom. */
+
+export function createModel() {
+  const model = {
+    people: [],
+    bots: [],
+    rooms: new Map(),
+    reactions: [],
+    me: 0,
+    roomKey: "",
+    thread: 1,
+    connected: false,
+    /** Actions of bots, by room and thread, until they run out. */
+    typing: new Map(),
+    /** Last message each person has seen, by room and thread. */
+    seen: new Map(),
+    /** Presses that wait for their answer: callback id to button. */
+    presses: new Map(),
+  };
+  const listeners = [];
+  const tell = (event) => {
+    for (const listener of listeners) listener(event);
+  };
+  let buffered = [];
+  let loading = false;
+
+  async function load() {
+    loading = true;
+    const state = await (await fetch("/_playground/state")).json();
+    const first = model.people.length === 0;
+    model.people = state.people;
+    model.bots = state.bots;
+    model.reactions = state.reactions;
+    model.rooms = new Map(state.rooms.map((room) => [room.key, readRoom(room)]));
+    if (first) begin(model);
+    loading = false;
+    for (const event of buffered) apply(event);
+    buffered = [];
+    tell({ type: "state" });
+  }
+
+  function receive(event) {
+    if (loading && event.type !== "call") buffered.push(event);
+    else apply(event);
+  }
+
+  let reload;
+  function apply(event) {
+    const room = model.rooms.get(event.room);
+    if (event.type === "menu" || event.type === "room" || (event.type === "message" && room === undefined)) {
+      clearTimeout(reload);
+      reload = setTimeout(load, 60);
+    } else if (event.type === "message" || event.type === "edit") {
+      room?.messages.set(event.message.message_id, event.message);
+      if (event.type === "message") model.typing.delete(placeKey(event.room, threadOf(event.message)));
+    } else if (event.type === "delete") room?.messages.delete(event.messageId);
+    else if (event.type === "reaction" && room !== undefined) {
+      const all = new Map(room.reactions.get(event.messageId));
+      if (event.reactions.length === 0) all.delete(event.from.id);
+      else
+        all.set(
+          event.from.id,
+          event.reactions.map((one) => one.emoji),
+        );
+      room.reactions.set(event.messageId, all);
+    } else if (event.type === "action") showTyping(event);
+    tell(event);
+  }
+
+  function showTyping(event) {
+    const key = placeKey(event.room, event.thread ?? 1);
+    clearTimeout(model.typing.get(key)?.timer);
+    const timer = setTimeout(() => {
+      model.typing.delete(key);
+      tell({ type: "action", room: event.room });
+    }, 5000);
+    model.typing.set(key, { name: event.from.first_name, action: event.action, timer });
+  }
+
+  function connect() {
+    const source = new EventSource("/_playground/events");
+    source.onopen = () => {
+      model.connected = true;
+      // What happened while the connection was down is only in the whole state.
+      load().catch(() => undefined);
+      tell({ type: "connection" });
+    };
+    source.onerror = () => {
+      model.connected = false;
+      tell({ type: "connection" });
+    };
+    source.onmessage = ({ data }) => receive(JSON.parse(data));
+  }
+
+  return Object.assign(model, {
+    connect,
+    on: (listener) => listeners.push(listener),
+    tell,
+    room: () => model.rooms.get(model.roomKey),
+    person: () => model.people.find((person) => person.id === model.me),
+    botOf: (room) => model.bots.find((bot) => bot.id === room?.bot) ?? model.bots.find((bot) => room?.members[bot.id] !== undefined),
+    chats: (me) => chatsOf(model, me),
+    nameOf: (id) => [...model.people, ...model.bots].find((user) => user.id === id)?.first_name ?? "Somebody",
+    messages: (room, thread) => [...room.messages.values()].filter((message) => !room.forum || threadOf(message) === thread),
+    unread: (me, room, thread) => unreadOf(model, me, room, thread),
+    look: () => markSeen(model),
+    act: (action, files) => act(model, action, files),
+  });
+}
+
+function readRoom(room) {
+  return {
+    ...room,
+    forum: room.chat.is_forum === true,
+    messages: new Map(room.messages.map((message) => [message.message_id, message])),
+    reactions: new Map(room.reactions.map(([id, all]) => [id, new Map(all)])),
+  };
+}
+
+/** The first look: everything that was said before counts as seen; the last choice of this tab is taken up. */
+function begin(model) {
+  for (const person of model.people) {
+    for (const room of model.rooms.values()) {
+      for (const message of room.messages.values()) model.seen.set(seenKey(person.id, room, threadOf(message)), message.message_id);
+    }
+  }
+  const kept = JSON.parse(sessionStorage.getItem("playground") ?? "{}");
+  model.me = model.people.some((person) => person.id === kept.me) ? kept.me : (model.people[0]?.id ?? 0);
+  const room = model.rooms.get(kept.roomKey);
+  model.roomKey = room !== undefined && isMine(room, model.me) ? kept.roomKey : (chatsOf(model, model.me)[0]?.key ?? "");
+  model.thread = kept.thread ?? 1;
+}
+
+export function isMine(room, me) {
+  return room.bot === undefined ? ["creator", "administrator", "member"].includes(room.members[me]) : room.chat.id === me;
+}
+
+function chatsOf(model, me) {
+  return [...model.rooms.values()].filter((room) => isMine(room, me)).sort((a, b) => (b.bot ? 1 : 0) - (a.bot ? 1 : 0));
+}
+
+export function threadOf(message) {
+  return message.is_topic_message ? message.message_thread_id : 1;
+}
+
+export function placeKey(room, thread) {
+  return `${room}|${thread}`;
+}
+
+function seenKey(me, room, thread) {
+  return `${me}|${placeKey(room.key, room.forum ? thread : 1)}`;
+}
+
+/** Unread messages of a person in a room, or in one topic of it. */
+function unreadOf(model, me, room, thread) {
+  let count = 0;
+  for (const message of room.messages.values()) {
+    const own = threadOf(message);
+    if (message.from.id === me || message.forum_topic_created || (thread !== undefined && room.forum && own !== thread)) continue;
+    if (message.message_id > (model.seen.get(seenKey(me, room, own)) ?? 0)) count += 1;
+  }
+  return count;
+}
+
+/** What is looked at now is seen. */
+function markSeen(model) {
+  const room = model.rooms.get(model.roomKey);
+  // On a phone the list covers the chat: then it is not looked at.
+  if (room === undefined || document.hidden || document.querySelector(".room").offsetParent === null) return;
+  for (const message of room.messages.values()) {
+    const thread = threadOf(message);
+    if (!room.forum || thread === model.thread) model.seen.set(seenKey(model.me, room, thread), message.message_id);
+  }
+}
+
+/** Lets the current person do something in the current chat; throws with the platform's reason. */
+async function act(model, action, files = []) {
+  const room = model.rooms.get(model.roomKey);
+  const bot = model.bots.find((one) => one.id === room.bot)?.username;
+  const body = { person: model.me, chat: room.chat.id, ...(bot === undefined ? {} : { bot }), ...action };
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  if (files.length > 0) {
+    const form = new FormData();
+    form.set("json", JSON.stringify(body));
+    for (const [index, file] of files.entries()) form.set(`file${index}`, file);
+    Object.assign(init, { headers: {}, body: form });
+  }
+  const answer = await fetch("/_playground/act", init);
+  const result = await answer.json();
+  if (!answer.ok) throw new Error(result.error);
+  return result;
+}

@@ -1,0 +1,32 @@
+/** Reads a request's body, bounded. */
+import type { IncomingMessage } from "node:http";
+
+export class BodyTooLarge extends Error {}
+
+const empty = Buffer.alloc(0);
+
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  if (encoding === undefined && (length === undefined || length === "0")) return Promise.resolve(empty);
+  if (Number(length) > limit) {
+    request.resume();
+    return Promise.reject(new BodyTooLarge());
+  }
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        chunks = [];
+        reject(new BodyTooLarge());
+      } else chunks.push(chunk);
+    });
+    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on("error", reject);
+    // A client that leaves in the middle of its body is no error of ours.
+    request.on("close", () => {
+      if (!request.complete) reject(new Error("the client left"));
+    });
+  });
+}

@@ -1,0 +1,89 @@
+/** What the platform does to text and entities after it has parsed them: clean, trim, detect, order. */
+import type { Entity, FormattedText } from "./wire.ts";
+
+const splittable: ReadonlySet<string> = new Set(["bold", "italic", "underline", "strikethrough", "spoiler"]);
+const quotes: ReadonlySet<string> = new Set(["blockquote", "expandable_blockquote"]);
+const detectors: readonly { readonly type: string; readonly pattern: RegExp }[] = [
+  { type: "email", pattern: /(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}/gi },
+  {
+    type: "url",
+    pattern: /(?<![\w@./])(?:https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]']|(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|me)\b(?:\/[^\s<>"]*)?)/gi,
+  },
+  { type: "mention", pattern: /(?<![\w@/.])@[a-z][a-z0-9_]{2,31}\b/gi },
+  { type: "bot_command", pattern: /(?<![\w/<>@])\/[a-z0-9_]{1,64}(?:@[a-z][a-z0-9_]{2,31})?(?![\w/])/gi },
+  { type: "hashtag", pattern: /(?<![\w#])#(?=[^\s#]*[\p{L}_])[\p{L}\p{N}_]{1,256}/gu },
+];
+
+/** Control characters become spaces, carriage returns go; lengths that entities count on do not change otherwise. */
+export function cleanText(source: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the platform replaces
+  return /[\u0000-\u0008\u000b-\u001f]/.test(source) ? source.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, " ") : source;
+}
+
+/** Cuts white space at both ends and keeps the entities in place; white space that is inside of an entity at the start stays. */
+export function trimText(input: FormattedText): FormattedText {
+  const firstEntity = input.entities.reduce((least, entity) => Math.min(least, entity.offset), input.text.length);
+  const leading = Math.min(input.text.length - input.text.trimStart().length, firstEntity);
+  const text = input.text.trimEnd().slice(leading);
+  if (text.length === input.text.length) return input;
+  const entities: Entity[] = [];
+  for (const entity of input.entities) {
+    const offset = entity.offset - leading;
+    const length = Math.min(entity.length, text.length - offset);
+    if (length > 0) entities.push({ ...entity, offset, length });
+  }
+  return { text, entities };
+}
+
+/** Adds what the platform finds by itself: commands, mentions, links, mail addresses, hashtags. */
+export function detectEntities(input: FormattedText): FormattedText {
+  if (!/[/@.#]/.test(input.text)) return { text: input.text, entities: orderEntities(input.entities) };
+  const found: Entity[] = [];
+  for (const { type, pattern } of detectors) {
+    for (const match of input.text.matchAll(pattern)) {
+      const entity = { type, offset: match.index, length: match[0].length };
+      const taken = (other: Entity): boolean => !splittable.has(other.type) && !quotes.has(other.type) && overlaps(other, entity);
+      if (!found.some((other) => overlaps(other, entity)) && !input.entities.some(taken)) found.push(entity);
+    }
+  }
+  return { text: input.text, entities: orderEntities(found.length === 0 ? input.entities : [...input.entities, ...found]) };
+}
+
+function overlaps(a: Entity, b: Entity): boolean {
+  return a.offset < b.offset + b.length && b.offset < a.offset + a.length;
+}
+
+/**
+ * Orders entities and resolves what may not stand together: code and pre hold nothing and are held by nothing but quotes;
+ * links, mentions and the like do not nest; quotes do not nest. At most 100 are kept.
+ */
+export function orderEntities(input: readonly Entity[]): readonly Entity[] {
+  if (input.length === 0) return input;
+  const sorted = input.toSorted((a, b) => a.offset - b.offset || b.length - a.length);
+  const whole: Entity[] = [];
+  const quoted: Entity[] = [];
+  const rest: Entity[] = [];
+  for (const entity of sorted) {
+    if (splittable.has(entity.type)) rest.push(entity);
+    else {
+      const row = quotes.has(entity.type) ? quoted : whole;
+      if (!row.some((other) => overlaps(other, entity))) row.push(entity);
+    }
+  }
+  const code = whole.filter((entity) => entity.type === "code" || entity.type === "pre");
+  const result = [...whole, ...quoted, ...rest.flatMap((entity) => cutAround(entity, code))];
+  return result.sort((a, b) => a.offset - b.offset || b.length - a.length).slice(0, 100);
+}
+
+function cutAround(entity: Entity, holes: readonly Entity[]): readonly Entity[] {
+  const pieces: Entity[] = [];
+  let from = entity.offset;
+  const end = entity.offset + entity.length;
+  for (const hole of holes) {
+    if (!overlaps(hole, entity)) continue;
+    if (hole.offset > from) pieces.push({ ...entity, offset: from, length: hole.offset - from });
+    from = Math.max(from, hole.offset + hole.length);
+  }
+  if (from < end) pieces.push({ ...entity, offset: from, length: end - from });
+  return pieces;
+}

@@ -1,0 +1,199 @@
+/**
+ * An emulated chat platform: a Bot API server on loopback, with people who write to its bots.
+ *
+ * It knows nothing of the gateway; a test, the playground's page and `serve.ts` use it alike.
+ */
+import type { Server } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createCalling } from "./calling.ts";
+import { type CallLog, createCallLog, type RecordedCall } from "./calls.ts";
+import type { Core, OpenPress, PlatformEvent } from "./core.ts";
+import { createDesk } from "./desk.ts";
+import { createFaults, type Faults } from "./faults.ts";
+import { createFeed, type Feed } from "./feed.ts";
+import { createFileRoute } from "./file-route.ts";
+import { createFileStore, type FileStore } from "./files.ts";
+import { createLimiter, type Limits } from "./limits.ts";
+import { createPeople, type People } from "./people.ts";
+import { createWebhook, type Webhook } from "./webhook.ts";
+import { type Bot, createBot, createWorld, defaultSeed, type World, type WorldSeed } from "./world.ts";
+
+export type { PlatformEvent } from "./core.ts";
+export type { Message } from "./wire.ts";
+
+export interface BotOptions {
+  readonly token: string;
+  readonly username: string;
+  readonly name: string;
+  /** Default: the digits of the token before its colon. */
+  readonly id?: number;
+  /** Default true: in groups only mentions, replies and commands reach the bot. */
+  readonly privacy?: boolean;
+  readonly firstUpdateId?: number;
+}
+
+export interface PlatformOptions {
+  /** A loopback address; default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free one. */
+  readonly port?: number;
+  readonly bots: readonly BotOptions[];
+  /** People and groups; default Ada, Bela and Chen, a group and a forum. */
+  readonly seed?: WorldSeed;
+  readonly limits?: Limits;
+  /** Epoch milliseconds. */
+  readonly now?: () => number;
+  /** Default true; off saves a little in benchmarks. */
+  readonly recordCalls?: boolean;
+  /** Milliseconds before a webhook is tried again; doubles. Default 250. */
+  readonly webhookRetryMs?: number;
+}
+
+export interface Platform {
+  /** Base address, to be used as a bot's `apiRoot`. */
+  readonly url: string;
+  readonly world: World;
+  /** What people do. */
+  readonly act: People;
+  readonly faults: Faults;
+  /** The last 10,000 calls of the bots. */
+  readonly calls: CallLog;
+  readonly files: FileStore;
+  /** Updates of a bot that it has not confirmed yet. */
+  pending(username?: string): number;
+  /** Returns a function that ends it. */
+  on(listener: (event: PlatformEvent) => void): () => void;
+  /** Resolves with the first event that fits; rejects after `ms` (default 5,000). */
+  waitFor(fits: (event: PlatformEvent) => boolean, ms?: number): Promise<PlatformEvent>;
+  close(): Promise<void>;
+}
+
+const loopback: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/** Wall clock, from the process's own monotonic one. */
+const wallClock = (): number => Math.round(performance.timeOrigin + performance.now());
+
+export async function createPlatform(options: PlatformOptions): Promise<Platform> {
+  const { host = "127.0.0.1", port = 0, now = wallClock } = options;
+  if (!loopback.has(host)) throw new Error(`the playground listens on loopback only, not on ${host}; use 127.0.0.1`);
+  const bots = options.bots.map((entry, index) => botOf(entry, index));
+  const listeners = new Set<(event: PlatformEvent) => void>();
+  const feeds = new Map<number, Feed>();
+  const webhooks = new Map<number, Webhook>();
+  const seconds = (): number => Math.floor(now() / 1000);
+  let ids = 0;
+  const core: Core = {
+    world: createWorld(bots, options.seed ?? defaultSeed, seconds),
+    feeds,
+    webhooks,
+    files: createFileStore(),
+    limiter: createLimiter(options.limits ?? {}, now),
+    presses: new Map<string, OpenPress>(),
+    now,
+    seconds,
+    newId: () => String(4_000_000_000_000_000_000n + BigInt(++ids)),
+    emit(event) {
+      for (const listener of listeners) listener(event);
+    },
+  };
+  const faults = createFaults();
+  const calls = createCallLog(options.recordCalls ?? true);
+  const byToken = new Map<string, Bot>(bots.map((bot) => [bot.token, bot]));
+  const record = (call: Omit<RecordedCall, "seq">): void => {
+    if (!calls.recording()) return;
+    const seq = calls.add(call);
+    if (listeners.size > 0) core.emit({ type: "call", seq });
+  };
+  const calling = createCalling({ core, faults, bots: byToken, record });
+  for (const [index, bot] of bots.entries()) {
+    const feed = createFeed(options.bots[index]?.firstUpdateId ?? 100_000_001 + index * 1_000_000);
+    feeds.set(bot.user.id, feed);
+    const onReply = (body: Readonly<Record<string, unknown>>): void => void calling.run(bot, body);
+    webhooks.set(
+      bot.user.id,
+      createWebhook({ feed, seconds, onReply, ...(options.webhookRetryMs === undefined ? {} : { retryMs: options.webhookRetryMs }) }),
+    );
+  }
+  const act = createPeople(core);
+  const on = (listener: (event: PlatformEvent) => void): (() => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const files = createFileRoute({ core, faults, bots: byToken });
+  const desk = createDesk({ core, act, faults, calls, on });
+
+  const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
+    const target = request.url ?? "/";
+    const mark = target.indexOf("?");
+    const path = mark === -1 ? target : target.slice(0, mark);
+    const query = mark === -1 ? "" : target.slice(mark + 1);
+    const done = path.startsWith("/bot")
+      ? calling.call(path, query, request, response)
+      : path.startsWith("/file/bot")
+        ? files.send(path, response)
+        : desk.handle(path, query, request, response);
+    done.catch(() => response.destroy());
+  });
+  await listen(server, port, host);
+  const address = server.address() as AddressInfo;
+
+  return {
+    url: `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`,
+    world: core.world,
+    act,
+    faults,
+    calls,
+    files: core.files,
+    pending: (username) =>
+      feeds.get((username === undefined ? bots[0] : bots.find((b) => b.user.username === username))?.user.id ?? 0)?.pending() ?? 0,
+    on,
+    waitFor: (fits, ms = 5000) => waitFor(on, fits, ms),
+    async close() {
+      for (const webhook of webhooks.values()) webhook.close();
+      for (const feed of feeds.values()) feed.close();
+      desk.close();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+function botOf(entry: BotOptions, index: number): Bot {
+  const id = entry.id ?? (Number.parseInt(entry.token, 10) || 7_000_000_001 + index);
+  return createBot(entry.token, { id, is_bot: true, first_name: entry.name, username: entry.username }, entry.privacy ?? true);
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const taken = error.code === "EADDRINUSE";
+      reject(taken ? new Error(`port ${port} on ${host} is in use; choose another one, or end the program that listens there`) : error);
+    });
+    server.listen({ port, host, backlog: 1024 }, () => {
+      server.removeAllListeners("error");
+      resolve();
+    });
+  });
+}
+
+function waitFor(
+  on: (listener: (event: PlatformEvent) => void) => () => void,
+  fits: (event: PlatformEvent) => boolean,
+  ms: number,
+): Promise<PlatformEvent> {
+  return new Promise((resolve, reject) => {
+    const end = on((event) => {
+      if (!fits(event)) return;
+      clearTimeout(timer);
+      end();
+      resolve(event);
+    });
+    const timer = setTimeout(() => {
+      end();
+      reject(new Error(`nothing on the platform fitted within ${ms} ms`));
+    }, ms);
+  });
+}

@@ -1,0 +1,153 @@
+/** Delivers updates by POST: in order within a chat, in parallel over chats, again until the answer is a 2xx. */
+import { request } from "node:http";
+import { request as secureRequest } from "node:https";
+import type { Feed } from "./feed.ts";
+import type { Update } from "./wire.ts";
+
+export interface WebhookTarget {
+  readonly url: string;
+  readonly secret: string | undefined;
+  readonly maxConnections: number;
+}
+
+export interface Webhook {
+  active(): boolean;
+  set(target: WebhookTarget | undefined): void;
+  info(): Readonly<Record<string, unknown>>;
+  close(): void;
+}
+
+export interface WebhookOptions {
+  readonly feed: Feed;
+  readonly seconds: () => number;
+  /** Runs a method that the webhook's answer asks for. */
+  readonly onReply: (body: Readonly<Record<string, unknown>>) => void;
+  /** Milliseconds before an update is tried again; doubles up to a minute. */
+  readonly retryMs?: number;
+}
+
+const answerTimeoutMs = 60_000;
+const maxAnswerBytes = 1024 * 1024;
+
+export function createWebhook({ feed, seconds, onReply, retryMs = 250 }: WebhookOptions): Webhook {
+  let target: WebhookTarget | undefined;
+  let aborter = new AbortController();
+  let failure: { readonly date: number; readonly message: string } | undefined;
+  /** Chats that are busy with a delivery or wait for the next try. */
+  const busy = new Set<number>();
+  const timers = new Set<NodeJS.Timeout>();
+
+  function pump(): void {
+    if (target === undefined) return;
+    const seen = new Set<number>(busy);
+    for (const update of feed.waiting()) {
+      if (busy.size >= target.maxConnections) return;
+      const chat = chatOf(update);
+      if (seen.has(chat)) continue;
+      seen.add(chat);
+      busy.add(chat);
+      void deliver(target, update, chat, retryMs);
+    }
+  }
+
+  async function deliver(to: WebhookTarget, update: Update, chat: number, wait: number): Promise<void> {
+    const { signal } = aborter;
+    try {
+      const body = await send(to, update, signal);
+      if (signal.aborted) return;
+      feed.confirm(update.update_id);
+      busy.delete(chat);
+      if (body !== undefined) onReply(body);
+      pump();
+    } catch (error) {
+      if (signal.aborted) return;
+      failure = { date: seconds(), message: error instanceof Error ? error.message : String(error) };
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        void deliver(to, update, chat, Math.min(wait * 2, 60_000));
+      }, wait);
+      timers.add(timer);
+    }
+  }
+
+  function stop(): void {
+    aborter.abort();
+    aborter = new AbortController();
+    for (const timer of timers) clearTimeout(timer);
+    timers.clear();
+    busy.clear();
+  }
+
+  feed.onPush(pump);
+  return {
+    active: () => target !== undefined,
+    set(next) {
+      stop();
+      target = next;
+      failure = undefined;
+      pump();
+    },
+    info: () => ({
+      url: target?.url ?? "",
+      ...(target === undefined ? {} : { max_connections: target.maxConnections, ip_address: "127.0.0.1" }),
+      ...(failure === undefined ? {} : { last_error_date: failure.date, last_error_message: failure.message }),
+    }),
+    close() {
+      target = undefined;
+      stop();
+    },
+  };
+}
+
+function chatOf(update: Update): number {
+  const body = Object.values(update).find((value) => typeof value === "object") as
+    | { chat?: { id: number }; message?: { chat?: { id: number } } }
+    | undefined;
+  return body?.chat?.id ?? body?.message?.chat?.id ?? 0;
+}
+
+function send(target: WebhookTarget, update: Update, signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const body = JSON.stringify(update);
+  const open = target.url.startsWith("https:") ? secureRequest : request;
+  return new Promise((resolve, reject) => {
+    const outgoing = open(target.url, {
+      method: "POST",
+      signal,
+      timeout: answerTimeoutMs,
+      headers: {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        ...(target.secret === undefined ? {} : { "x-telegram-bot-api-secret-token": target.secret }),
+      },
+    });
+    outgoing.on("timeout", () => outgoing.destroy(new Error("Read timeout expired")));
+    outgoing.on("error", (error: NodeJS.ErrnoException) => reject(error.code === "ECONNREFUSED" ? new Error("Connection refused") : error));
+    outgoing.on("response", (answer) => {
+      const status = answer.statusCode ?? 0;
+      const chunks: Buffer[] = [];
+      let size = 0;
+      answer.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size <= maxAnswerBytes) chunks.push(chunk);
+      });
+      answer.on("error", reject);
+      answer.on("end", () => {
+        if (status < 200 || status > 299)
+          reject(new Error(`Wrong response from the webhook: ${status} ${answer.statusMessage ?? ""}`.trim()));
+        else resolve(readReply(Buffer.concat(chunks)));
+      });
+    });
+    outgoing.end(body);
+  });
+}
+
+/** A webhook may answer with a method to call, as JSON. */
+function readReply(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
+  if (bytes[0] !== 0x7b) return undefined;
+  try {
+    const value = JSON.parse(bytes.toString("utf8")) as Readonly<Record<string, unknown>>;
+    return typeof value.method === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

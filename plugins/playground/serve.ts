@@ -1,0 +1,30 @@
+/**
+ * The emulated platform alone, as a process: `node plugins/playground/serve.ts --port 18790 --token 123:abc`.
+ *
+ * Prints one line with the address when it listens; ends on SIGINT and SIGTERM.
+ */
+import { parseArgs } from "node:util";
+import { createPlatform } from "./platform/index.ts";
+
+const { values } = parseArgs({
+  options: {
+    port: { type: "string", default: "18790" },
+    token: { type: "string", default: "7000000001:playground" },
+    username: { type: "string", default: "playground_bot" },
+    name: { type: "string", default: "Playground bot" },
+    "no-calls": { type: "boolean", default: false },
+  },
+});
+
+try {
+  const platform = await createPlatform({
+    port: Number(values.port),
+    bots: [{ token: values.token, username: values.username, name: values.name }],
+    recordCalls: !values["no-calls"],
+  });
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => void platform.close());
+  console.log(`playground: ${platform.url}`);
+} catch (error) {
+  console.error(`playground: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,25 @@
+/** The bench of crash points can fail: it sees an answer that a broken store loses, and one that it repeats without a doubt. */
+import { expect, test } from "vitest";
+import { points } from "../../bench/soak/points/aim.ts";
+import { crashAtEach } from "../../bench/soak/points/crash.ts";
+import { createRandom } from "../../bench/soak/random.ts";
+
+const crash = (label: string, spoil?: "forget" | "unrecorded") =>
+  crashAtEach({
+    points: points.filter((point) => point.label === label),
+    random: createRandom(3),
+    name: "t",
+    withinMs: 20_000,
+    ...(spoil === undefined ? {} : { spoil }),
+  });
+
+test("an answer that a restart forgets is told as lost, one that was never recorded as repeated, and a sound store breaks no rule", async () => {
+  const [lost, repeated, sound] = await Promise.all([
+    crash("a message was asked for, not sent", "forget"),
+    crash("after a part is recorded", "unrecorded"),
+    crash("a message was sent, not answered"),
+  ]);
+  expect(lost.violations.join("\n")).toMatch(/part 1 of \d is lost/);
+  expect(repeated.violations.join("\n")).toContain("part 1 is repeated, though its fate was known");
+  expect(sound).toEqual({ violations: [], repeated: 1, stray: 0 });
+});

@@ -1,0 +1,48 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createPairing } from "../../../core/access/pairing.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { createLoopback, removeDirectory, repeat, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+
+const now = () => Date.now();
+
+/** The state as a process leaves it that is killed behind the making of a code: the event waits again, its notice was never kept. */
+async function killedBehindTheCode(directory: string, { tellingUnit }: { readonly tellingUnit: string }): Promise<string> {
+  const store = await openSqliteStore({ directory: join(directory, "state"), now });
+  await store.begin(now());
+  const inbound = {
+    kind: "message",
+    chat: { id: "7", kind: "direct" },
+    sender: { id: "7" },
+    text: "let me in",
+    media: [],
+    mention: false,
+    timestamp: 0,
+    messageId: "1",
+  };
+  const place = { source: "loopback", kind: "update", account: "default", lane: "loopback:default:7", authority: "channel" } as const;
+  await store.accept({ id: "the-event", at: now(), event: { ...place, body: inbound } });
+  const address = { channel: "loopback", account: "default", chat: "7" };
+  const offer = await createPairing({ store, now }).request({ address, senderId: "7", unit: tellingUnit });
+  await store.close();
+  return offer?.code ?? "";
+}
+
+test.each([
+  ["the-event", "is told the code after the restart, the same one", 1],
+  ["an-event-before", "is not told it again within ten minutes, when another event told it", 0],
+])("a stranger whose code was made by %s, and who was not told because the process was killed, %s", async (tellingUnit, _rule, notices) => {
+  const directory = temporaryDirectory();
+  const code = await killedBehindTheCode(directory, { tellingUnit });
+  const loopback = createLoopback();
+  const { gateway, settled } = await startGateway({
+    directory,
+    config: { channels: { loopback: {} } },
+    plugins: [loopback.plugin, repeat],
+  });
+  expect(await settled("the-event")).toMatchObject({ outcome: "refused", reason: "pairing_required" });
+  await gateway.close();
+  removeDirectory(directory);
+  expect(loopback.sent.map(({ chat }) => chat)).toEqual(Array.from({ length: notices }, () => "7"));
+  for (const { text } of loopback.sent) expect(text).toContain(code);
+});

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createPairing, type Pairing } from "../../../core/access/pairing.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import type { Store } from "../../../core/state/store.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+
+let directory: string;
+let store: Store;
+let clock: number;
+let pairing: Pairing;
+
+const minute = 60_000;
+let units = 0;
+const who = (senderId: string, account = "default", unit = `unit-${++units}`) => ({
+  address: { channel: "botchat", account, chat: senderId },
+  senderId,
+  unit,
+  senderName: `Person ${senderId}`,
+});
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  clock = 1_000_000;
+  store = await openSqliteStore({ directory, now: () => clock });
+  pairing = createPairing({ store, now: () => clock });
+});
+
+afterEach(async () => {
+  await store.close();
+  removeDirectory(directory);
+});
+
+const codeOf = async (senderId: string, account?: string): Promise<string> => (await pairing.request(who(senderId, account)))?.code ?? "";
+
+describe("pairing", () => {
+  test("a code has eight characters that cannot be confused", async () => {
+    expect(await codeOf("1")).toMatch(/^[ABCDEFGHJKLMNPQRSTUVWXYZ23456789]{8}$/);
+  });
+
+  test("the same sender keeps the code and is told again after ten minutes only", async () => {
+    const first = await pairing.request(who("1"));
+    expect(first?.tell).toBe(true);
+    clock += 9 * minute;
+    expect(await pairing.request(who("1"))).toEqual({ code: first?.code, tell: false });
+    clock += minute;
+    expect(await pairing.request(who("1"))).toEqual({ code: first?.code, tell: true });
+  });
+
+  test("the unit that told the code tells it again when it is run again: its first run may have died before the notice was kept", async () => {
+    const first = await pairing.request(who("1", "default", "unit-a"));
+    expect(first?.tell).toBe(true);
+    expect(await pairing.request(who("1", "default", "unit-a"))).toEqual(first);
+    expect(await pairing.request(who("1", "default", "unit-b"))).toEqual({ code: first?.code, tell: false });
+    clock += 10 * minute;
+    expect(await pairing.request(who("1", "default", "unit-b"))).toMatchObject({ tell: true });
+    expect(await pairing.request(who("1", "default", "unit-b")), "and so does the one that told it the second time").toMatchObject({
+      tell: true,
+    });
+    expect(await pairing.request(who("1", "default", "unit-a"))).toMatchObject({ tell: false });
+  });
+
+  test("a code dies after an hour, and another is made", async () => {
+    const code = await codeOf("1");
+    clock += 60 * minute;
+    expect(await pairing.approve("botchat", code)).toEqual({ ok: false, reason: "unknown_code" });
+    expect(await codeOf("1")).not.toBe(code);
+  });
+
+  test("three may wait for one account; another account has its own three", async () => {
+    await codeOf("1");
+    await codeOf("2");
+    await codeOf("3");
+    expect(await pairing.request(who("4"))).toBeNull();
+    expect(await pairing.request(who("4", "work"))).not.toBeNull();
+  });
+
+  test("an approval holds in any case, once, and for that account only", async () => {
+    const code = await codeOf("1");
+    expect(await pairing.approve("botchat", ` ${code.toLowerCase()} `)).toMatchObject({ ok: true, request: { senderId: "1" } });
+    expect(await pairing.isPaired("botchat", "default", "1")).toBe(true);
+    expect(await pairing.isPaired("botchat", "work", "1")).toBe(false);
+    expect(await pairing.approve("botchat", code)).toEqual({ ok: false, reason: "unknown_code" });
+  });
+
+  test("of two who approve the same code at once, one does", async () => {
+    const code = await codeOf("1");
+    const results = await Promise.all([pairing.approve("botchat", code), pairing.approve("botchat", code)]);
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+  });
+
+  test("the first who is approved becomes owner, the second does not", async () => {
+    expect(await pairing.approve("botchat", await codeOf("1"))).toMatchObject({ madeOwner: true });
+    expect(await pairing.approve("botchat", await codeOf("2"))).toMatchObject({ madeOwner: false });
+    expect(await pairing.owners("botchat", "default")).toEqual(["1"]);
+  });
+
+  test("where the configuration names an owner, the first who is approved is a guest, unless the command says otherwise", async () => {
+    const ownerNamed = () => true;
+    expect(await pairing.approve("botchat", await codeOf("1"), { ownerNamed })).toMatchObject({ ok: true, madeOwner: false });
+    expect(await pairing.approve("botchat", await codeOf("2"), { ownerNamed, owner: true })).toMatchObject({ madeOwner: true });
+    expect(await pairing.owners("botchat", "default")).toEqual(["2"]);
+  });
+
+  test("each account has owners of its own, and revoking on one leaves the other's", async () => {
+    expect(await pairing.approve("botchat", await codeOf("1"))).toMatchObject({ madeOwner: true });
+    expect(await pairing.approve("botchat", await codeOf("2", "work"))).toMatchObject({ madeOwner: true });
+    expect(await pairing.approve("botchat", await codeOf("1", "work"))).toMatchObject({ madeOwner: false });
+    expect(await pairing.owners("botchat", "work")).toEqual(["2"]);
+    expect(await pairing.revoke("botchat", "1", "work")).toBe(true);
+    expect(await pairing.owners("botchat", "default")).toEqual(["1"]);
+    expect(await pairing.isPaired("botchat", "default", "1")).toBe(true);
+  });
+
+  test("a code is denied on its own account only", async () => {
+    const code = await codeOf("1");
+    expect(await pairing.deny("botchat", code, "work")).toBeNull();
+    expect(await pairing.deny("botchat", code, "default")).toMatchObject({ senderId: "1" });
+    expect(await pairing.approve("botchat", code)).toMatchObject({ ok: false });
+  });
+
+  test("ten wrong codes lock approving for ten minutes", async () => {
+    const code = await codeOf("1");
+    for (let attempt = 0; attempt < 10; attempt += 1) await pairing.approve("botchat", "WRONGONE");
+    expect(await pairing.approve("botchat", code)).toEqual({ ok: false, reason: "locked" });
+    clock += 10 * minute;
+    expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true });
+  });
+
+  test("a revoked sender must pair again and is no owner any more", async () => {
+    await pairing.approve("botchat", await codeOf("1"));
+    expect(await pairing.revoke("botchat", "1")).toBe(true);
+    expect(await pairing.isPaired("botchat", "default", "1")).toBe(false);
+    expect(await pairing.owners("botchat", "default")).toEqual([]);
+  });
+});

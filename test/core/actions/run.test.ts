@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { identityRule } from "../../../core/access/allowlist.ts";
+import { pathsBelow } from "../../../core/access/place.ts";
+import { createActionRunner } from "../../../core/actions/run.ts";
+import { ChannelError } from "../../../core/errors.ts";
+import type { LiveAccount } from "../../../core/path/live-account.ts";
+import type { ChannelConnection } from "../../../core/sdk.ts";
+import type { Inbound, Json, RawEvent } from "../../../core/types.ts";
+import { message, route } from "../agents/inbound.ts";
+
+/** A runner over a connection that is only what a test makes it; what it says is kept, and never ends. */
+function runner(connection: Partial<ChannelConnection>, options: object = {}) {
+  const said: RawEvent[] = [];
+  const live = {
+    channel: "irc",
+    id: "default",
+    path: "channels.irc",
+    access: {},
+    identity: identityRule("irc"),
+    capabilities: { edits: true, reactions: true, threads: true, buttons: true },
+    connection: {
+      render: ({ text }: { readonly text: string }) =>
+        (text.match(/.{1,10}/gs) ?? []).map((part) => ({ kind: "text", chars: part.length, body: part })),
+      ...connection,
+    },
+    options: { retry: { attempts: 3, minDelayMs: 0, maxDelayMs: 0, jitter: 0 }, ...options },
+  } as unknown as LiveAccount;
+  const actions = createActionRunner({
+    account: () => live,
+    accountsOf: () => [live],
+    pathsOf: () => pathsBelow("channels.irc"),
+    isPaired: async () => false,
+    async receive(event) {
+      said.push(event);
+      return { eventId: "e1", duplicate: false };
+    },
+    ends: { wait: async () => undefined },
+    event: async () => null,
+    sentBy: async () => [],
+    random: () => 0.5,
+  });
+  const act = (name: string, args: object, inbound: Partial<Inbound> = {}) =>
+    actions.run(name, args as Json, { by: "agent", inbound: message("hi", inbound), route: route(), ordinal: 1 });
+  const body = () => said.at(-1)?.body as unknown as { readonly text: string; readonly replyTo?: string };
+  return { act, said, body };
+}
+
+/** Fails so often, then does it. */
+function failing(times: number, error: () => Error) {
+  let calls = 0;
+  return {
+    calls: () => calls,
+    async react() {
+      calls += 1;
+      if (calls <= times) throw error();
+    },
+  };
+}
+
+describe("what is done to a message that is there", () => {
+  const away = () => new ChannelError("network", { retryable: true, detail: "no answer" });
+
+  test("is tried again as often as retry says", async () => {
+    const twice = failing(2, away);
+    expect(await runner(twice).act("react", { emoji: "👍" })).toEqual({ ok: true });
+    const always = failing(9, away);
+    expect(await runner(always).act("react", { emoji: "👍" })).toEqual({ ok: false, code: "network", error: "no answer." });
+    expect(always.calls()).toBe(3);
+    const once = failing(9, away);
+    await runner(once, { retry: { attempts: 1 } }).act("react", { emoji: "👍" });
+    expect(once.calls()).toBe(1);
+  });
+
+  test("is tried again when nobody knows whether it happened, for done twice it is done once", async () => {
+    const unknown = failing(1, () => new ChannelError("timeout", { retryable: false, fate: "unknown" }));
+    expect(await runner(unknown).act("react", { emoji: "👍" })).toEqual({ ok: true });
+  });
+
+  test("is not tried again when the platform said no, or wants to be left alone for longer than a caller waits", async () => {
+    const no = failing(9, () => new ChannelError("no_rights", { detail: "you may not" }));
+    expect(await runner(no).act("react", { emoji: "👍" })).toEqual({ ok: false, code: "no_rights", error: "you may not." });
+    expect(no.calls()).toBe(1);
+    const flood = failing(9, () => new ChannelError("flood_wait", { retryable: true, retryAfterMs: 61_000 }));
+    expect(await runner(flood).act("react", { emoji: "👍" })).toMatchObject({ code: "flood_wait" });
+    expect(flood.calls()).toBe(1);
+    const broken = failing(9, () => new TypeError("a bug"));
+    expect(await runner(broken).act("react", { emoji: "👍" })).toMatchObject({ code: "channel_failed" });
+    expect(broken.calls()).toBe(1);
+  });
+
+  test("is the message at hand where none is named, and only in its own chat", async () => {
+    const removed: string[] = [];
+    const remove = async (messageId: string) => void removed.push(messageId);
+    const { act } = runner({ remove });
+    expect(await act("delete", {})).toEqual({ ok: true });
+    expect(removed).toEqual(["7"]);
+    const other = { to: { channel: "irc", account: "default", chat: "9" } };
+    const elsewhere = await runner({ remove }).act("delete", { chatId: "9" }, { authority: "operator", ...other });
+    expect(elsewhere).toMatchObject({ ok: false });
+    expect(removed).toEqual(["7"]);
+  });
+});
+
+describe("what is said", () => {
+  test("waits in the state when the platform does not take it in time, and the caller is told so", async () => {
+    const { act, said } = runner({});
+    expect(await act("send", { message: "hello" })).toEqual({
+      ok: false,
+      code: "action_waits",
+      error: expect.stringContaining("event e1"),
+    });
+    expect(said).toMatchObject([{ source: "operator", kind: "action", authority: "operator", lane: "action:irc:default:42\tcontrol" }]);
+  });
+
+  test("is known again by its turn, its place in it and its words", async () => {
+    const { act, said } = runner({});
+    await act("send", { message: "hello" });
+    await act("sendMessage", { content: "hello" });
+    await act("send", { message: "hello!" });
+    await act("send", { message: "hello" }, { id: "event-2" });
+    const keys = said.map(({ dedupeKey }) => dedupeKey);
+    expect(keys[0]).toBe(keys[1]);
+    expect(new Set(keys).size).toBe(3);
+  });
+
+  test("has no more rights than the hook that caused its turn", async () => {
+    const { act, said } = runner({});
+    await act("send", { message: "hello" }, { authority: "hook" });
+    expect(said[0]?.authority).toBe("hook");
+  });
+
+  test("is without tags and words for silence, which mean here what they mean in answers", async () => {
+    const { act, body, said } = runner({});
+    await act("send", { message: "[[reply_to_current]] Fine. NO_REPLY" });
+    expect(body()).toMatchObject({ text: "Fine.", replyTo: "7" });
+    await act("send", { message: "[[reply_to:12]]x", replyTo: "5" });
+    expect(body()).toMatchObject({ text: "x", replyTo: "12" });
+    expect(await act("send", { message: "NO_REPLY" })).toMatchObject({ ok: false, code: "nothing_to_send" });
+    expect(said).toHaveLength(2);
+  });
+
+  test("must fit into the message that it changes", async () => {
+    const { act, said } = runner({});
+    expect(await act("edit", { message: "far too long for one" })).toEqual({
+      ok: false,
+      code: "edit_too_long",
+      error: "The text would be 2 messages; an edit changes one.",
+    });
+    expect(said).toEqual([]);
+  });
+});

@@ -1,0 +1,177 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk.ts";
+import { createEngine, createLoopback, removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
+
+const secret = "SeCrEt-hook-token-123456";
+const notes = definePlugin({
+  id: "notes",
+  version: "1.0.0",
+  host: "^1.0.0",
+  options: Type.Object({ lines: Type.Integer({ minimum: 1, default: 3 }), ids: Type.Array(Type.String(), { default: [] }) }),
+  setup() {},
+});
+
+async function open(config: object = {}, engine: PluginDefinition = repeat) {
+  const chat = createLoopback();
+  const { channels, ...rest } = config as { readonly channels?: object };
+  const running = await startGateway({
+    config: {
+      hooks: { enabled: true, token: secret },
+      agents: { defaults: { engine: "scripted" } },
+      commands: { config: true },
+      channels: { loopback: { dmPolicy: "open", allowFrom: ["7", "*"], groupPolicy: "open", ...channels } },
+      ...rest,
+    },
+    plugins: [chat.plugin, engine, notes],
+  });
+  onTestFinished(async () => {
+    await running.gateway.close();
+    removeDirectory(running.directory);
+  });
+  const say = async (text: string, from?: Parameters<typeof chat.say>[1]) => {
+    const before = chat.sent.length;
+    const report = await running.settled(await chat.say(text, from));
+    return {
+      ...report,
+      text: chat.sent
+        .slice(before)
+        .map((sent) => sent.text)
+        .join("\n"),
+    };
+  };
+  return { ...running, say, file: () => readFileSync(running.configFile, "utf8") };
+}
+
+describe("/activation", () => {
+  test("always answers everything in that group, mention what mentions the bot, and nothing is written anywhere", async () => {
+    const { say, file } = await open();
+    const group = { chat: "-100", group: true };
+    const before = file();
+    expect(await say("hello", group)).toMatchObject({ outcome: "silent", reason: "mention_required" });
+    expect(await say("/activation always", { ...group, mention: true })).toMatchObject({ text: expect.stringContaining("every message") });
+    expect(await say("hello", group)).toMatchObject({ outcome: "answered", text: "heard: hello" });
+    expect(await say("hello", { chat: "-200", group: true })).toMatchObject({ reason: "mention_required" });
+    expect((await say("/activation", group)).text).toContain("every message");
+    await say("/activation mention", group);
+    const refused = await say("hello", group);
+    expect(refused).toMatchObject({ reason: "mention_required" });
+    expect(refused.decisions.at(-1)?.hint).toContain("/activation always");
+    expect((await say("/activation", { ...group, mention: true })).text).toContain("when I am mentioned");
+    expect(file()).toBe(before);
+  });
+
+  test("mention also where the configuration asks for none", async () => {
+    const { say } = await open({ channels: { groups: { "*": { requireMention: false } } } });
+    const group = { chat: "-100", group: true };
+    expect((await say("/activation", group)).text).toContain("As the configuration says");
+    await say("/activation mention", group);
+    expect(await say("hello", group)).toMatchObject({ reason: "mention_required" });
+    expect((await say("/activation loud", { ...group, mention: true })).text).toContain("I know `/activation always`");
+  });
+
+  test("is for groups", async () => {
+    expect((await (await open()).say("/activation always")).text).toContain("for groups");
+  });
+});
+
+describe("/config", () => {
+  test("shows values in force with their defaults, and no secret", async () => {
+    const { say } = await open();
+    expect((await say("/config get agents.defaults.maxConcurrent")).text).toContain("4");
+    const hooks = (await say("/config get hooks")).text;
+    expect(hooks).toContain('"token": "(set)"');
+    expect((await say("/config get hooks.token")).text).toContain("(set)");
+    expect((await say("/config get plugins.entries.notes")).text).not.toContain(secret);
+    expect((await say("/config get nowhere.at")).text).toContain("There is no configuration key nowhere.at");
+    const whole = (await say("/config get")).text;
+    expect(whole).not.toContain(secret);
+  });
+
+  test("sets and removes values in the file, which take effect", async () => {
+    const { say, file, gateway } = await open();
+    expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("`messages.groupChat.historyLimit` is set.");
+    expect(JSON.parse(file())).toMatchObject({ messages: { groupChat: { historyLimit: 7 } } });
+    await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(7);
+    expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("has this value already");
+    expect((await say("/config set log.level debug")).text).toBe("`log.level` is set. It counts from the next start of the gateway on.");
+    expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is removed");
+    expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("does not stand in the file");
+    await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(50);
+  });
+
+  test("keeps an id of digits a text where the schema says text, also in the options of a plugin", async () => {
+    const { say, file } = await open();
+    await say('/config set plugins.entries.notes.options.ids ["1","22"]');
+    await say("/config set agents.list[0].id 123456789012345678901");
+    expect(JSON.parse(file())).toMatchObject({
+      plugins: { entries: { notes: { options: { ids: ["1", "22"] } } } },
+      agents: { list: [{ id: "123456789012345678901" }] },
+    });
+  });
+
+  test("reads quotation marks that an app has made curly, where they can only be marks", async () => {
+    const { say, file } = await open();
+    await say("/config set channels.loopback.groups[“-100”].requireMention false");
+    await say("/config set plugins.entries.notes.options.ids [“1”, “22”]");
+    await say("/config set agents.defaults.systemPrompt “Be brief”");
+    expect(JSON.parse(file())).toMatchObject({
+      channels: { loopback: { groups: { "-100": { requireMention: false } } } },
+      plugins: { entries: { notes: { options: { ids: ["1", "22"] } } } },
+      agents: { defaults: { systemPrompt: "“Be brief”" } },
+    });
+  });
+
+  test("writes nothing that would be wrong, and says what is allowed", async () => {
+    const { say, file } = await open();
+    const before = file();
+    for (const [text, said] of [
+      ["/config set gateway.port lots", "gateway.port"],
+      ["/config set plugins.entries.notes.options.lines 0", "plugins.entries.notes.options.lines"],
+      ["/config set gateway.prot 1", "Did you mean gateway.port?"],
+      ["/config set channels.loopback.dmPolicy whoever", "channels.loopback.dmPolicy"],
+    ] as const)
+      expect((await say(text)).text).toContain(said);
+    for (const text of ["/config", "/config set", "/config set gateway.port", "/config unset", "/config paint it"])
+      expect((await say(text)).text).toContain("I know `/config get PATH`");
+    expect(file()).toBe(before);
+  });
+
+  test("quotes a star as it stands in the file: in an answer it would be markup", async () => {
+    const { say } = await open();
+    expect((await say('/config set channels.loopback.allowFrom ["7"]')).text).toContain(
+      'does not contain "\\*". Add "\\*" to channels.loopback.allowFrom',
+    );
+  });
+
+  test("is for owners, where the configuration allows it, and changes nothing from a channel that may not write", async () => {
+    const { say } = await open();
+    expect(await say("/config get", { sender: "8" })).toMatchObject({ outcome: "refused" });
+    expect((await (await open({ commands: {} })).say("/config get")).text).toContain("commands.config: true");
+    const closed = await open({ channels: { configWrites: false } });
+    const before = closed.file();
+    expect((await closed.say("/config set messages.groupChat.historyLimit 7")).text).toContain("`channels.loopback.configWrites`");
+    expect((await closed.say("/config unset commands.config")).text).toContain("configWrites");
+    expect((await closed.say("/config get commands.config")).text).toContain("true");
+    expect(closed.file()).toBe(before);
+  });
+});
+
+test("with commands.native off a built-in command is text like any other", async () => {
+  const { say } = await open({ commands: { native: false } });
+  expect((await say("/status")).text).toBe("heard: /status");
+});
+
+test("commands and their answers are no part of the conversation that the model sees", async () => {
+  const seen: string[][] = [];
+  const engine = createEngine(({ messages }) => {
+    seen.push(messages.map(({ text }) => text));
+    return "an answer";
+  });
+  const { say } = await open({}, engine);
+  await say("one");
+  await say("/status");
+  await say('/config set channels.loopback.webhookSecret "SeCrEt-typed-in-a-chat"');
+  await say("two");
+  expect(seen.at(-1)).toEqual([expect.stringContaining("one"), "an answer", expect.stringContaining("two")]);
+});

@@ -1,0 +1,236 @@
+import { describe, expect, test } from "vitest";
+import { createCommands, parseCommand } from "../../../core/agents/commands.ts";
+import type { RunningTurn } from "../../../core/agents/engine.ts";
+import { nativeCommands } from "../../../core/agents/native-commands.ts";
+import type { AgentsView } from "../../../core/agents/settings.ts";
+import { PluginError } from "../../../core/errors.ts";
+import type { CommandDefinition, EngineDefinition } from "../../../core/sdk.ts";
+import type { SessionRecord } from "../../../core/state/store.ts";
+import type { Inbound, Json } from "../../../core/types.ts";
+import { message, route } from "./inbound.ts";
+
+const owner = message("", { sender: { id: "1", name: "Owner" } });
+
+function setup(
+  config: AgentsView = {},
+  options: { readonly more?: readonly CommandDefinition[]; readonly nativeEnabled?: () => boolean } = {},
+) {
+  const settings: Record<string, Json> = {};
+  const state = { generation: 1, stopped: [] as string[], running: [] as RunningTurn[], runs: 1, waits: false, forgotten: [] as string[] };
+  const engines: EngineDefinition[] = [
+    { id: "plain", run: async function* () {} },
+    { id: "big", needsModel: true, run: async function* () {} },
+  ];
+  const commands = createCommands({
+    native: nativeCommands({
+      config: () => config,
+      store: {
+        session: async (key): Promise<SessionRecord> => ({ key, agentId: "main", generation: state.generation, settings, updatedAt: 0 }),
+        updateSession: async (_key, change) => {
+          if (change.newGeneration === true) state.generation += 1;
+          for (const [key, value] of Object.entries(change.settings ?? {})) {
+            if (value === null) delete settings[key];
+            else settings[key] = value;
+          }
+        },
+      },
+      engines: { get: (id) => engines.find((engine) => engine.id === id), ids: () => engines.map((engine) => engine.id) },
+      turns: {
+        stop(key) {
+          state.stopped.push(key);
+          return state.runs;
+        },
+        running: () => state.running,
+      },
+      isOwner: (inbound) => inbound.sender.id === "1",
+      forget: async ({ inbound }) => state.forgotten.push(inbound.text),
+      waits: async () => state.waits,
+      more: options.more ?? [],
+      now: () => 60_000,
+    }),
+    ...(options.nativeEnabled === undefined ? {} : { nativeEnabled: options.nativeEnabled }),
+  });
+  const say = async (text: string, inbound: Inbound = message(text)) => {
+    const match = commands.match(text);
+    if (match === undefined) throw new Error(`${text} is no command`);
+    return commands.run({ name: match.name, args: match.args, inbound, route: route() });
+  };
+  return { commands, say, settings, state };
+}
+
+const hello: CommandDefinition = { name: "hello", summary: "Greets.", role: "allowed", run: (call) => `Hello ${call.args}` };
+
+describe("what counts as a command", () => {
+  const cases: readonly [string, ReturnType<typeof parseCommand>][] = [
+    ["/status", { name: "status", args: "" }],
+    ["  /status  ", { name: "status", args: "" }],
+    ["/STATUS", { name: "status", args: "" }],
+    ["/model a/b", { name: "model", args: "a/b" }],
+    ["/model: a/b", { name: "model", args: "a/b" }],
+    ["/model:a/b", { name: "model", args: "a/b" }],
+    ["/model@MyBot a/b", { name: "model", args: "a/b", bot: "MyBot" }],
+    ["/model@MyBot: a/b", { name: "model", args: "a/b", bot: "MyBot" }],
+    ["/model   a   b ", { name: "model", args: "a   b" }],
+    ["/model a\nsecond line", { name: "model", args: "a" }],
+    ["/my\\_cmd x", { name: "my_cmd", args: "x" }],
+    ["/a1_b", { name: "a1_b", args: "" }],
+    ["status", undefined],
+    ["hi /status", undefined],
+    ["hi\n/status", undefined],
+    ["/", undefined],
+    ["//status", undefined],
+    ["/usr/bin/env", undefined],
+    ["/status!", undefined],
+    ["/größe", undefined],
+    [`/${"x".repeat(33)}`, undefined],
+    ["", undefined],
+  ];
+  test.each(cases)("%j", (text, expected) => {
+    expect(parseCommand(text)).toEqual(expected);
+  });
+
+  test("only what is registered, and not what names another bot", () => {
+    const { commands } = setup();
+    expect(commands.match("/hello you")).toBeUndefined();
+    commands.add("greeter", hello);
+    expect(commands.match("/hello you")).toEqual({ name: "hello", args: "you", role: "allowed", control: false });
+    expect(commands.match("/hello@mybot you", "MyBot")).toMatchObject({ name: "hello" });
+    expect(commands.match("/hello@mybot you", "@MyBot")).toMatchObject({ name: "hello" });
+    expect(commands.match("/hello@other you", "mybot")).toBeUndefined();
+    expect(commands.match("/hello@other you")).toMatchObject({ name: "hello" });
+  });
+
+  test("a control command has a lane of its own; others wait their turn", () => {
+    const { commands } = setup();
+    commands.add("greeter", { ...hello, name: "quick", control: true });
+    commands.add("greeter", hello);
+    const control = commands.list().filter(({ definition }) => commands.match(`/${definition.name}`)?.control === true);
+    expect(control.map(({ definition }) => definition.name)).toEqual(["help", "commands", "status", "whoami", "stop", "quick"]);
+  });
+
+  test("with the built-in ones switched off, those of plugins alone: in the menu, in lists, and when they are typed", () => {
+    const state = { native: true };
+    const { commands } = setup({}, { nativeEnabled: () => state.native });
+    commands.add("greeter", hello);
+    state.native = false;
+    expect(commands.menu()).toEqual([{ name: "hello", summary: "Greets." }]);
+    expect(commands.match("/status")).toBeUndefined();
+    expect(commands.match("/hello")).toMatchObject({ name: "hello" });
+    state.native = true;
+    expect(commands.match("/status")).toMatchObject({ name: "status" });
+  });
+});
+
+describe("commands of plugins", () => {
+  test("come behind the native ones in list, menu and /commands", async () => {
+    const { commands, say } = setup();
+    commands.add("greeter", { ...hello, args: "[NAME]" });
+    expect(commands.menu().map(({ name }) => name)).toEqual([
+      "help",
+      "commands",
+      "status",
+      "whoami",
+      "new",
+      "reset",
+      "stop",
+      "model",
+      "think",
+      "reasoning",
+      "hello",
+    ]);
+    expect(commands.list().at(-1)?.plugin).toBe("greeter");
+    expect((await say("/commands")).split("\n").at(-1)).toBe("- `/hello [NAME]`: Greets.");
+  });
+
+  test("cannot take a native name, another plugin's, or one that is none", () => {
+    const { commands } = setup();
+    commands.add("greeter", hello);
+    for (const name of ["help", "hello", "Hello", "a b", "", "x".repeat(33)]) {
+      expect(() => commands.add("other", { ...hello, name })).toThrow(PluginError);
+    }
+    expect(() => commands.add("other", hello)).toThrow(/other.*\/hello is already that of greeter/);
+  });
+
+  test("that fail are an error that names plugin and command", async () => {
+    const { commands, say } = setup();
+    commands.add("greeter", { ...hello, run: () => Promise.reject(new Error("no voice")) });
+    await expect(say("/hello")).rejects.toMatchObject({ plugin: "greeter", hook: "/hello", message: expect.stringContaining("no voice") });
+  });
+});
+
+describe("the native commands", () => {
+  test("/help names each with what it does", async () => {
+    const help = await setup().say("/help");
+    for (const name of ["status", "whoami", "new", "stop", "model", "think", "reasoning"]) expect(help).toContain(`\`/${name}`);
+  });
+
+  test("/whoami tells the id that configurations need; a name cannot become markup", async () => {
+    const inbound = message("", { sender: { id: "42", name: "*Ada*_[x](http://y)", username: "ada_l" } });
+    const answer = await setup().say("/whoami", inbound);
+    expect(answer).toContain("`42`");
+    expect(answer).toContain("\\*Ada\\*\\_");
+    expect(answer).not.toContain("[x]");
+    expect(answer).toContain("Owner: no");
+    expect(await setup().say("/whoami", owner)).toContain("Owner: yes");
+  });
+
+  test("/status shows agent, session, model and what runs", async () => {
+    const { say, state } = setup({ agents: { defaults: { model: "local/small", thinking: "low" } } });
+    state.running.push({ eventId: "e", agentId: "main", sessionKey: "agent:main:main", startedAt: 48_000 });
+    const status = await say("/status");
+    for (const piece of ["`main`", "`agent:main:main`", "`local/small`", "Thinking: low", "answering for 12 s"])
+      expect(status).toContain(piece);
+    expect(await setup().say("/status")).toMatch(/no model, the engine `plain`[\s\S]*idle/);
+  });
+
+  test("/stop ends what runs in this session, and says when there is nothing", async () => {
+    const { say, state } = setup();
+    expect(await say("/stop")).toBe("Stopped.");
+    expect(state.stopped).toEqual(["agent:main:main"]);
+    state.runs = 0;
+    expect(await say("/stop")).toBe("Nothing is running here.");
+    state.waits = true;
+    expect(await say("/stop")).toBe("Stopped.");
+  });
+
+  test("/new and /reset begin a new generation, and what was to be told to the old one is forgotten", async () => {
+    const { say, state } = setup();
+    await say("/new");
+    await say("/reset");
+    expect(state.generation).toBe(3);
+    expect(state.forgotten).toEqual(["/new", "/reset"]);
+    expect(await say("/new")).not.toContain("not read");
+    expect(await say("/new what is bread?")).toContain("What stands behind `/new` I have not read");
+    expect(await say("/reset\nwhat is bread?")).toContain("What stands behind `/reset` I have not read");
+  });
+
+  test("/model shows, sets by name or alias, refuses what is not allowed, and goes back", async () => {
+    const { say, settings } = setup({
+      agents: { defaults: { model: "local/small", models: { "local/small": {}, "cloud/large": { alias: "big" } } } },
+    });
+    expect(await say("/model")).toMatch(/`local\/small`[\s\S]*- `cloud\/large` \(`big`\)/);
+    expect(await say("/model BIG")).toContain("`cloud/large`");
+    expect(settings).toEqual({ model: "cloud/large" });
+    expect(await say("/model evil/other")).toContain("no such model");
+    expect(settings).toEqual({ model: "cloud/large" });
+    expect(await say("/model default")).toContain("`local/small`");
+    expect(settings).toEqual({});
+  });
+
+  test("/model says so when nothing is known of a provider: with no list of models, whatever looks like one is taken", async () => {
+    const { say } = setup({ models: { providers: { local: {} } } });
+    expect(await say("/model local/small")).toBe("This conversation now uses `local/small`.");
+    expect(await say("/model elsewhere/small")).toMatch(
+      /now uses `elsewhere\/small`\. `models\.providers` has no `elsewhere`.*`\/model default`/,
+    );
+  });
+
+  test("/think and /reasoning show, set, and explain what they take", async () => {
+    const { say, settings } = setup();
+    expect(await say("/think")).toContain("Thinking: off");
+    expect(await say("/think HIGH")).toBe("Thinking: high.");
+    expect(await say("/think hard")).toContain("/think off|minimal|low|medium|high|max");
+    expect(await say("/reasoning stream")).toBe("Reasoning shown: stream.");
+    expect(settings).toEqual({ thinking: "high", reasoning: "stream" });
+  });
+});

@@ -1,0 +1,334 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/engine.ts";
+import type { AgentsView } from "../../../core/agents/settings.ts";
+import { HostError } from "../../../core/errors.ts";
+import { type EngineDefinition, EngineError, type EngineTurn } from "../../../core/sdk.ts";
+import type { SessionMessage } from "../../../core/state/store.ts";
+import type { Json, TurnEvent } from "../../../core/types.ts";
+import { message, route } from "./inbound.ts";
+
+function engine(id: string, run: EngineDefinition["run"], needsModel = false): EngineDefinition {
+  return { id, needsModel, run };
+}
+
+/** Says one word and remembers what it was handed. */
+function recorder(id: string, needsModel = false) {
+  const turns: EngineTurn[] = [];
+  const definition = engine(
+    id,
+    async function* (turn) {
+      turns.push(turn);
+      yield { type: "text", delta: id };
+      yield { type: "done" };
+    },
+    needsModel,
+  );
+  return { definition, turns };
+}
+
+function setup(
+  engines: readonly EngineDefinition[],
+  {
+    config = {},
+    settings,
+    transcript = [],
+    ...more
+  }: {
+    config?: AgentsView;
+    settings?: Record<string, Json>;
+    transcript?: readonly SessionMessage[];
+  } & Partial<Omit<AgentTurnsOptions, "config">> = {},
+) {
+  const reads: { key: string; userTurns: number | undefined }[] = [];
+  const turns = createAgentTurns({
+    config: () => config,
+    store: {
+      session: async (key) => (settings === undefined ? null : { key, agentId: "main", generation: 1, settings, updatedAt: 0 }),
+      transcript: async (key, options) => {
+        reads.push({ key, userTurns: options?.userTurns });
+        return transcript;
+      },
+    },
+    engines: { get: (id) => engines.find((one) => one.id === id), ids: () => engines.map((one) => one.id) },
+    providers: () => ({}),
+    log: { debug() {}, info() {}, warn() {} },
+    now: () => 1,
+    ...more,
+  });
+  return { turns, reads };
+}
+
+async function collect(stream: AsyncIterable<TurnEvent> | null): Promise<readonly TurnEvent[]> {
+  const events: TurnEvent[] = [];
+  for await (const event of stream ?? []) events.push(event);
+  return events;
+}
+
+/** What a promise is rejected with, code and hint included, whichever class it has. */
+async function failure(promise: Promise<unknown>) {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof HostError) return { code: error.code as string, message: error.message, hint: error.hint, cause: error.cause };
+  if (error instanceof EngineError) return { code: error.reason, message: error.message, hint: error.hint, cause: error.cause };
+  throw new Error(`neither of ours: ${String(error)}`);
+}
+
+const never = new AbortController().signal;
+
+describe("which engine answers", () => {
+  const cases: readonly [string, AgentsView, string][] = [
+    ["without a model, the first that works without one", {}, "plain"],
+    ["with a model, the first that needs one", { agents: { defaults: { model: "local/small" } } }, "model"],
+    ["the configured one", { agents: { defaults: { engine: "other", model: "local/small" } } }, "other"],
+    [
+      "that of the agent before that of the defaults",
+      { agents: { defaults: { engine: "plain" }, list: [{ id: "main", engine: "other" }] } },
+      "other",
+    ],
+  ];
+  test.each(cases)("%s", async (_, config, expected) => {
+    const all = [recorder("model", true), recorder("plain"), recorder("other")].map((one) => one.definition);
+    const events = await collect(await setup(all, { config }).turns.turn(message("hi"), route(), never));
+    expect(events[0]).toEqual({ type: "text", delta: expected });
+  });
+
+  test("one that is not loaded is an error that names those that are", async () => {
+    const { turns } = setup([recorder("plain").definition], { config: { agents: { defaults: { engine: "gone" } } } });
+    const error = await failure(turns.turn(message("hi"), route(), never));
+    expect(error.code).toBe("engine_unknown");
+    expect(`${error.message} ${error.hint}`).toMatch(/gone.*plain/);
+  });
+});
+
+describe("what the engine is handed", () => {
+  test("the transcript of the session, then the message in its envelope", async () => {
+    const { definition, turns: handed } = recorder("plain");
+    const { turns, reads } = setup([definition], {
+      transcript: [
+        { role: "user", content: "before", at: 0, unitId: "event-0" },
+        { role: "assistant", content: [{ text: "yes" }], at: 0, unitId: "event-0" },
+        { role: "user", content: "first try of this one", at: 0, unitId: "event-1" },
+      ],
+      historyLimit: () => 5,
+    });
+    await collect(await turns.turn(message("hello"), route(), never));
+    expect(reads).toEqual([{ key: "agent:main:main", userTurns: 5 }]);
+    expect(handed[0]?.messages.map(({ role, text }) => [role, text])).toEqual([
+      ["user", "before"],
+      ["assistant", "yes"],
+      ["user", "[irc Ada (@ada) id:42 Fri 2026-11-20 14:09 UTC] hello"],
+    ]);
+  });
+
+  test("an isolated run begins with an empty transcript", async () => {
+    const { definition, turns: handed } = recorder("plain");
+    const { turns, reads } = setup([definition], { transcript: [{ role: "user", content: "before", at: 0 }] });
+    await collect(await turns.turn(message("hello"), route({ isolated: true }), never));
+    expect(reads).toEqual([]);
+    expect(handed[0]?.messages).toHaveLength(1);
+  });
+
+  test("model and thinking: what the request asks for, else the session, else the agent, else the defaults", async () => {
+    const config: AgentsView = {
+      agents: {
+        defaults: {
+          model: { primary: "a/one", fallbacks: ["fast", "c/three"] },
+          thinking: "low",
+          models: { "b/two": { alias: "fast" }, "d/four": {} },
+        },
+      },
+    };
+    const run = async (settings: Record<string, string> | undefined, request: object | undefined) => {
+      const { definition, turns: handed } = recorder("m", true);
+      const { turns } = setup([definition], { config, ...(settings === undefined ? {} : { settings }) });
+      await collect(await turns.turn(message("x", request === undefined ? {} : { request }), route(), never));
+      const { model, fallbacks, thinking } = handed[0] as EngineTurn;
+      return { model, fallbacks, thinking };
+    };
+    expect(await run(undefined, undefined)).toEqual({ model: "a/one", fallbacks: ["b/two", "c/three"], thinking: "low" });
+    expect(await run({ model: "FAST", thinking: "high" }, undefined)).toEqual({ model: "b/two", fallbacks: ["c/three"], thinking: "high" });
+    expect(await run({ model: "fast" }, { model: "d/four", thinking: "max" })).toEqual({
+      model: "d/four",
+      fallbacks: ["b/two", "c/three"],
+      thinking: "max",
+    });
+    await expect(run(undefined, { model: "e/five" })).rejects.toMatchObject({ code: "model_unknown" });
+  });
+});
+
+test("a session's model that is no longer allowed gives way to the default", async () => {
+  const { definition, turns: handed } = recorder("m", true);
+  const config: AgentsView = { agents: { defaults: { model: "a/one", models: ["a/one"] } } };
+  const { turns } = setup([definition], { config, settings: { model: "b/gone" } });
+  await collect(await turns.turn(message("x"), route(), never));
+  expect(handed[0]?.model).toBe("a/one");
+});
+
+describe("how a turn ends", () => {
+  const deaf = engine("deaf", async function* () {
+    yield { type: "text", delta: "one" };
+    await new Promise(() => undefined);
+  });
+  const failing = engine("failing", async function* () {
+    yield { type: "text", delta: "one" };
+    throw new EngineError("model_busy", { detail: "The model is busy", hint: "Wait a minute." });
+  });
+
+  test("with one `done`, also when the engine forgets it or goes on after it", async () => {
+    const forgets = engine("forgets", async function* () {
+      yield { type: "text", delta: "x" };
+    });
+    const goesOn = engine("goes-on", async function* () {
+      yield { type: "done" };
+      yield { type: "text", delta: "late" };
+    });
+    expect(await collect(await setup([forgets]).turns.turn(message(""), route(), never))).toEqual([
+      { type: "text", delta: "x" },
+      { type: "done" },
+    ]);
+    expect(await collect(await setup([goesOn]).turns.turn(message(""), route(), never))).toEqual([{ type: "done" }]);
+  });
+
+  test("text is passed on as it comes", async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = engine("slow", async function* () {
+      yield { type: "text", delta: "first" };
+      await held;
+      yield { type: "text", delta: "second" };
+    });
+    const stream = await setup([slow]).turns.turn(message(""), route(), never);
+    const iterator = (stream as AsyncIterable<TurnEvent>)[Symbol.asyncIterator]();
+    expect((await iterator.next()).value).toEqual({ type: "text", delta: "first" });
+    release();
+    expect((await iterator.next()).value).toEqual({ type: "text", delta: "second" });
+  });
+
+  // Tried again: the machine may do something else in such a moment.
+  test("/stop ends the turns of its session within 200 ms, even when the engine does not listen", { retry: 5 }, async () => {
+    const { turns } = setup([deaf]);
+    const ends = failure(turns.turn(message(""), route(), never).then(collect));
+    const other = turns.turn(message("", { id: "event-2" }), route({ sessionKey: "agent:main:irc:group:1" }), never).then(collect);
+    other.catch(() => undefined);
+    while (turns.running().length < 2) await delay(1);
+    expect(turns.running()[0]).toEqual({ eventId: "event-1", agentId: "main", sessionKey: "agent:main:main", startedAt: 1 });
+    const began = performance.now();
+    expect(turns.stop("agent:main:main")).toBe(1);
+    expect((await ends).code).toBe("stopped");
+    expect(performance.now() - began).toBeLessThan(200);
+    expect(turns.running().map((turn) => turn.eventId)).toEqual(["event-2"]);
+    turns.stop("agent:main:irc:group:1");
+  });
+
+  test("what came before a /stop does not begin any more, what comes after it does; also when it is just being prepared", async () => {
+    const { turns } = setup([recorder("one").definition], { settings: { stop: { event: "event-5", at: 1 } } });
+    for (const id of ["event-4", "event-5"])
+      expect((await failure(turns.turn(message("", { id }), route(), never).then(collect))).code).toBe("stopped");
+    expect(await turns.turn(message("", { id: "event-6" }), route(), never).then(collect)).toHaveLength(2);
+    const preparing = failure(turns.turn(message("", { id: "event-7" }), route(), never).then(collect));
+    expect(turns.stop("agent:main:main")).toBe(1);
+    expect((await preparing).code).toBe("stopped");
+    // A clock that was set back since makes ids that only look older.
+    const later = setup([recorder("one").definition], { settings: { stop: { event: "event-5", at: 2 } } });
+    expect(await later.turns.turn(message("", { id: "event-4" }), route(), never).then(collect)).toHaveLength(2);
+  });
+
+  test("at its time-out, which a request may set", async () => {
+    const { turns } = setup([deaf]);
+    const error = await failure(turns.turn(message("", { request: { timeoutSeconds: 0.05 } }), route(), never).then(collect));
+    expect(error.code).toBe("turn_timeout");
+    expect(error.message).toContain("0.05 s");
+    expect(turns.running()).toEqual([]);
+  });
+
+  test("when the gateway closes, by the reason that it gives", async () => {
+    const closing = new AbortController();
+    const reason = new Error("closing");
+    const { turns } = setup([deaf]);
+    const ends = turns.turn(message(""), route(), closing.signal).then(collect);
+    setTimeout(() => closing.abort(reason), 5);
+    await expect(ends).rejects.toBe(reason);
+    expect(turns.running()).toEqual([]);
+  });
+
+  test("by the engine's own error, reason and hint included", async () => {
+    const error = await failure(setup([failing]).turns.turn(message(""), route(), never).then(collect));
+    expect(error).toMatchObject({ code: "model_busy", message: "The model is busy", hint: "Wait a minute." });
+  });
+
+  test("by an error that names the engine when it throws anything else", async () => {
+    const broken = engine("broken", () => {
+      throw new TypeError("x is not a function");
+    });
+    const error = await failure(setup([broken]).turns.turn(message(""), route(), never).then(collect));
+    expect(error).toMatchObject({ code: "engine_failed", message: "The engine broken failed: x is not a function." });
+    expect(error.cause).toBeInstanceOf(TypeError);
+  });
+
+  test("when nobody reads on: the engine is told and nothing is left running", async () => {
+    let returned = false;
+    const endless = engine("endless", async function* () {
+      try {
+        for (;;) yield { type: "text", delta: "x" };
+      } finally {
+        returned = true;
+      }
+    });
+    const { turns } = setup([endless]);
+    for await (const _ of (await turns.turn(message(""), route(), never)) ?? []) break;
+    await delay(1);
+    expect(returned).toBe(true);
+    expect(turns.running()).toEqual([]);
+  });
+});
+
+describe("reasoning of an engine", () => {
+  const thinks = engine("thinks", async function* () {
+    yield { type: "reasoning", delta: "hm" };
+    yield { type: "text", delta: "yes" };
+  });
+  test.each([
+    ["off", { type: "reasoning", delta: "hm" }],
+    ["on", { type: "reasoning", delta: "hm" }],
+    ["stream", { type: "reasoning", delta: "hm", preview: true }],
+  ])("in a session that said /reasoning %s", async (reasoning, expected) => {
+    const { turns } = setup([thinks], { settings: { reasoning } });
+    expect((await collect(await turns.turn(message("x"), route(), never)))[0]).toEqual(expected);
+  });
+
+  test("an answer that never ends is ended", async () => {
+    const endless = engine("endless", async function* () {
+      for (;;) yield { type: "text", delta: "x".repeat(10_000) };
+    });
+    expect(await failure(setup([endless]).turns.turn(message("x"), route(), never).then(collect))).toMatchObject({
+      code: "answer_too_long",
+    });
+  });
+
+  test("engines of the configured agents load what takes long; one that fails stops nothing", async () => {
+    const loaded: string[] = [];
+    const warnings: object[] = [];
+    const slow: EngineDefinition = { ...thinks, id: "slow", prepare: async () => void loaded.push("slow") };
+    const broken: EngineDefinition = { ...thinks, id: "broken", prepare: () => Promise.reject(new Error("no disk")) };
+    const { turns } = setup([broken, slow], {
+      config: {
+        agents: {
+          list: [
+            { id: "a", engine: "broken" },
+            { id: "b", engine: "slow" },
+            { id: "c", engine: "gone" },
+          ],
+        },
+      },
+      log: { debug() {}, info() {}, warn: (fields) => warnings.push(fields) },
+    });
+    await turns.prepare();
+    expect(loaded).toEqual(["slow"]);
+    expect(warnings).toHaveLength(2);
+  });
+});

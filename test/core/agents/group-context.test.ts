@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { renderGroupContext } from "../../../core/agents/group-context.ts";
+import { message } from "./inbound.ts";
+
+const said = (text: string, more: object = {}) => message(text, { chat: { id: "-5", kind: "group" }, ...more });
+
+test("each message is a line with who, which and when; an edit says so", () => {
+  expect(renderGroupContext([said("bread\nand milk"), said("oat milk", { kind: "edit", sender: { id: "8", isBot: true } })])).toBe(
+    [
+      "[context: said here since you were asked last, and not addressed to you]",
+      "[context Ada (@ada) id:42 message:7 Fri 2026-11-20 14:09 UTC] bread",
+      "and milk",
+      "[context (bot) id:8 message:7 Fri 2026-11-20 14:09 UTC edited] oat milk",
+    ].join("\n"),
+  );
+  expect(renderGroupContext([])).toBe("");
+});
+
+test("a long message is cut, and of too much the newest is told", () => {
+  const [, line = ""] = renderGroupContext([said("x".repeat(5_000))]).split("\n");
+  expect(line.replace(/^.*\] /, "")).toBe(`${"x".repeat(1_999)}…`);
+  const many = Array.from({ length: 100 }, (_, index) => said(`${index} ${"y".repeat(1_990)}`));
+  const lines = renderGroupContext(many).split("\n").slice(1);
+  expect(lines.length).toBeLessThan(30);
+  expect(lines.at(-1)).toContain("] 99 y");
+});

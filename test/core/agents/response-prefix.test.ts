@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { createFactsOfAnswers } from "../../../core/agents/answer-facts.ts";
+import { withPrefix } from "../../../core/agents/response-prefix.ts";
+import type { Reply } from "../../../core/types.ts";
+import { message, route } from "./inbound.ts";
+
+const reply = (text: string): Reply => ({ text, media: [], buttons: [] });
+
+function sent(
+  text: string,
+  prefix: unknown,
+  inbound = message("hi"),
+  more: { readonly answered?: string; readonly wanted?: boolean } = {},
+): string {
+  const { answered, wanted = true } = more;
+  const facts = createFactsOfAnswers({ wanted: () => wanted, identityName: (agentId) => (agentId === "main" ? "Otto" : undefined) });
+  if (inbound.kind === "message") facts.note({ inbound, model: "acme/large/v2", thinking: "low" }, route());
+  const usage = answered === undefined ? {} : { usage: { inputTokens: 1, outputTokens: 1, model: answered } };
+  return withPrefix({ ...reply(text), ...usage }, prefix, { inbound, route: route() }, facts).text;
+}
+
+test.each([
+  ["[bot]", "hello", "[bot] hello"],
+  ["[bot] ", "hello", "[bot] hello"],
+  ["Bot:\n", "hello", "Bot:\nhello"],
+  ["{{AgentId}} to {{SenderName}}:", "hello", "main to Ada: hello"],
+  ["[bot]", "```js\n1\n```", "[bot]\n\n```js\n1\n```"],
+  ["[bot]", "- one\n- two", "[bot]\n\n- one\n- two"],
+  ["[bot]", "# Title", "[bot]\n\n# Title"],
+  ["[bot]", "| a |\n|---|", "[bot]\n\n| a |\n|---|"],
+  ["[bot]", "-5 degrees", "[bot] -5 degrees"],
+])("%j before %j is %j", (prefix, text, whole) => expect(sent(text, prefix)).toBe(whole));
+
+test("nothing is put before nothing, by nothing, or before a message that is sent as it was given", () => {
+  expect(sent("", "[bot]")).toBe("");
+  expect(sent("hello", undefined)).toBe("hello");
+  expect(sent("hello", " ")).toBe("hello");
+  expect(sent("hello", "{{MessageThreadId}}")).toBe("hello");
+  expect(sent("hello", "[bot]", message("hello", { request: { deliverOnly: true } }))).toBe("hello");
+});
+
+test.each([
+  ["{model}", "large/v2 hello"],
+  ["{modelFull}", "acme/large/v2 hello"],
+  ["{provider}", "acme hello"],
+  ["{thinkingLevel} {think}", "low low hello"],
+  ["{identity.name}/{identityName}", "Otto/Otto hello"],
+  ["[{MODEL} { Provider }]", "[large/v2 acme] hello"],
+  ["{unknown} {{model}} {", "{unknown} {{model}} { hello"],
+  ["{{SenderName}}", "model hello"],
+])("%j becomes %j", (prefix, whole) => {
+  expect(sent("hello", prefix, message("hi", { sender: { id: "1", name: "{model}" } }))).toBe(whole);
+});
+
+test("the model is the one that answered, where another stood in for the chosen one", () => {
+  expect(sent("hello", "{modelFull}", message("hi"), { answered: "spare/small" })).toBe("spare/small hello");
+});
+
+test("of an answer without a model, such as a command's, the model stays as it is written", () => {
+  expect(sent("hello", "{model} {thinkingLevel} {identity.name}", message("hi", { kind: "press" }))).toBe(
+    "{model} {thinkingLevel} Otto hello",
+  );
+  expect(sent("hello", "{model}", message("hi"), { wanted: false })).toBe("{model} hello");
+});

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createSkills, skillsHint, skillTools } from "../../../core/agents/skills.ts";
+
+const never = new AbortController().signal;
+
+function workspace(files: Readonly<Record<string, string>>) {
+  const directory = mkdtempSync(join(tmpdir(), "skills-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const warnings: object[] = [];
+  const put = (name: string, text: string) => {
+    mkdirSync(join(directory, "agent", "skills", name), { recursive: true });
+    writeFileSync(join(directory, "agent", "skills", name, "SKILL.md"), text);
+  };
+  for (const [name, text] of Object.entries(files)) put(name, text);
+  const skills = createSkills({ directory, log: { warn: (fields) => warnings.push(fields) } });
+  const names = async (allowed?: readonly string[], place?: readonly string[]) =>
+    (await skills.of({ workspace: "agent", ...(allowed && { skills: allowed }) }, place)).map(({ name }) => name);
+  return { skills, put, names, warnings };
+}
+
+const bread = "---\nname: bread\ndescription: Bakes bread.\n---\nKnead for ten minutes.\n";
+const tea = '---\r\ndescription: "Makes tea."\r\nlicense: none\r\n---\r\nBoil water.';
+
+test("skills are the folders of the workspace with a SKILL.md, by the name in its front matter, else the folder's", async () => {
+  const { skills } = workspace({
+    "1-bread": bread,
+    tea,
+    long: "---\nname: long\ndescription: >-\n  Over several\n  lines.\nother: x\n---\n",
+    draft: "no front matter",
+    mute: "---\nname: mute\n---\n",
+  });
+  expect(await skills.of({ workspace: "agent" }, undefined)).toMatchObject([
+    { name: "bread", description: "Bakes bread." },
+    { name: "long", description: "Over several lines." },
+    { name: "tea", description: "Makes tea." },
+  ]);
+  expect(await skills.of({}, undefined)).toEqual([]);
+  expect(await skills.of({ workspace: "nowhere" }, undefined)).toEqual([]);
+});
+
+test("one without a description is left out, and told once as long as it stays so", async () => {
+  const { names, put, warnings } = workspace({ tea, mute: "---\nname: mute\n---\n" });
+  for (let turn = 0; turn < 3; turn += 1) expect(await names()).toEqual(["tea"]);
+  expect(warnings).toMatchObject([{ file: expect.stringContaining("mute") }]);
+  put("mute", "---\nname: mute\ndescription: Says nothing, at last described.\n---\n");
+  expect(await names()).toEqual(["mute", "tea"]);
+});
+
+test.each([
+  [undefined, undefined, ["bread", "tea"]],
+  [["tea"], undefined, ["tea"]],
+  [undefined, ["bread", "cake"], ["bread"]],
+  [["tea"], ["bread"], []],
+  [[], undefined, []],
+  [undefined, [], []],
+])("an agent with %j has, in a place with %j, %j", async (allowed, place, expected) => {
+  expect(await workspace({ bread, tea }).names(allowed, place)).toEqual(expected);
+});
+
+test("the model is told what they are for, and reads one as it stands now; another one there is not", async () => {
+  const { skills, put } = workspace({ bread, tea });
+  const found = await skills.of({ workspace: "agent" }, ["bread"]);
+  expect(skillsHint(found)).toMatch(/read_skill[\s\S]*\n- bread: Bakes bread\.$/);
+  put("bread", bread.replace("ten", "twenty"));
+  const [tool] = skillTools(found);
+  expect(await tool?.run({ name: "bread" }, never)).toMatchObject({ ok: true, text: expect.stringContaining("twenty minutes") });
+  expect(await tool?.run({ name: "tea" }, never)).toMatchObject({ ok: false, code: "skill_unknown" });
+  expect(await tool?.run(null, never)).toMatchObject({ ok: false, code: "skill_unknown" });
+  expect([skillsHint([]), skillTools([])]).toEqual([undefined, []]);
+});

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { parseTarget } from "../../../core/agents/target.ts";
+
+const threads = { threads: true };
+
+test.each([
+  ["42", { chat: "42" }],
+  [" -1001 ", { chat: "-1001" }],
+  ["-1001:topic:7", { chat: "-1001", thread: "7" }],
+  ["-1001:7", { chat: "-1001", thread: "7" }],
+  ["-1001:Topic:007", { chat: "-1001", thread: "7" }],
+  ["@team:topic:7", { chat: "@team", thread: "7" }],
+  ["@team:7", { chat: "@team", thread: "7" }],
+  ["tg:42", { chat: "tg:42" }],
+  ["tg:-1001:7", { chat: "tg:-1001", thread: "7" }],
+  ["telegram:group:-1001:topic:1", { chat: "telegram:group:-1001", thread: "1" }],
+  ["!room:host.example:8448", { chat: "!room:host.example:8448" }],
+  ["!room:host.example:topic:8", { chat: "!room:host.example", thread: "8" }],
+  ["-1001:topic:", { chat: "-1001:topic:" }],
+  ["-1001:topic:x", { chat: "-1001:topic:x" }],
+  ["+49 170 1", { chat: "+49 170 1" }],
+])("the recipient %s is %o", (text, target) => {
+  expect(parseTarget(text, threads)).toEqual(target);
+});
+
+test("where a channel has no topics, a recipient is the whole text", () => {
+  expect(parseTarget("1001:7", { threads: false })).toEqual({ chat: "1001:7" });
+});

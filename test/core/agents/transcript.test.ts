@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { chooseModels, resolveModel } from "../../../core/agents/models.ts";
+import { renderReasoning, showReasoning } from "../../../core/agents/reasoning.ts";
+import { agentSettings } from "../../../core/agents/settings.ts";
+import { readTranscript, turnMessages } from "../../../core/agents/transcript.ts";
+import type { Reply } from "../../../core/types.ts";
+import { message, route } from "./inbound.ts";
+
+const reply = (text: string, more: Partial<Reply> = {}): Reply => ({ text, media: [], buttons: [], ...more });
+
+describe("what a turn leaves in its session", () => {
+  test("the message in its envelope and the answer, both marked with their unit", () => {
+    const [asked, said] = turnMessages({ inbound: message("hello"), reply: reply("hi"), at: 9 });
+    expect(asked).toEqual({
+      role: "user",
+      content: "[irc Ada (@ada) id:42 Fri 2026-11-20 14:09 UTC] hello",
+      at: message("").timestamp,
+      unitId: "event-1",
+    });
+    expect(said).toEqual({ role: "assistant", content: "hi", at: 9, unitId: "event-1" });
+  });
+
+  test("a note for each file that was sent, and nothing for an answer that is empty", () => {
+    const sent = reply("", { media: [{ url: "https://example.com/a.png", fileName: "a.png" }] });
+    expect(turnMessages({ inbound: message("x"), reply: sent, at: 0 })[1]?.content).toBe("[sent a.png]");
+    expect(turnMessages({ inbound: message("x"), reply: reply(""), at: 0 })).toHaveLength(1);
+  });
+
+  test("nothing for a heartbeat that came to nothing", () => {
+    const inbound = message("tick", { authority: "operator", request: { heartbeat: { events: [], scheduled: true } } });
+    expect(turnMessages({ inbound, reply: reply("HEARTBEAT_OK"), at: 0 })).toEqual([]);
+    expect(turnMessages({ inbound, reply: reply("The disk is full."), at: 0 })).toHaveLength(2);
+  });
+
+  test("is read back without what the same unit left before, and without what holds no text", () => {
+    const read = readTranscript(
+      [
+        { role: "user", content: "a", at: 0, unitId: "event-0" },
+        { role: "assistant", content: [{ type: "text", text: "b" }, { type: "image" }], at: 0 },
+        { role: "assistant", content: { type: "image" }, at: 0 },
+        { role: "user", content: "again", at: 0, unitId: "event-1" },
+      ],
+      "event-1",
+    );
+    expect(read).toEqual([
+      { role: "user", text: "a" },
+      { role: "assistant", text: "b" },
+    ]);
+  });
+});
+
+describe("reasoning", () => {
+  const store = (reasoning?: string) => ({
+    session: async (key: string) => ({
+      key,
+      agentId: "main",
+      generation: 1,
+      settings: reasoning === undefined ? {} : { reasoning },
+      updatedAt: 0,
+    }),
+  });
+  const thought = reply("Four.", { reasoning: "two\nand two" });
+
+  test("is put before the answer as a quotation in sessions that asked for it, and in no other", async () => {
+    const shown = await showReasoning(thought, route(), { store: store("on"), ackMaxChars: 300 });
+    expect(shown?.text).toBe("> *Thinking*\n> two\n> and two\n\nFour.");
+    for (const mode of [undefined, "off", "stream"]) {
+      expect(await showReasoning(thought, route(), { store: store(mode), ackMaxChars: 300 })).toBeUndefined();
+    }
+  });
+
+  test("does not turn silence into an answer", async () => {
+    const silent = reply("NO_REPLY", { reasoning: "nothing to say" });
+    expect(await showReasoning(silent, route(), { store: store("on"), ackMaxChars: 300 })).toBeUndefined();
+  });
+
+  test("does not go back to the model with the next turn", async () => {
+    const shown = await showReasoning(thought, route(), { store: store("on"), ackMaxChars: 300 });
+    expect(turnMessages({ inbound: message("2+2?"), reply: shown ?? thought, at: 0 })[1]?.content).toBe("Four.");
+  });
+
+  test("is cut at 2,000 characters", () => {
+    expect([...renderReasoning("👍".repeat(3_000))].length).toBeLessThan(2_050);
+  });
+});
+
+describe("names of models", () => {
+  const table = { "a/one": { alias: "fast" }, "b/two/x:7b": {} };
+  test.each([
+    ["fast", table, "a/one"],
+    [" FAST ", table, "a/one"],
+    ["A/One", table, "a/one"],
+    ["b/two/x:7b", table, "b/two/x:7b"],
+    ["c/three", table, undefined],
+    ["c/three", undefined, "c/three"],
+    ["c/three", ["c/three"], "c/three"],
+    ["three", undefined, undefined],
+    ["a/b c", undefined, undefined],
+    ["", undefined, undefined],
+    ["constructor", table, undefined],
+  ])("%j", (name, models, expected) => {
+    expect(resolveModel(name, models)).toBe(expected);
+  });
+
+  test("the operator's own model need not stand in the list that bounds what others ask for", () => {
+    const agent = agentSettings({ agents: { defaults: { model: "z/own", models: table } } }, "main");
+    expect(chooseModels(agent, undefined)).toEqual({ model: "z/own", fallbacks: [] });
+    expect(() => chooseModels(agent, "y/other")).toThrow("There is no model y/other");
+  });
+});

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+const source = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.ts");
+
+export interface Finished {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A home directory of its own, so that no test sees another's state or the user's. */
+export function temporaryHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "service-cli-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  /** Resolves with the output so far, once it matches. */
+  until(pattern: RegExp): Promise<string>;
+  readonly finished: Promise<Finished>;
+}
+
+/** Starts the real command line in a process of its own. */
+export function start(
+  args: readonly string[],
+  options: {
+    readonly home: string;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly nodeArgs?: readonly string[] /** Another build of the program than its source. */;
+    readonly main?: string;
+  },
+): Started {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), options.main ?? source, ...args], {
+    env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: "1", TZ: "UTC", ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  const watchers = new Set<() => void>();
+  const heard = () => {
+    for (const watcher of watchers) watcher();
+  };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+    heard();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+    heard();
+  });
+  const finished = new Promise<Finished>((resolve) => {
+    child.on("close", (code) => resolve({ code, out, err }));
+  });
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await finished;
+  });
+  return {
+    child,
+    finished,
+    async until(pattern) {
+      const matched = new Promise<string>((resolve) => {
+        const look = () => {
+          if (!pattern.test(out + err)) return;
+          watchers.delete(look);
+          resolve(out + err);
+        };
+        watchers.add(look);
+        look();
+      });
+      const ended = finished.then(({ code }) => Promise.reject(new Error(`ended with ${code} before ${pattern}:\n${out}${err}`)));
+      return await Promise.race([matched, ended]);
+    },
+  };
+}
+
+export async function run(args: readonly string[], options: Parameters<typeof start>[1]): Promise<Finished> {
+  return await start(args, options).finished;
+}

@@ -1,0 +1,119 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
+
+function homeWith(config: string): { readonly home: string; readonly file: string } {
+  const home = temporaryHome();
+  const file = join(home, ".service", "config.jsonc");
+  mkdirSync(join(home, ".service"), { recursive: true });
+  writeFileSync(file, config);
+  return { home, file };
+}
+
+describe("config", () => {
+  test("get shows what is in force, never a secret", async () => {
+    const { home } = homeWith(`{
+      "hooks": { "enabled": true, "token": "hook-secret-1" },
+      "gateway": { "auth": { "token": { "env": "GATEWAY_TOKEN" } } },
+      "channels": { "chat": { "botToken": "chat-secret-2", "proxy": "http://me:proxy-secret-3@proxy:3128", "accounts": { "a": { "webhookSecret": "chat-secret-4" } } } },
+      "models": { "providers": { "local": { "api": "openai-compatible", "apiKey": "model-secret-5", "headers": { "X-Extra": "model-secret-6" } } } },
+      "plugins": { "entries": { "mail": { "options": { "password": "plugin-secret-7" } } } },
+    }`);
+    const { code, out } = await run(["config", "get"], { home, env: { GATEWAY_TOKEN: "gateway-secret-8" } });
+    expect(code).toBe(0);
+    expect(out).not.toContain("secret-");
+    expect(JSON.parse(out)).toMatchObject({
+      gateway: { port: 18_789, auth: { token: "(set)" } },
+      hooks: { token: "(set)" },
+      channels: { chat: { botToken: "(set)", proxy: "http://(set)@proxy:3128" } },
+    });
+    expect((await run(["config", "get", "hooks.token"], { home })).out).toBe("(set)\n");
+    expect((await run(["config", "get", "channels.chat.accounts.a.webhookSecret"], { home })).out).toBe("(set)\n");
+  });
+
+  test("get of an unknown key says which one is near", async () => {
+    const { home } = homeWith("{}");
+    const { code, err } = await run(["config", "get", "gateway.prot"], { home });
+    expect(code).toBe(1);
+    expect(err).toBe("error: There is no configuration key gateway.prot.\n       Did you mean gateway.port?\n");
+  });
+
+  test("set and unset change the file and keep its comments", async () => {
+    const { home, file } = homeWith('{\n  // ours\n  "gateway": { "port": 1 }, // the port\n}\n');
+    expect(await run(["config", "set", "gateway.port", "18800"], { home })).toMatchObject({ code: 0, out: "gateway.port is set.\n" });
+    expect(readFileSync(file, "utf8")).toBe('{\n  // ours\n  "gateway": { "port": 18800 }, // the port\n}\n');
+    expect((await run(["config", "get", "gateway.port"], { home })).out).toBe("18800\n");
+    expect(await run(["config", "unset", "gateway.port"], { home })).toMatchObject({ code: 0 });
+    expect((await run(["config", "get", "gateway.port"], { home })).out).toBe("18789\n");
+  });
+
+  test("set writes nothing that would be wrong", async () => {
+    const { home, file } = homeWith("{}");
+    const { code, err } = await run(["config", "set", "gateway.port", "99999"], { home });
+    expect(code).toBe(1);
+    expect(err).toContain("gateway.port: is 99999, but must be a whole number from 0 to 65535.");
+    expect(readFileSync(file, "utf8")).toBe("{}");
+  });
+
+  test("set keeps digits as text where the schema wants text", async () => {
+    const { home, file } = homeWith("{}");
+    await run(["config", "set", "agents.defaults.model", "123"], { home });
+    expect(readFileSync(file, "utf8")).toMatch(/"model": "123"/);
+  });
+
+  test("validate lists every problem, also of plugins, and exits with 1", async () => {
+    const { home } = homeWith(
+      '{ "gateway": { "port": "x", "prot": 1 }, "plugins": { "entries": { "playgrund": {} }, "load": ["./nowhere"] } }',
+    );
+    const { code, out } = await run(["config", "validate"], { home });
+    expect(code).toBe(1);
+    const lines = out.trimEnd().split("\n");
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toMatch(/^error: \S+config\.jsonc:1:\d+ gateway\.port: is "x", but must be /);
+    expect(out).toContain("Did you mean playground?");
+    expect(out).toContain("The plugin ./nowhere cannot be found");
+    const { ok, problems } = JSON.parse((await run(["config", "validate", "--json"], { home })).out) as {
+      readonly ok: boolean;
+      readonly problems: readonly object[];
+    };
+    expect([ok, problems.length]).toEqual([false, 4]);
+  });
+
+  test("validate finds what is wrong with mappings and presets, and set refuses to write it", async () => {
+    const broken = { match: { path: "door" }, messageTemplate: "{{ open" };
+    const { home } = homeWith(JSON.stringify({ hooks: { presets: ["gmial"], mappings: [broken] } }));
+    const { code, out } = await run(["config", "validate"], { home });
+    expect(code).toBe(1);
+    expect(out).toMatch(/config\.jsonc:1:\d+ hooks\.mappings\[0\]\.messageTemplate: .* hooks\.mappings\[0\] is off until then\./);
+    expect(out).toMatch(/hooks\.presets\[0\]: is "gmial".*Did you mean gmail\?/);
+    const set = await run(["config", "set", "hooks.mappings[0].messageTemplate", "{{ shut"], {
+      home: homeWith('{ "hooks": { "mappings": [{ "match": { "path": "a" }, "messageTemplate": "x" }] } }').home,
+    });
+    expect(set.code).toBe(1);
+    expect(set.err).toContain("hooks.mappings[0].messageTemplate");
+  });
+
+  test("validate of a file in order exits with 0", async () => {
+    const { home, file } = homeWith("{}");
+    expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });
+  });
+
+  test("a broken file is named with line and column", async () => {
+    const { home, file } = homeWith('{\n  "gateway": { "port": 1,, }\n}');
+    const { code, err } = await run(["config", "validate"], { home });
+    expect(code).toBe(1);
+    expect(err.split("\n")[0]).toMatch(new RegExp(`^error: ${file}:2:\\d+: `));
+  });
+
+  test("schema is JSON Schema", async () => {
+    const { code, out } = await run(["config", "schema"], { home: temporaryHome() });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      $schema: expect.stringContaining("json-schema.org"),
+      properties: { gateway: { properties: { port: { default: 18_789 } } } },
+    });
+    expect(out).not.toContain('"secret": true');
+  });
+});

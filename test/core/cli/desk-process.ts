@@ -1,0 +1,34 @@
+/** Runs one command line after the other, each as if it were alone: with an environment and an output of its own. */
+import nodeModule from "node:module";
+import { setTimeout as wait } from "node:timers/promises";
+
+nodeModule.enableCompileCache();
+const { runCommandLine } = await import("../../../core/cli/program.ts");
+
+let out = "";
+let err = "";
+process.stdout.write = (chunk: string | Uint8Array) => {
+  out += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
+  return true;
+};
+process.stderr.write = (chunk: string | Uint8Array) => {
+  err += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
+  return true;
+};
+// Each command listens to it, because each has the process for itself.
+process.stdout.setMaxListeners(0);
+
+/** What would keep a process alive, besides the desk's own. */
+const open = (): number => process.getActiveResourcesInfo().length;
+
+process.on("message", async ({ args, env }: { readonly args: readonly string[]; readonly env: NodeJS.ProcessEnv }) => {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, env);
+  out = "";
+  err = "";
+  const before = open();
+  const code = await runCommandLine(args);
+  // A command ends when nothing is left that its process would wait for.
+  while (open() > before) await wait(2);
+  process.send?.({ code, out, err });
+});

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import type { Patient } from "../../../core/cli/doctor/patient.ts";
+import { checkPlatforms } from "../../../core/cli/doctor/platforms.ts";
+import type { ProbeReport } from "../../../core/host/probe.ts";
+
+const report = (account: string, id: string): ProbeReport => ({
+  channel: "chat",
+  account,
+  path: `channels.chat.accounts.${account}`,
+  probe: { ok: true, detail: `it is ${id}`, identity: { id } },
+  groups: [],
+  unprobed: [],
+  names: [],
+  groupNames: [],
+});
+
+test("two accounts of a channel whose options do not tell who they are: one bot is found when the platform says so", () => {
+  const probes = [report("a", "1"), report("b", "2"), report("c", "1")];
+  const found = checkPlatforms({ probes, accounts: probes } as unknown as Patient);
+  expect(found).toMatchObject([
+    { verdict: "fail", path: "channels.chat.accounts.c", reason: expect.stringContaining("chat:a and chat:c are one bot (1)") },
+  ]);
+});

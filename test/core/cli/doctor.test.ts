@@ -1,0 +1,225 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
+
+interface Finding {
+  readonly check: string;
+  readonly verdict: "ok" | "warn" | "fail";
+  readonly reason: string;
+  readonly path?: string;
+  readonly fix?: string;
+  readonly repair?: string;
+  readonly mended?: boolean;
+}
+
+interface Answer {
+  readonly code: number | null;
+  readonly ok: boolean;
+  readonly backup?: string;
+  readonly findings: readonly Finding[];
+}
+
+function homeWith(config: object | string): { readonly home: string; readonly file: string; readonly state: string } {
+  const home = temporaryHome();
+  const state = join(home, "state");
+  const file = join(home, "config.jsonc");
+  writeFileSync(file, typeof config === "string" ? config : JSON.stringify(config), { mode: 0o600 });
+  return { home, file, state };
+}
+
+const basics = { gateway: { port: 0 }, state: { dir: "state" } };
+
+async function doctor(home: string, ...more: readonly string[]): Promise<Answer> {
+  const { code, out, err } = await run(["doctor", "--json", "--config", join(home, "config.jsonc"), ...more], { home });
+  expect(err).toBe("");
+  return { code, ...(JSON.parse(out) as Omit<Answer, "code">) };
+}
+
+const of = ({ findings }: Answer, check: string) => findings.filter((finding) => finding.check === check);
+
+describe("doctor", () => {
+  test("a sound configuration without a gateway: every check has a name, a verdict and a reason", async () => {
+    const { home, state } = homeWith({ ...basics, agents: { defaults: { engine: "echo" } } });
+    const answer = await doctor(home);
+    expect(answer).toMatchObject({ code: 0, ok: true });
+    expect(answer.findings.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual([
+      "configuration ok",
+      "tokens ok",
+      "state ok",
+      "disk ok",
+      "gateway ok",
+      "reach ok",
+      "plugins ok",
+      "agents ok",
+      "platform ok",
+      "allowlists ok",
+      "groups ok",
+      "strangers ok",
+      "conversations ok",
+    ]);
+    expect(answer.findings.every(({ reason }) => reason.length > 0)).toBe(true);
+    expect(existsSync(join(state, "state.db"))).toBe(false);
+    const { out } = await run(["doctor", "--config", join(home, "config.jsonc")], { home });
+    expect(out).toMatch(/^✓ {2}configuration +\S+config\.jsonc is in order\n/);
+    expect(out).toContain("\nAll is well.\n");
+  });
+
+  test("a file that cannot be read is the one finding, with the line", async () => {
+    const { home } = homeWith('{\n  "gateway": {\n');
+    const answer = await doctor(home);
+    expect(answer).toMatchObject({ code: 1, ok: false, findings: [{ check: "configuration", verdict: "fail" }] });
+    expect(answer.findings[0]?.reason).toMatch(/config\.jsonc:3:1/);
+  });
+
+  test("problems of the file are told with path, line and remedy; an error makes it exit with 1", async () => {
+    const { home } = homeWith({ ...basics, gatewy: {}, hooks: { enabled: true } });
+    const answer = await doctor(home);
+    expect(answer.code).toBe(1);
+    expect(of(answer, "configuration")).toMatchObject([
+      { verdict: "warn", path: "gatewy", reason: expect.stringContaining("(line 1)") },
+      {
+        verdict: "fail",
+        path: "hooks.token",
+        reason: expect.stringContaining("hooks is off until then"),
+        fix: expect.stringContaining("long random"),
+      },
+    ]);
+  });
+
+  test("tokens that can be guessed are told, and never shown", async () => {
+    const { home } = homeWith({
+      ...basics,
+      gateway: { port: 0, auth: { token: "hunter2-hunter2-h" } },
+      hooks: { enabled: true, token: "kurz" },
+    });
+    const answer = await doctor(home);
+    expect(of(answer, "tokens")).toMatchObject([
+      { verdict: "warn", path: "gateway.auth.token" },
+      { verdict: "fail", path: "hooks.token" },
+    ]);
+    expect(JSON.stringify(answer)).not.toMatch(/hunter2|kurz/);
+  });
+
+  test("what other users may read is told, and made private by --fix; --dry-run only says so", async () => {
+    const { home, file, state } = homeWith({ ...basics, hooks: { enabled: true, token: "Zx81-of-the-north-west-0042" } });
+    mkdirSync(state);
+    writeFileSync(join(state, "gateway-token"), "x");
+    for (const [path, mode] of [
+      [file, 0o644],
+      [state, 0o755],
+      [join(state, "gateway-token"), 0o644],
+    ] as const)
+      chmodSync(path, mode);
+    const modes = () => [file, state, join(state, "gateway-token")].map((path) => (statSync(path).mode & 0o777).toString(8));
+    const dry = await doctor(home, "--fix", "--dry-run");
+    expect(dry.findings.filter(({ repair }) => repair !== undefined).map(({ path }) => path)).toEqual([
+      file,
+      state,
+      join(state, "gateway-token"),
+    ]);
+    expect(modes()).toEqual(["644", "755", "644"]);
+    const fixed = await doctor(home, "--fix");
+    expect(fixed.findings.filter(({ mended }) => mended === true).length).toBe(3);
+    expect(fixed.backup).toBeUndefined();
+    expect(modes()).toEqual(["600", "700", "600"]);
+    expect((await doctor(home)).findings.some(({ repair }) => repair !== undefined)).toBe(false);
+  });
+
+  test("a mention pattern that cannot be used is told with its place, as is a binding to an agent that is not there", async () => {
+    const { home } = homeWith({
+      ...basics,
+      messages: { groupChat: { mentionPatterns: ["fine", "(broken"] } },
+      agents: { defaults: { engine: "echo" }, list: [{ id: "a" }, { id: "b", groupChat: { mentionPatterns: ["[a-"] } }] },
+      bindings: [{ agentId: "c", match: { channel: "botchat" } }],
+    });
+    const answer = await doctor(home);
+    expect(of(answer, "agents").map(({ verdict, path, reason }) => [verdict, path, reason.split(" ")[0]])).toEqual([
+      ["warn", "messages.groupChat.mentionPatterns", '"(broken"'],
+      ["warn", "agents.list[1].groupChat.mentionPatterns", '"[a-"'],
+      ["warn", "bindings[0].match", "bindings[0]"],
+    ]);
+    expect(of(answer, "configuration")).toMatchObject([{ path: "bindings[0].agentId", fix: expect.stringContaining("agents.list") }]);
+  });
+
+  test("a skill that no model is told of, and names that no workspace has, are told with their places", async () => {
+    const { home } = homeWith({
+      ...basics,
+      agents: {
+        defaults: { engine: "echo", workspace: "work", skills: ["bread", "cake"] },
+        list: [{ id: "a" }, { id: "b", skills: ["tea"] }],
+      },
+      channels: {
+        botchat: {
+          botToken: "7:no-bot",
+          apiRoot: "http://127.0.0.1:9",
+          groups: { "-1": { skills: ["bread", "beer"], topics: { "5": { skills: ["ale"] } } } },
+        },
+      },
+    });
+    for (const [name, text] of [
+      ["bread", "---\ndescription: Bakes.\n---\n"],
+      ["draft", "words"],
+    ] as const) {
+      mkdirSync(join(home, "work", "skills", name), { recursive: true });
+      writeFileSync(join(home, "work", "skills", name, "SKILL.md"), text);
+    }
+    expect(of(await doctor(home), "agents").map(({ path, reason }) => [path, /"(\w+)"/.exec(reason)?.[1]])).toEqual([
+      [join(home, "work", "skills", "draft", "SKILL.md"), undefined],
+      ["agents.defaults.skills", "cake"],
+      ["agents.list[1].skills", "tea"],
+      ["channels.botchat.groups.-1.skills", "beer"],
+      ["channels.botchat.groups.-1.topics.5.skills", "ale"],
+    ]);
+  });
+
+  test("a port that is taken, a gateway that was killed, an address that others reach, a proxy that anybody is", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as { readonly port: number };
+    const { home, state } = homeWith({ ...basics, gateway: { port } });
+    mkdirSync(state, { mode: 0o700 });
+    writeFileSync(join(state, "gateway.json"), JSON.stringify({ url: "http://127.0.0.1:1", pid: 2 ** 22 + 1, startedAt: 1 }), {
+      mode: 0o600,
+    });
+    expect(of(await doctor(home), "gateway")).toMatchObject([
+      { verdict: "fail", path: "gateway.port", reason: expect.stringContaining("another program uses it") },
+      { verdict: "warn", reason: expect.stringContaining("ended without closing") },
+    ]);
+    const open = homeWith({
+      ...basics,
+      gateway: { host: "0.0.0.0", port: 0 },
+      hooks: { enabled: true, token: "Zx81-of-the-north-west-0042" },
+    });
+    expect(of(await doctor(open.home), "reach")).toMatchObject([
+      {
+        verdict: "warn",
+        path: "gateway.host",
+        reason: expect.stringContaining("the hook endpoints"),
+        fix: expect.stringContaining("gateway.trustedProxies"),
+      },
+    ]);
+    const anyone = homeWith({ ...basics, gateway: { host: "0.0.0.0", port: 0, trustedProxies: ["0.0.0.0/0"] } });
+    expect(of(await doctor(anyone.home), "reach")).toMatchObject([{ verdict: "fail", path: "gateway.trustedProxies" }]);
+  });
+
+  test("the page of the checks has a row for each, in the order in which they are told", async () => {
+    const { home } = homeWith({ ...basics, agents: { defaults: { engine: "echo" } } });
+    const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "cli", "doctor", "README.md"), "utf8");
+    const rows = [...page.matchAll(/^\| `([a-z ]+)` \|/gm)].map(([, name]) => name);
+    // These two say nothing while there is nothing to look at.
+    expect(rows.filter((name) => name !== "configuration file" && name !== "old state")).toEqual(
+      (await doctor(home)).findings.map(({ check }) => check),
+    );
+  });
+
+  test("wrong usage exits with 2, and help has an example", async () => {
+    const home = temporaryHome();
+    expect((await run(["doctor", "--nonsense"], { home })).code).toBe(2);
+    expect((await run(["doctor", "--help"], { home })).out).toContain("service doctor --fix --dry-run");
+    expect(readdirSync(home)).toEqual([]);
+  });
+});

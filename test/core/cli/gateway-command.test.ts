@@ -1,0 +1,149 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { run, start, temporaryHome } from "./command.ts";
+
+function homeWith(config: object): { readonly home: string; readonly state: string } {
+  const home = temporaryHome();
+  const state = join(home, ".service");
+  mkdirSync(state, { recursive: true });
+  writeFileSync(join(state, "config.jsonc"), JSON.stringify(config));
+  return { home, state };
+}
+
+const ready = /ready at (http:\/\/127\.0\.0\.1:\d+) \(process \d+\)/;
+
+describe("gateway", () => {
+  test("says one line when it is ready, can be asked for its status, and ends with 0 on SIGTERM", async () => {
+    const { home, state } = homeWith({ gateway: { port: 0 } });
+    const gateway = start(["gateway"], { home });
+    const url = ready.exec(await gateway.until(ready))?.[1];
+    const status = JSON.parse((await run(["status", "--json"], { home })).out) as object;
+    expect(status).toMatchObject({ running: true, ready: true, url, pid: gateway.child.pid, stateDirectory: state });
+    expect(statSync(join(state, "gateway-token")).mode & 0o777).toBe(0o600);
+    gateway.child.kill("SIGTERM");
+    expect((await gateway.finished).code).toBe(0);
+    expect(existsSync(join(state, "gateway.json"))).toBe(false);
+    expect((await run(["status"], { home })).out).toMatch(/^gateway +not running/);
+  });
+
+  test("a second one on the same state ends with one sentence, and the first goes on", async () => {
+    const { home, state } = homeWith({ gateway: { port: 0 } });
+    const first = start(["gateway"], { home });
+    await first.until(ready);
+    const { code, err } = await run(["gateway"], { home });
+    expect(code).toBe(1);
+    expect(err).toContain(`error: Another gateway (process ${first.child.pid}) uses the state directory ${state}.\n`);
+    expect((await run(["status"], { home })).out).toMatch(/^gateway +ready/);
+  });
+
+  test("a port in use and a missing file end with one sentence and 1", async () => {
+    const { home } = homeWith({ gateway: { port: 0 } });
+    const first = start(["gateway"], { home });
+    const port = Number(
+      ready
+        .exec(await first.until(ready))?.[1]
+        ?.split(":")
+        .at(-1),
+    );
+    const second = homeWith({ gateway: { port } });
+    expect(await run(["gateway"], { home: second.home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`error: 127.0.0.1:${port} is already in use.`),
+    });
+    const missing = join(home, "nowhere.jsonc");
+    expect(await run(["gateway", "--config", missing], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${missing} does not exist.`),
+    });
+  });
+
+  test("runs without any configuration file", async () => {
+    const home = temporaryHome();
+    const gateway = start(["gateway"], { home, env: { SERVICE_STATE_DIR: join(home, "state") } });
+    // The default port may be taken on this machine; either end is the one clear sentence.
+    const said = await Promise.race([gateway.until(ready), gateway.finished.then(({ err }) => err)]);
+    expect(said).toMatch(/ready at http:\/\/127\.0\.0\.1:18789|127\.0\.0\.1:18789 is already in use/);
+  });
+});
+
+interface Message {
+  readonly from: { readonly is_bot: boolean };
+  readonly text?: string;
+}
+
+describe("dev", () => {
+  test("a new user's way: write, be told a code, approve it, be told, write again, call the webhook as it is printed", async () => {
+    const home = temporaryHome();
+    const dev = start(["dev", "--port", "0", "--page-port", "0"], { home });
+    const said = await dev.until(/Page +\S+[\s\S]*Ctrl\+C/);
+    const page = /Page +(\S+)\//.exec(said)?.[1] ?? "";
+    const say = async (text: string) => {
+      const body = JSON.stringify({ do: "say", person: 1001, text });
+      await fetch(`${page}/_playground/act`, { method: "POST", body, headers: { "content-type": "application/json" } });
+    };
+    const told = async (pattern: RegExp): Promise<string> => {
+      for (;;) {
+        const { rooms } = (await (await fetch(`${page}/_playground/state`)).json()) as { rooms: { key: string; messages: Message[] }[] };
+        const texts = rooms.flatMap(({ messages }) => messages.flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])));
+        const found = texts.find((text) => pattern.test(text));
+        if (found !== undefined) return found;
+        await wait(50);
+      }
+    };
+
+    await say("Good morning.");
+    const code = /approve botchat ([A-Z2-9]{8})/.exec(await told(/pairing approve/))?.[1] ?? "";
+    // No flag names the state: who has only ever run `dev` means its state.
+    const why = await run(["why", "last"], { home });
+    expect(why.out).toMatch(/^refused \(pairing_required\)/);
+    expect(why.out).toContain("(1001) in a direct chat");
+
+    const approved = await run(["pairing", "approve", "botchat", code], { home });
+    expect(approved.out).toMatch(/and is an owner now\.\nThey are told by the bot\.\n$/);
+    await told(/approved/i);
+
+    await say("Good evening.");
+    await told(/Good evening\./);
+    expect((await run(["why", "last"], { home })).out).toMatch(/^answered after /);
+
+    const token = readFileSync(join(home, ".service", "dev", "hook-token"), "utf8").trim();
+    expect(said).not.toContain(token);
+    const url = /curl -X POST (\S+\/hooks\/agent)/.exec(said)?.[1] ?? "";
+    const body = /-d '(\{"message".*\})'/.exec(said)?.[1] ?? "";
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    expect((await fetch(url, { method: "POST", headers, body })).status).toBe(202);
+    await told(/Say hello\./);
+
+    const { plugins } = JSON.parse((await run(["plugins", "list", "--json"], { home })).out) as {
+      plugins: { id: string; state: string }[];
+    };
+    expect(plugins.filter(({ state }) => state !== "up")).toEqual([]);
+    dev.child.kill("SIGINT");
+    expect((await dev.finished).code).toBe(0);
+  });
+
+  test("its configuration and its tokens are the user's alone, and what is there stays", async () => {
+    const home = temporaryHome();
+    const state = join(home, ".service", "dev");
+    mkdirSync(state, { recursive: true });
+    writeFileSync(join(state, "hook-token"), "mine\n");
+    const dev = start(["dev", "--port", "0", "--page-port", "0"], { home });
+    await dev.until(/Ctrl\+C/);
+    expect(readFileSync(join(state, "hook-token"), "utf8")).toBe("mine\n");
+    expect(statSync(join(state, "config.jsonc")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(state, "config.jsonc"), "utf8")).toContain("// Webhooks.");
+  });
+});
+
+describe("playground", () => {
+  test("runs alone with the token that it is told, and ends on SIGTERM", async () => {
+    const playground = start(["playground", "--port", "0", "--token", "42:secret"], { home: temporaryHome() });
+    const url = /http:\S+/.exec(await playground.until(/playground: http:\S+\n/))?.[0] ?? "";
+    expect((await fetch(url)).status).toBe(200);
+    expect(await (await fetch(`${url}/bot42:secret/getMe`)).json()).toMatchObject({ ok: true, result: { id: 42 } });
+    playground.child.kill("SIGTERM");
+    expect((await playground.finished).code).toBe(0);
+  });
+});

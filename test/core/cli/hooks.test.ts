@@ -1,0 +1,363 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createEngine, removeDirectory, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { type Finished, start, temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
+
+const token = "hook-token-of-the-cli-tests";
+const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+
+const config = {
+  agents: { defaults: { engine: "scripted" } },
+  hooks: {
+    enabled: true,
+    token,
+    exposeReplies: true,
+    mappings: [
+      {
+        id: "push",
+        match: { path: "git", headers: { "x-event": "push" } },
+        name: "Git",
+        messageTemplate: "Push to {{ repo }} by {{ who }}",
+        deliver: false,
+      },
+      { id: "issue", match: { path: "git", where: { issue: { exists: true } } }, messageTemplate: "{{ issue.title }}", deliver: false },
+      { id: "shaped", match: { path: "shaped" }, transform: { module: "shape.ts" }, messageTemplate: "{{ a }}", deliver: false },
+      { id: "each", match: { path: "each" }, forEach: "items", messageTemplate: "{{ items[0] }}", deliver: false },
+      { id: "late", match: { path: "git", where: { "issue.id": { exists: true }, issue: { exists: true } } }, messageTemplate: "x" },
+    ],
+  },
+};
+
+const shape = `export default ({ payload }) => {
+  if (payload.skip) return null;
+  if (payload.fail) throw new Error("no such thing");
+  return payload.agentId ? { agentId: payload.agentId } : { message: "shaped " + payload.a };
+};
+`;
+
+let gateway: TestGateway;
+const directory = temporaryDirectory();
+
+beforeAll(async () => {
+  mkdirSync(join(directory, "transforms"));
+  writeFileSync(join(directory, "transforms", "shape.ts"), shape);
+  const engine = createEngine((turn) => `answer to ${turn.inbound.text.match(/Push to \w+|shaped \w+|hello/)?.[0] ?? "it"}`);
+  gateway = await startGateway({ directory, config, plugins: [engine] });
+});
+afterAll(async () => {
+  await gateway.gateway.close();
+  removeDirectory(directory);
+});
+
+const files = () => ["--config", gateway.configFile, "--state", gateway.gateway.stateDirectory];
+
+async function hooks(...args: readonly string[]): Promise<Finished> {
+  return await run(["hooks", ...args, ...files()], { home: temporaryHome() });
+}
+
+async function json(...args: readonly string[]) {
+  const { out } = await hooks(...args, "--json");
+  // biome-ignore lint/suspicious/noExplicitAny: what the command prints is what is tested.
+  return JSON.parse(out) as any;
+}
+
+async function send(
+  path: string,
+  body: unknown,
+  more: Record<string, string> = {},
+): Promise<{ status: number; eventId: string; runIds?: string[] }> {
+  const response = await fetch(`${gateway.gateway.url}/hooks/${path}`, {
+    method: "POST",
+    headers: { ...headers, ...more },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  const answer = text === "" ? {} : JSON.parse(text);
+  if (answer.eventId !== undefined) for (const id of answer.eventIds ?? [answer.eventId]) await gateway.settled(id);
+  return { status: response.status, ...answer };
+}
+
+const push = { "x-event": "push", cookie: "session=1" };
+
+function fileWith(content: unknown): string {
+  const file = join(temporaryHome(), "delivery.json");
+  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  return file;
+}
+
+describe("hooks list", () => {
+  test("has endpoints, then mappings in their order, with what is wrong with them", async () => {
+    const shown = await hooks("list");
+    expect(shown.code).toBe(0);
+    expect(shown.out).toMatch(/✓ +shaped +\/hooks\/shaped +mapping +agent by shape\.ts +token/);
+    expect(shown.out).toContain("hooks.mappings[4] is never reached");
+    const listed = await json("list");
+    expect(listed).toMatchObject({ enabled: true, path: "/hooks" });
+    expect(listed.hooks.map(({ id, kind, path, state }: Record<string, string>) => [id, kind, path, state])).toEqual([
+      ["wake", "endpoint", "wake", "ok"],
+      ["agent", "endpoint", "agent", "ok"],
+      ["runs", "endpoint", "runs/RUN", "ok"],
+      ["push", "mapping", "git", "ok"],
+      ["issue", "mapping", "git", "ok"],
+      ["shaped", "mapping", "shaped", "ok"],
+      ["each", "mapping", "each", "ok"],
+      ["late", "mapping", "git", "error"],
+    ]);
+  });
+
+  test("works without a state, and says when the hook server is off", async () => {
+    const home = temporaryHome();
+    const { code, out } = await run(["hooks", "list"], { home });
+    expect(code).toBe(0);
+    expect(out).toContain("The hook server is off");
+    expect(existsSync(join(home, ".service"))).toBe(false);
+  });
+});
+
+describe("hooks deliveries", () => {
+  test("has what came, newest first, and what became of it, without the summaries that follow", async () => {
+    const agent = await send("agent", { message: "hello", deliver: false });
+    const mapped = await send("git", { repo: "svc", who: "Ann" }, push);
+    const { deliveries } = await json("deliveries", "--limit", "2");
+    expect(deliveries).toEqual([
+      {
+        id: mapped.eventId,
+        at: expect.any(Number),
+        hook: "push",
+        path: "git",
+        kind: "agent",
+        state: "settled",
+        outcome: "silent",
+        reason: "not_asked",
+        ms: expect.any(Number),
+        attempts: 1,
+      },
+      expect.objectContaining({ id: agent.eventId, hook: "agent", path: "agent" }),
+    ]);
+    const { out } = await hooks("deliveries", "-n", "1");
+    expect(out).toMatch(
+      new RegExp(
+        `^when +delivery +hook +end +took +attempts\\n\\S+ \\S+ +${mapped.eventId} +push +silent \\(not_asked\\) +\\d+ m?s +1\\n$`,
+      ),
+    );
+  });
+
+  test("--failed has those that failed in their mapping, and tells of requests that were refused at the door", async () => {
+    expect((await send("shaped", { fail: true })).status).toBe(500);
+    await fetch(`${gateway.gateway.url}/hooks/wake`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
+    const { deliveries, refused } = await json("deliveries", "--failed");
+    expect(deliveries[0]).toMatchObject({ hook: "shaped", path: "shaped", outcome: "failed", reason: "mapping_failed" });
+    expect(deliveries.every(({ outcome }: { outcome: string }) => outcome === "failed" || outcome === "refused")).toBe(true);
+    expect(refused.at(-1)).toMatchObject({ code: "unauthorized", status: 401, subPath: "wake" });
+    expect((await hooks("deliveries", "--failed")).out).toMatch(/refused at the door, .* with 401 unauthorized/);
+  });
+
+  test("a limit out of bounds is wrong usage", async () => {
+    for (const limit of ["1001", "x"]) expect((await hooks("deliveries", "--limit", limit)).code, limit).toBe(2);
+  });
+});
+
+describe("hooks show", () => {
+  test("shows what came, what was made of it, the decisions and the reply, and no credential", async () => {
+    const { eventId } = await send("git?a=b", { repo: "svc", who: "Ann" }, push);
+    const { code, out } = await hooks("show", eventId.slice(0, -2));
+    expect(code).toBe(0);
+    for (const part of [
+      "silent (not_asked)",
+      "push (agent)",
+      "x-event",
+      '"repo": "svc"',
+      "Push to svc by Ann",
+      "turn",
+      "answer to Push to svc",
+    ]) {
+      expect(out, part).toContain(part);
+    }
+    expect(out).toMatch(/query\n +a +b/);
+    expect(out).not.toContain(token);
+    expect(out).not.toContain("session=1");
+    expect(await json("show", "last")).toMatchObject({
+      id: eventId,
+      hook: "push",
+      delivery: { path: "git", query: { a: "b" }, headers: { "x-event": "push" }, kind: "json" },
+      reply: "answer to Push to svc",
+    });
+  });
+
+  test("shows why one that never ran did not", async () => {
+    await send("shaped", { fail: true });
+    const { out } = await hooks("show", "last");
+    expect(out).toContain("failed (mapping_failed)");
+    expect(out).toContain("no such thing");
+    expect(out).toContain("hooks.mappings[2].transform.module");
+  });
+
+  test("what a sender writes cannot steer the terminal", async () => {
+    await send("git", { repo: "a\u001b[2Jb\u009b31m\u202Ec\r\nd", who: "x" }, push);
+    const { out } = await hooks("show", "last");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there.
+    expect(out).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
+    expect(out).toContain("\\u001b[2J");
+  });
+
+  test("knows nothing but deliveries, and says so", async () => {
+    expect(await hooks("show", "nothing")).toMatchObject({ code: 1, err: expect.stringContaining("There is no delivery nothing.") });
+  });
+});
+
+describe("hooks replay", () => {
+  test("runs an accepted delivery again as it was, under its own id", async () => {
+    const { eventId } = await send("git", { repo: "svc", who: "Ann" }, push);
+    const { code, out } = await hooks("replay", eventId);
+    expect([code, out]).toEqual([0, `${eventId} runs again.\n`]);
+    await expect.poll(async () => (await gateway.settled(eventId)).decisions.length).toBeGreaterThan(0);
+  });
+
+  test("sends one that failed in its mapping through it again, as it is now", async () => {
+    const file = join(directory, "transforms", "shape.ts");
+    expect((await send("shaped", { fail: true, a: "disk" })).status).toBe(500);
+    expect(await hooks("replay", "last")).toMatchObject({ code: 1, err: expect.stringContaining("hooks.mappings[2].transform.module") });
+    try {
+      writeFileSync(file, shape.replace("payload.fail", "false"));
+      const replayed = await json("replay", "last");
+      expect(replayed).toMatchObject({ mapping: "shaped", eventIds: [expect.any(String)], running: true });
+      expect(await gateway.settled(replayed.eventIds[0])).toMatchObject({ outcome: "silent", reply: "answer to shaped disk" });
+    } finally {
+      writeFileSync(file, shape);
+    }
+  });
+
+  test("--remap sends one that ran through its mapping again, as a new run", async () => {
+    const { eventId } = await send("git", { repo: "svc", who: "Ann" }, { ...push, "idempotency-key": "push-1" });
+    const replayed = await json("replay", eventId, "--remap");
+    expect(replayed).toMatchObject({ mapping: "push", eventIds: [expect.any(String)] });
+    expect(replayed.eventIds[0]).not.toBe(eventId);
+    expect(await gateway.settled(replayed.eventIds[0])).toMatchObject({ reply: "answer to Push to svc" });
+  });
+
+  test("--remap of what came to an endpoint is refused with the way out", async () => {
+    const { eventId } = await send("agent", { message: "hello", deliver: false });
+    expect(await hooks("replay", eventId, "--remap")).toMatchObject({ code: 1, err: expect.stringContaining("no mapping handles") });
+  });
+
+  test("one that has nothing to do after its mapping is told so", async () => {
+    expect((await send("shaped", { skip: true })).status).toBe(204);
+    expect(await hooks("replay", "last")).toMatchObject({ code: 0, out: expect.stringContaining("which has nothing to do with it") });
+  });
+});
+
+describe("hooks test", () => {
+  test("says which mapping takes the delivery, why the others do not, what is rendered and what would run; nothing is queued", async () => {
+    const before = (await gateway.gateway.describe()).stats;
+    const file = fileWith({ $delivery: 1, headers: { "X-Event": "push" }, payload: { repo: "svc", who: "Ann" } });
+    const { code, out } = await hooks("test", "git", file);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^one agent run by push \(hooks\.mappings\[0\]\)\n/);
+    expect(out).toMatch(/✓ +push +hooks\.mappings\[0\] +takes it/);
+    expect(out).toContain("payload.issue is missing");
+    expect(out).toContain("Push to svc by Ann");
+    expect(await json("test", "git", file)).toMatchObject({
+      asked: [{ id: "push", taken: true }, { id: "issue", taken: false }, {}, {}, {}],
+      steps: [{ rendered: { message: "Push to svc by Ann", name: "Git", deliver: false } }],
+      runs: [{ action: "agent", wrapped: true, asked: { request: { agentId: "main", name: "Git" } } }],
+    });
+    expect((await gateway.gateway.describe()).stats).toEqual(before);
+  });
+
+  test("runs the transform, and needs no gateway", async () => {
+    const home = temporaryHome();
+    const at = ["--config", gateway.configFile, "--state", join(home, "nowhere"), "--json"];
+    const shaped = await run(["hooks", "test", "shaped", fileWith({ a: "disk" }), ...at], { home });
+    expect(JSON.parse(shaped.out)).toMatchObject({
+      steps: [{ rendered: { message: "disk" }, transform: { module: "shape.ts", result: { message: "shaped disk" } } }],
+      runs: [{ asked: { message: "shaped disk" } }],
+    });
+    const skipped = await run(["hooks", "test", "shaped", fileWith({ skip: true }), ...at], { home });
+    expect([skipped.code, JSON.parse(skipped.out)]).toMatchObject([0, { nothing: "transform_ignored", runs: [] }]);
+    expect(existsSync(join(home, "nowhere"))).toBe(false);
+  });
+
+  test("tells what the sender would be answered, and exits with 1, when a mapping fails or none takes it", async () => {
+    const failed = await hooks("test", "shaped", fileWith({ fail: true }));
+    expect(failed.code).toBe(1);
+    expect(failed.out).toContain("answered 500 mapping_failed");
+    expect(failed.out).toContain("no such thing");
+    const list = await hooks("test", "each", fileWith({ items: 7 }));
+    expect([list.code, list.out]).toEqual([1, expect.stringContaining("items must be a list")]);
+    const nobody = await hooks("test", "nobody", fileWith({}));
+    expect([nobody.code, nobody.out]).toEqual([1, expect.stringContaining("no mapping takes a delivery to nobody")]);
+  });
+
+  test("shows each element of a list on its own", async () => {
+    const { steps, runs } = await json("test", "each", fileWith({ items: ["a", "b"] }));
+    expect(steps.map(({ rendered }: { rendered: { message: string } }) => rendered.message)).toEqual(["a", "b"]);
+    expect(runs).toHaveLength(2);
+  });
+
+  test("a file that is no delivery is named", async () => {
+    expect(await hooks("test", "git", fileWith("{"))).toMatchObject({ code: 1, err: expect.stringContaining("it is not valid JSON") });
+  });
+});
+
+describe("hooks record", () => {
+  const record = (name: string, ...more: readonly string[]) => {
+    const home = temporaryHome();
+    const file = join(home, "recorded.json");
+    const started = start(["hooks", "record", name, "--out", file, ...files(), ...more], { home });
+    return { file, started };
+  };
+
+  test("saves the next delivery as a file without secrets, which can be tried out", async () => {
+    const { file, started } = record("git");
+    await started.until(/Waiting for the next delivery to git/);
+    await send("shaped", { a: "not this one" });
+    await send("git?sig=abc&page=1", { repo: "svc", who: "Ann", api_key: "k-1", note: `uses ${token}` }, push);
+    const { code, out } = await started.finished;
+    expect(code).toBe(0);
+    expect(out).toContain("3 values that looked like secrets removed");
+    const saved = JSON.parse(readFileSync(file, "utf8"));
+    expect(saved).toMatchObject({
+      $delivery: 1,
+      path: "git",
+      query: { sig: "[removed]", page: "1" },
+      payload: { repo: "svc", who: "Ann", api_key: "[removed]", note: "uses [removed]" },
+    });
+    expect(saved.headers["x-event"]).toBe("push");
+    expect(JSON.stringify(saved)).not.toMatch(new RegExp(`${token}|session=1|k-1`));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await json("test", "git", file)).toMatchObject({ runs: [{ asked: { message: "Push to svc by Ann" } }] });
+  });
+
+  test("works for a name that no mapping takes yet", async () => {
+    const unmapped = record("brand/new");
+    await unmapped.started.until(/Waiting/);
+    expect((await send("brand/new", { a: 1 })).status).toBe(404);
+    expect((await unmapped.started.finished).code).toBe(0);
+    expect(JSON.parse(readFileSync(unmapped.file, "utf8"))).toMatchObject({ path: "brand/new", payload: { a: 1 } });
+  });
+
+  test("records nothing of a sender who is not let in", async () => {
+    const { file, started } = record("git", "--timeout", "1");
+    await started.until(/Waiting/);
+    await fetch(`${gateway.gateway.url}/hooks/git`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
+    expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("no delivery came to git within 1.0 s") });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("ends cleanly on Ctrl-C, and saves nothing", async () => {
+    const { file, started } = record("git");
+    await started.until(/Waiting/);
+    started.child.kill("SIGINT");
+    expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("Nothing was recorded: it was interrupted") });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("needs a running gateway, and a name", async () => {
+    const home = temporaryHome();
+    const alone = await run(["hooks", "record", "git", "--out", join(home, "x.json")], { home });
+    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining("No gateway runs on") });
+    expect((await hooks("record", "/")).code).toBe(2);
+  });
+});

@@ -1,0 +1,119 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import type { Gateway } from "../../../core/gateway.ts";
+import botchat from "../../../plugins/botchat/index.ts";
+import { createPlatform, type Message, type Platform } from "../../../plugins/playground/platform/index.ts";
+import { botToken, openChannel, people } from "../../e2e/room.ts";
+import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { run } from "./desk.ts";
+
+const quiet = createEngine(() => "NO_REPLY");
+let platform: Platform;
+let gateway: Gateway | undefined;
+let directory = "";
+let ada = 0;
+
+const boot = async () => {
+  const config = { agents: { defaults: { engine: "scripted" } }, channels: { botchat: openChannel(platform) } };
+  ({ gateway } = await startGateway({ directory, config, plugins: [botchat, quiet] }));
+};
+const halt = async () => {
+  await gateway?.close();
+  gateway = undefined;
+};
+
+beforeAll(async () => {
+  platform = await createPlatform({ bots: [{ token: botToken, username: "e2e_bot", name: "E2E" }] });
+  [ada = 0] = people(platform);
+  platform.act.say(ada, ada, "hello");
+  directory = temporaryDirectory();
+  await boot();
+  return async () => {
+    await halt();
+    await platform.close();
+    removeDirectory(directory);
+  };
+});
+
+const message = (...args: readonly string[]) => run(["message", ...args, "--config", join(directory, "config.jsonc")], { home: directory });
+const messages = (): readonly Message[] => [
+  ...([...platform.world.rooms.values()].find((room) => room.chat.id === ada)?.messages.values() ?? []),
+];
+
+test("a message is sent, changed, reacted to and deleted by the gateway that runs", async () => {
+  const buttons = JSON.stringify([[{ text: "Yes", callback_data: "y" }]]);
+  const sent = await message("send", "--target", String(ada), "--message", "**Tea?**", "--buttons", buttons, "--silent", "--json");
+  expect(sent.code).toBe(0);
+  const { messageId, ...rest } = JSON.parse(sent.out) as { readonly messageId: string };
+  expect(rest).toEqual({ ok: true, chatId: String(ada) });
+  const at = ["--target", String(ada), "--message-id", messageId];
+  expect(await message("edit", ...at, "--message", "Coffee?")).toMatchObject({
+    code: 0,
+    out: `Changed: message ${messageId} in chat ${ada}.\n`,
+  });
+  expect(messages().at(-1)).toMatchObject({ text: "Coffee?", reply_markup: { inline_keyboard: [[{ text: "Yes" }]] } });
+  expect(await message("react", ...at, "--emoji", "👍")).toMatchObject({ code: 0, out: "Done.\n" });
+  expect(await message("delete", ...at)).toMatchObject({ code: 0, out: "Deleted.\n" });
+  expect(messages().map(({ message_id }) => String(message_id))).not.toContain(messageId);
+});
+
+test("what is refused is an error in one sentence, and JSON for programs", async () => {
+  const refused = await message("sticker", "--target", String(ada), "--file-id", "x");
+  expect(refused).toEqual({ code: 1, out: "", err: "error: channels.botchat.actions.sticker is false.\n" });
+  const json = await message("send", "--target", "424242", "--message", "x", "--json");
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.out)).toEqual({ ok: false, code: "chat_not_found", error: "sendMessage: 400 Bad Request: chat not found." });
+});
+
+test("a command line that makes no sense is wrong usage", async () => {
+  expect(await message("send", "--message", "x")).toMatchObject({ code: 2, err: expect.stringContaining("--target") });
+  expect(await message("send", "--target", "1")).toMatchObject({ code: 2, err: expect.stringContaining("send needs message or media.") });
+  expect(await message("send", "--target", "1", "--message", "x", "--buttons", "Yes")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("--buttons is no JSON"),
+  });
+});
+
+test("a dry run says what would be sent, and a file of this machine is sent under its own name", async () => {
+  const file = join(directory, "list.txt");
+  writeFileSync(file, "bread");
+  const before = messages().length;
+  const dry = await message("send", "--target", String(ada), "--media", file, "--message", "The list", "--dry-run");
+  expect(dry).toMatchObject({ code: 0, out: `Nothing was done. It would send in chat ${ada}.\n  document, 8 characters\n` });
+  expect(messages()).toHaveLength(before);
+  expect(await message("send", "--target", String(ada), "--media", file, "--message", "The list")).toMatchObject({ code: 0 });
+  expect(messages().at(-1)).toMatchObject({ caption: "The list", document: { file_name: "list.txt" } });
+  expect(readdirSync(join(directory, "state", "botchat", "default", "media"))).toHaveLength(1);
+});
+
+test("the commands of the page on actions do what it says, short of doing it", async () => {
+  const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "actions", "README.md"), "utf8");
+  const lines = [...page.matchAll(/^service message (.+)$/gm)].map(([, line = ""]) => line);
+  expect(lines.length).toBeGreaterThan(4);
+  for (const line of lines) {
+    const args = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? "");
+    const { code, err } = await message(...args, "--dry-run");
+    // Stickers are off unless an account switches them on.
+    expect({ line, code, err }).toMatchObject({ line, code: args[0] === "sticker-search" ? 1 : 0 });
+  }
+});
+
+test("without a gateway a message is stored for the next one, what only looks works, and the rest says what is missing", async () => {
+  await halt();
+  const stored = await message("send", "--target", String(ada), "--message", "later");
+  expect(stored).toMatchObject({ code: 0, out: expect.stringContaining("the message is stored, and goes out when one does") });
+  expect(await message("send", "--target", String(ada), "--message", "x", "--dry-run")).toMatchObject({ code: 0 });
+  mkdirSync(join(directory, "state", "botchat"), { recursive: true });
+  expect(await message("sticker-search", "--query", "cat")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("actions.sticker is false"),
+  });
+  expect(await message("delete", "--target", String(ada), "--message-id", "1")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("No gateway runs on"),
+  });
+  expect(messages().map(({ text }) => text)).not.toContain("later");
+  await boot();
+  await expect.poll(() => messages().at(-1)?.text).toBe("later");
+});

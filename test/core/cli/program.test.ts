@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { run, temporaryHome } from "./command.ts";
+
+const commands = [
+  "gateway",
+  "dev",
+  "playground",
+  "status",
+  "why",
+  "logs",
+  "plugins list",
+  "pairing list",
+  "pairing approve",
+  "pairing deny",
+  "pairing revoke",
+  "config get",
+  "config set",
+  "config unset",
+  "config validate",
+  "config schema",
+  "hooks list",
+  "hooks deliveries",
+  "hooks show",
+  "hooks replay",
+  "hooks test",
+  "hooks record",
+];
+
+describe("the command line", () => {
+  test("every command has help with an example, and exits with 0", async () => {
+    const home = temporaryHome();
+    const answers = await Promise.all(commands.map(async (name) => ({ name, ...(await run([...name.split(" "), "--help"], { home })) })));
+    expect(
+      answers.filter(({ code, out, name }) => code !== 0 || !out.includes(`Example:\n  service ${name}`)).map(({ name }) => name),
+    ).toEqual([]);
+  });
+
+  test("without a command it shows what there is", async () => {
+    const { code, out } = await run([], { home: temporaryHome() });
+    expect(code).toBe(0);
+    expect(out).toContain("pairing list|approve|deny|revoke");
+    expect(out).toContain("service dev");
+  });
+
+  test.each([
+    [["gatewy"], "Did you mean gateway?"],
+    [["pairing"], "Usage: service pairing"],
+    [["pairing", "approve", "chat"], "Missing required argument 'code'"],
+    [["logs", "--level", "loud"], "Allowed choices are trace, debug, info, warn, error"],
+    [["logs", "--lines", "many"], '"many" is no whole number'],
+    [["dev", "--port", "99999"], "99999 is no port: 0 to 65535"],
+    [["status", "--nonsense"], "Unknown option '--nonsense'"],
+  ])("wrong usage exits with 2 and says what is right: %j", async (args, said) => {
+    const { code, out, err } = await run(args, { home: temporaryHome() });
+    expect(code).toBe(2);
+    expect(out).toBe("");
+    expect(err).toContain(said);
+  });
+
+  test("an older Node is told in one sentence what is missing", async () => {
+    const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
+    const { code, out, err } = await run(["status"], { home: temporaryHome(), nodeArgs: ["--import", old] });
+    expect(code).toBe(1);
+    expect(out).toBe("");
+    expect(err).toMatch(/^error: Node 20\.20\.2 is too old: [^\n]+\.\n {7}Install [^\n]+\.\n$/);
+  });
+
+  test("the version names the program's and Node's", async () => {
+    const { code, out } = await run(["--version"], { home: temporaryHome() });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^\d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+\)\n$/);
+  });
+});

@@ -1,0 +1,254 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createPairing } from "../../../core/access/pairing.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import type { Store } from "../../../core/state/store.ts";
+import { temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
+
+const now = () => Date.now();
+
+/** A home whose state was filled by `fill`, and no gateway. */
+async function homeWith(fill: (store: Store) => Promise<void>): Promise<string> {
+  const home = temporaryHome();
+  const store = await openSqliteStore({ directory: join(home, ".service"), now });
+  await store.begin(now());
+  await fill(store);
+  await store.close();
+  return home;
+}
+
+async function ask(store: Store, senderId: string, senderName: string): Promise<string> {
+  const address = { channel: "chat", account: "default", chat: senderId };
+  return (await createPairing({ store, now }).request({ address, senderId, senderName, unit: `asked-by-${senderId}` }))?.code ?? "";
+}
+
+/** An event that ended as a stranger's does. */
+async function refusedEvent(store: Store, id: string): Promise<void> {
+  const at = now() - 60_000;
+  await store.accept({
+    id,
+    at,
+    event: { source: "chat", kind: "update", account: "default", lane: "chat:42", authority: "channel", body: {} },
+  });
+  const { unit } = await store.claim("chat:42", { now: now(), limit: 10 });
+  await store.settle({
+    unitId: unit?.id ?? "",
+    at: at + 12,
+    outcome: "refused",
+    reason: "sender_not_allowed",
+    decisions: [
+      {
+        at: at + 5,
+        station: "ingress",
+        plugin: "chat",
+        verdict: "pass",
+        code: "message",
+        detail: "chat: Ann (42) in a direct chat",
+      },
+      {
+        at: at + 10,
+        station: "gating",
+        plugin: "core",
+        verdict: "refused",
+        code: "sender_not_allowed",
+        path: "channels.chat.allowFrom",
+        hint: 'Add "42" to channels.chat.allowFrom.',
+      },
+    ],
+  });
+}
+
+describe("without a gateway", () => {
+  test("what needs state says in one sentence that there is none", async () => {
+    const home = temporaryHome();
+    for (const args of [
+      ["why"],
+      ["pairing", "list", "chat"],
+      ["hooks", "deliveries"],
+      ["hooks", "show", "last"],
+      ["hooks", "replay", "last"],
+    ]) {
+      const { code, out, err } = await run(args, { home });
+      expect([code, out]).toEqual([1, ""]);
+      expect(err).toBe(
+        `error: There is no state in ${join(home, ".service")} yet.\n       Start a gateway with \`service gateway\` or \`service dev\`, or name its directory with --state.\n`,
+      );
+    }
+  });
+
+  test("looking at a directory that holds only a configuration makes no state in it", async () => {
+    const home = temporaryHome();
+    const directory = join(home, ".service");
+    mkdirSync(directory);
+    writeFileSync(join(directory, "config.jsonc"), "{}");
+    expect((await run(["status"], { home })).code).toBe(0);
+    expect((await run(["why"], { home })).err).toContain("There is no state in");
+    expect(readdirSync(directory)).toEqual(["config.jsonc"]);
+  });
+
+  test("status works, and says that nothing runs", async () => {
+    const { code, out } = await run(["status"], { home: temporaryHome() });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^gateway {2}not running\n/);
+  });
+
+  test("why tells the story of an event: who, which station, which setting, what to change", async () => {
+    const home = await homeWith((store) => refusedEvent(store, "event-1"));
+    const { code, out } = await run(["why", "last"], { home });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^refused \(sender_not_allowed\) after 12 ms\n/);
+    expect(out).toContain("chat: Ann (42) in a direct chat");
+    expect(out).toContain("decided by channels.chat.allowFrom");
+    expect(out).toContain('to change  Add "42" to channels.chat.allowFrom.');
+    expect(out).toMatch(/\(1 min ago\)/);
+  });
+
+  test("why takes the beginning of an id, and says when it is ambiguous or unknown", async () => {
+    const home = await homeWith(async (store) => {
+      await refusedEvent(store, "event-1");
+      await refusedEvent(store, "event-2");
+    });
+    const json = await run(["why", "event-1", "--json"], { home });
+    expect(JSON.parse(json.out)).toMatchObject({
+      id: "event-1",
+      outcome: "refused",
+      decisions: [{ station: "ingress" }, { station: "gating" }],
+    });
+    expect(await run(["why", "eve"], { home })).toMatchObject({ code: 2, err: expect.stringContaining('2 events begin with "eve"') });
+    expect(await run(["why", "nothing"], { home })).toMatchObject({ code: 1, err: expect.stringContaining("There is no event nothing.") });
+  });
+
+  test("why last passes over what followed from another event", async () => {
+    const home = await homeWith(async (store) => {
+      await refusedEvent(store, "event-1");
+      const event = { source: "hooks", kind: "summary", lane: "main", authority: "hook", body: {} } as const;
+      await store.accept({ id: "event-2", at: now(), event });
+    });
+    expect(JSON.parse((await run(["why", "--json"], { home })).out)).toMatchObject({ id: "event-1" });
+  });
+
+  test("why last tells a webhook request that was refused after the last event", async () => {
+    const home = await homeWith(async (store) => {
+      await refusedEvent(store, "event-1");
+      const refused = {
+        at: now(),
+        code: "unauthorized",
+        status: 401,
+        detail: "The hook token is missing or wrong.",
+        subPath: "wake",
+        client: "10.1.2.3",
+      };
+      await store.set("hooks", "refused", [refused]);
+    });
+    const { out } = await run(["why"], { home });
+    expect(out).toMatch(/^refused \(unauthorized\) with 401\n/);
+    expect(out).toContain("10.1.2.3");
+    expect(out).toContain("decided by hooks.token");
+    expect((await run(["why", "event-1"], { home })).out).toContain("sender_not_allowed");
+  });
+
+  test("pairing: a request is listed, approved once in any case, and can be revoked", async () => {
+    let code = "";
+    const home = await homeWith(async (store) => {
+      code = await ask(store, "42", "Ann");
+    });
+    const listed = await run(["pairing", "list", "chat"], { home });
+    expect(listed.out).toContain(code);
+    expect(listed.out).toContain("in 1 h");
+
+    const approved = await run(["pairing", "approve", "chat", code.toLowerCase()], { home });
+    expect(approved).toMatchObject({
+      code: 0,
+      out: "Ann (42) may write to chat (account default), and is an owner now.\nThey are told when the gateway runs again.\n",
+    });
+    const notice = JSON.parse((await run(["why", "last", "--json"], { home })).out) as object;
+    expect(notice).toMatchObject({ source: "operator", kind: "notice", state: "waiting" });
+
+    expect(await run(["pairing", "approve", "chat", code], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`No request at chat has the code ${code}.`),
+    });
+    const { approved: people } = JSON.parse((await run(["pairing", "list", "chat", "--json"], { home })).out) as {
+      readonly approved: readonly object[];
+    };
+    expect(people).toMatchObject([{ senderId: "42", owner: true }]);
+
+    expect(await run(["pairing", "revoke", "chat", "42"], { home })).toMatchObject({ code: 0 });
+    expect(await run(["pairing", "revoke", "chat", "42"], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("Nobody with the id 42 is approved at chat."),
+    });
+  });
+
+  test("pairing: --no-notify tells the sender nothing, --notify does, --account asks one account only", async () => {
+    const codes: string[] = [];
+    const home = await homeWith(async (store) => {
+      for (const sender of ["42", "43"]) codes.push(await ask(store, sender, "Ann"));
+    });
+    const [first = "", second = ""] = codes;
+    expect(await run(["pairing", "deny", "chat", first, "--account", "work"], { home })).toMatchObject({ code: 1 });
+    expect((await run(["pairing", "approve", "chat", first, "--no-notify"], { home })).out).toMatch(/They are not told\.\n$/);
+    expect((await run(["why", "last"], { home })).code).toBe(1);
+    expect((await run(["pairing", "approve", "chat", second, "--notify"], { home })).out).toContain("They are told when");
+    expect(JSON.parse((await run(["why", "last", "--json"], { home })).out)).toMatchObject({ kind: "notice", state: "waiting" });
+  });
+
+  test("pairing: where commands.ownerAllowFrom is set it is the whole list, and pairing makes no owner beside it", async () => {
+    let code = "";
+    const home = await homeWith(async (store) => {
+      code = await ask(store, "42", "Ann");
+    });
+    writeFileSync(join(home, ".service", "config.jsonc"), JSON.stringify({ commands: { ownerAllowFrom: [] } }));
+    expect(await run(["pairing", "approve", "chat", code, "--owner"], { home })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("commands.ownerAllowFrom is set"),
+    });
+    expect((await run(["pairing", "approve", "chat", code], { home })).out).toMatch(
+      /^Ann \(42\) may write to chat \(account default\)\.\n/,
+    );
+  });
+
+  test("pairing: a denied code is worth nothing", async () => {
+    let code = "";
+    const home = await homeWith(async (store) => {
+      code = await ask(store, "42", "Ann");
+    });
+    expect(await run(["pairing", "deny", "chat", code], { home })).toMatchObject({
+      code: 0,
+      out: "The request of Ann (42) is dropped. They can ask again.\n",
+    });
+    expect(await run(["pairing", "approve", "chat", code], { home })).toMatchObject({ code: 1 });
+  });
+
+  test("pairing: a slip in the name of a channel or an account is told; the case of an account does not count", async () => {
+    let code = "";
+    const home = await homeWith(async (store) => {
+      const address = { channel: "chat", account: "work", chat: "42" };
+      code = (await createPairing({ store, now }).request({ address, senderId: "42", unit: "u" }))?.code ?? "";
+    });
+    writeFileSync(join(home, ".service", "config.jsonc"), JSON.stringify({ channels: { chat: { accounts: { Work: {}, home: {} } } } }));
+    expect((await run(["pairing", "list", "telegramm"], { home })).err).toBe(
+      "There is no channel telegramm in the configuration; those that are there: chat.\n",
+    );
+    expect(await run(["pairing", "approve", "chat", code, "--account", "wrok"], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^chat has no account wrok; those that are there: work, home\.\nerror: No request at chat/),
+    });
+    const approved = await run(["pairing", "approve", "chat", code, "--account", "WORK"], { home });
+    expect(approved).toMatchObject({ code: 0, err: "", out: expect.stringContaining("may write to chat (account work)") });
+  });
+
+  test("logs shows the last lines, at a level, as text or as JSON", async () => {
+    const home = temporaryHome();
+    const directory = join(home, ".service", "logs");
+    mkdirSync(directory, { recursive: true });
+    const line = (level: number, msg: string) => JSON.stringify({ level, time: 1_795_000_000_000, event: "e1", msg });
+    writeFileSync(join(directory, "gateway.log"), [line(30, "first"), line(40, "second"), line(30, "third"), '{"level":30,"ti'].join("\n"));
+    expect((await run(["logs"], { home })).out.trimEnd().split("\n")).toHaveLength(3);
+    expect((await run(["logs", "-n", "1"], { home })).out).toContain("third");
+    const { out } = await run(["logs", "--level", "warn", "--json"], { home });
+    expect(JSON.parse(out)).toMatchObject({ msg: "second" });
+  });
+});

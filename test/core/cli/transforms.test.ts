@@ -1,0 +1,79 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Finished, temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
+
+function home(
+  files: Readonly<Record<string, string>>,
+  hooks: object = {},
+): { readonly home: string; run(...args: string[]): Promise<Finished> } {
+  const directory = temporaryHome();
+  mkdirSync(join(directory, ".service/transforms"), { recursive: true });
+  writeFileSync(
+    join(directory, ".service/config.jsonc"),
+    JSON.stringify({ hooks: { enabled: true, token: "a-token-of-some-length", ...hooks } }),
+  );
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
+  return { home: directory, run: (...args) => run(["transforms", ...args], { home: directory }) };
+}
+
+test("list shows files, exports, who names them, and what is wrong", async () => {
+  const mappings = [
+    { match: { path: "a" }, transform: { module: "a.ts" } },
+    { match: { path: "b" }, transform: { module: "a.ts", export: "other" } },
+    { match: { path: "c" }, transform: { module: "gone.ts" } },
+  ];
+  const place = home(
+    {
+      ".service/transforms/a.ts": "export default () => null; export const more = () => null;",
+      ".service/transforms/broken.ts": "export default (",
+      ".service/transforms/types.d.ts": "",
+    },
+    { mappings },
+  );
+  symlinkSync("/etc/hostname", join(place.home, ".service/transforms/link.js"));
+  const { code, out } = await place.run("list", "--json");
+  const listed = JSON.parse(out) as { readonly modules: readonly { readonly module: string; readonly problem?: string }[] };
+  expect(listed.modules.map(({ module }) => module)).toEqual(["a.ts", "broken.ts", "link.js", "gone.ts"]);
+  expect(listed.modules[0]).toEqual({
+    module: "a.ts",
+    exports: ["default", "more"],
+    mappings: ["hooks.mappings[0]", "hooks.mappings[1]"],
+    problem: 'exports no function named "other", which hooks.mappings[1] needs',
+  });
+  expect(listed.modules.slice(1).map(({ problem }) => problem)).toEqual([
+    expect.stringMatching(/^broken\.ts:1: /),
+    "is a symbolic link that ends outside the transforms root",
+    expect.stringContaining("does not exist"),
+  ]);
+  expect(code).toBe(1);
+});
+
+test("test tells what a payload or a recording becomes, with what the transform prints beside it", async () => {
+  const text =
+    "export default ({ payload, headers, path }) => { console.log('looking'); return { message: [payload.x, headers['x-a'], path].join() }; }; export const none = () => null; export const bad = () => { throw new Error('no'); };";
+  const place = home({
+    ".service/transforms/a.ts": text,
+    "payload.json": '{ "x": 1 }',
+    "recorded.json": JSON.stringify({ $delivery: 1, path: "ci", headers: { "X-A": "h" }, query: {}, payload: { x: 2 } }),
+  });
+  const file = (name: string) => join(place.home, name);
+  const [plain, recorded, none, bad] = await Promise.all([
+    place.run("test", "a.ts", file("payload.json")),
+    place.run("test", "a.ts", file("recorded.json"), "--json"),
+    place.run("test", "a.ts", file("payload.json"), "--export", "none"),
+    place.run("test", "a.ts", file("payload.json"), "--export", "bad"),
+  ]);
+  expect(plain).toMatchObject({ code: 0, out: expect.stringContaining('"message": "1,,"'), err: "looking\n" });
+  expect(JSON.parse(recorded.out)).toMatchObject({ module: "a.ts", result: { message: "2,h,ci" } });
+  expect(none).toMatchObject({ code: 0, out: expect.stringContaining("nothing to do") });
+  expect(bad).toMatchObject({ code: 1, out: expect.stringMatching(/failed: a\.ts \(bad\): no\n.*transforms\/a\.ts:1:/) });
+});
+
+test("test refuses a module outside by its rule, and a file that is no delivery", async () => {
+  const place = home({ "payload.json": "{}", "broken.json": "{" });
+  const outside = await place.run("test", "../x.ts", join(place.home, "payload.json"));
+  expect(outside).toMatchObject({ code: 1, out: expect.stringContaining('must not contain ".."') });
+  expect((await place.run("test", "a.ts", join(place.home, "broken.json"))).err).toContain("not valid JSON");
+});

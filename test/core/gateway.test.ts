@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { createEngine, createLoopback, removeDirectory, startGateway } from "../support/gateway.ts";
+
+const token = "hook-token-0123456789";
+
+const wake = (url: string) =>
+  fetch(`${url}/hooks/wake`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ text: "door bell", mode: "next-heartbeat" }),
+  });
+
+test("while a gateway drains it tells hooks to come again, and finishes the turn that runs", async () => {
+  const loopback = createLoopback();
+  let finish = () => {};
+  let began = () => {};
+  const runs = new Promise<void>((resolve) => {
+    began = resolve;
+  });
+  const engine = createEngine(async () => {
+    began();
+    await new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    return "done";
+  });
+  const { gateway, directory } = await startGateway({
+    config: {
+      gateway: { port: 0, drainSeconds: 10 },
+      hooks: { enabled: true, token },
+      channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
+    },
+    plugins: [loopback.plugin, engine],
+  });
+  expect((await wake(gateway.url)).status).toBe(200);
+  await loopback.say("hello");
+  await runs;
+  const closed = gateway.close();
+  const refused = await wake(gateway.url);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect(await refused.json()).toMatchObject({ ok: false, code: "unavailable" });
+  expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({ reasons: ["The gateway closes."] });
+  finish();
+  await closed;
+  expect(loopback.sent.map(({ text }) => text)).toEqual(["done"]);
+  removeDirectory(directory);
+});
+
+test("a wake is taken by the next heartbeat, and ends as that heartbeat ends", async () => {
+  const loopback = createLoopback();
+  const engine = createEngine(({ inbound }) =>
+    inbound.request?.heartbeat === undefined ? "hi" : `events: ${inbound.request.heartbeat.events.join(", ")}`,
+  );
+  const { gateway, directory, settled } = await startGateway({
+    config: { hooks: { enabled: true, token }, channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } },
+    plugins: [loopback.plugin, engine],
+  });
+  await settled(await loopback.say("hello"));
+  const quiet = (await (await wake(gateway.url)).json()) as { eventId: string };
+  const loud = await fetch(`${gateway.url}/hooks/wake`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ text: "smoke alarm" }),
+  });
+  const { eventId } = (await loud.json()) as { eventId: string };
+  const [first, second] = [await settled(quiet.eventId), await settled(eventId)];
+  expect(first).toMatchObject({ outcome: "answered", unitId: quiet.eventId });
+  expect(second).toMatchObject({ outcome: "answered", unitId: quiet.eventId });
+  expect(loopback.sent.at(-1)?.text).toBe("events: door bell, smoke alarm");
+  await gateway.close();
+  removeDirectory(directory);
+});
+
+test("more wakes than one heartbeat takes are all told, in as many heartbeats as it needs", async () => {
+  const loopback = createLoopback();
+  const told: string[] = [];
+  const engine = createEngine(({ inbound }) => {
+    told.push(...(inbound.request?.heartbeat?.events ?? []));
+    return "HEARTBEAT_OK";
+  });
+  const { gateway, directory, settled } = await startGateway({
+    config: { hooks: { enabled: true, token } },
+    plugins: [loopback.plugin, engine],
+  });
+  const ids: string[] = [];
+  for (let index = 0; index < 450; index += 1) {
+    const lane = "agent:main:main";
+    const accepted = await gateway.receive({
+      source: "hooks",
+      kind: "wake",
+      lane,
+      authority: "hook",
+      gather: { key: `heartbeat:${lane}`, due: index === 449 ? Date.now() : null },
+      body: { text: `event ${index}` },
+    });
+    ids.push(accepted.eventId);
+  }
+  for (const id of [ids[0], ids[250], ids[449]]) expect((await settled(id ?? "")).outcome).toBe("silent");
+  expect(told.length).toBe(450);
+  expect(new Set(told).size).toBe(450);
+  await gateway.close();
+  removeDirectory(directory);
+});

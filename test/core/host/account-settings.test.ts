@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { createSecrets } from "../../../core/config/secrets.ts";
+import { readAccounts } from "../../../core/host/account-settings.ts";
+import botchat from "../../../plugins/botchat/index.ts";
+
+function problemsOf(section: object, environment: Readonly<Record<string, string>> = {}) {
+  if (botchat.channel === undefined) throw new Error("the plugin declares no channel");
+  const from = { secrets: createSecrets({ env: environment, directory: "/" }), environment };
+  return readAccounts(botchat.channel, section, from).flatMap(({ problems }) => problems);
+}
+
+test("a name in a list of senders is told with the path where it stands, once, and switches nothing off", () => {
+  const found = problemsOf({
+    allowFrom: ["1001", "TG:1002", "@ada", "*"],
+    groups: { "-100": { topics: { "5": { allowFrom: ["bela"] } } } },
+    accounts: { home: { botToken: "1:a" }, Work: { botToken: "2:b", groupAllowFrom: ["-100"] } },
+  });
+  expect(found.map(({ severity, path, message }) => [severity, path, message.split(" ")[0]])).toEqual([
+    ["warning", "channels.botchat.allowFrom", '"@ada"'],
+    ["warning", "channels.botchat.groups.-100.topics.5.allowFrom", '"bela"'],
+    ["warning", "channels.botchat.accounts.Work.groupAllowFrom", '"-100"'],
+  ]);
+});
+
+test.each([
+  [
+    "the token of another one",
+    { accounts: { home: { botToken: "7:token-of-it" }, Work: { botToken: "7:token-of-it" } } },
+    "channels.botchat.accounts.Work.botToken: is the same as channels.botchat.accounts.home.botToken",
+  ],
+  [
+    "another token of the same bot",
+    { accounts: { home: { botToken: "7:token-of-it" }, Work: { botToken: " 7:token-that-is-newer" } } },
+    "channels.botchat.accounts.Work.botToken: signs in as 7, and so does channels.botchat.accounts.home.botToken",
+  ],
+  [
+    "the bot of the root, which is that of the account default",
+    { botToken: "7:token-of-it", accounts: { work: { botToken: "7:token-that-is-newer" }, default: {} } },
+    "channels.botchat.botToken: signs in as 7, and so does channels.botchat.accounts.work.botToken",
+  ],
+  [
+    "the bot that the environment names",
+    { accounts: { default: {}, work: { botToken: "7:token-of-it" } } },
+    "channels.botchat.accounts.work.botToken: is the same as $BOTCHAT_BOT_TOKEN",
+  ],
+])("an account with %s is refused in a sentence that names both places", (_name, section, expected) => {
+  const environment = JSON.stringify(section).includes('"default":{},"work"') ? { BOTCHAT_BOT_TOKEN: "7:token-of-it" } : {};
+  const found = problemsOf(section, environment);
+  expect(found.map(({ severity, path, message }) => [severity, `${path}: ${message}`])).toEqual([["error", expected]]);
+  expect(JSON.stringify(found)).not.toContain("token-");
+});
+
+test("a token that cannot be one and a webhook without its secret are told at their places, without the token", () => {
+  const found = problemsOf({
+    webhookUrl: "https://example.org/hook",
+    accounts: { a: { botToken: "not-a-real-token" }, b: { botToken: "7:x" }, c: { botToken: "8:x", webhookSecret: "s" } },
+  });
+  expect(found.map(({ path, message }) => `${path}: ${message.split(" (")[0]}`)).toEqual([
+    "channels.botchat.accounts.a.botToken: does not look like a bot token",
+    "channels.botchat.accounts.a.webhookSecret: is missing, and webhookUrl needs it",
+    "channels.botchat.accounts.b.webhookSecret: is missing, and webhookUrl needs it",
+  ]);
+  expect(JSON.stringify(found)).not.toContain("not-a-real");
+});
+
+test("a channel whose own check fails costs its account, with the reason, and no other", () => {
+  const channel = {
+    ...botchat.channel,
+    check({ botToken }: { readonly botToken?: string }) {
+      if (botToken === "7:x") throw new Error("no idea");
+      return [];
+    },
+    signsInAs() {
+      throw new Error("no idea either");
+    },
+  } as unknown as NonNullable<typeof botchat.channel>;
+  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+  const read = readAccounts(channel, { accounts: { a: { botToken: "7:x" }, b: { botToken: "8:x" } } }, from);
+  expect(read.map(({ settings, problems }) => [settings !== undefined, problems.map(({ message }) => message)])).toEqual([
+    [false, ["cannot be checked by its channel: no idea"]],
+    [true, []],
+  ]);
+});
+
+test("bots that differ, and accounts that are off, are nobody's twins", () => {
+  expect(problemsOf({ accounts: { a: { botToken: "7:x" }, b: { botToken: "77:x" }, c: { botToken: "7:x", enabled: false } } })).toEqual([]);
+});

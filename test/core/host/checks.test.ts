@@ -1,0 +1,78 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type CheckDefinition, definePlugin } from "../../../core/sdk.ts";
+import { startGateway } from "../../support/gateway.ts";
+
+async function ask(
+  checks: readonly CheckDefinition[],
+  body: object = {},
+  { token, path = "checks" }: { readonly token?: string; readonly path?: string } = {},
+) {
+  const plugin = definePlugin({
+    id: "postbox",
+    version: "1.0.0",
+    host: "^1.0.0",
+    setup(host) {
+      for (const check of checks) host.check(check);
+    },
+  });
+  const { gateway, directory } = await startGateway({ plugins: [plugin] });
+  onTestFinished(async () => {
+    await gateway.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const authorization = `Bearer ${token ?? readFileSync(join(gateway.stateDirectory, "gateway-token"), "utf8").trim()}`;
+  const response = await fetch(`${gateway.url}/gateway/${path}`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, ...((await response.json()) as { readonly checks?: readonly object[] }) };
+}
+
+describe("checks of plugins", () => {
+  test("each tells its verdict; one that throws is a fail of its own, and stops no other", async () => {
+    const { checks } = await ask([
+      { name: "full", explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }) },
+      {
+        name: "broken",
+        explain: async () => {
+          throw new Error("no key");
+        },
+      },
+      { name: "fine", explain: async () => ({ verdict: "ok", reason: "It is there." }) },
+    ]);
+    expect(checks).toEqual([
+      { plugin: "postbox", name: "full", verdict: "warn", reason: "It is nearly full.", fix: "Empty it.", fixable: false },
+      { plugin: "postbox", name: "broken", verdict: "fail", reason: "the check itself failed: no key", fixable: false },
+      { plugin: "postbox", name: "fine", verdict: "ok", reason: "It is there.", fixable: false },
+    ]);
+  });
+
+  test("only the one that is asked to mend does, and only what it found", async () => {
+    const mended: string[] = [];
+    const check = (name: string, verdict: "ok" | "warn"): CheckDefinition => ({
+      name,
+      explain: async () => ({ verdict, reason: "so" }),
+      async fix() {
+        mended.push(name);
+        return "done";
+      },
+    });
+    const { checks } = await ask([check("one", "warn"), check("two", "warn")], { fix: { plugin: "postbox", name: "one" } });
+    expect(checks).toMatchObject([{ name: "one", done: "done" }]);
+    expect(mended).toEqual(["one"]);
+  });
+
+  test("nobody without the gateway token runs any, or asks a platform", async () => {
+    let ran = false;
+    const explain: CheckDefinition["explain"] = async () => {
+      ran = true;
+      return { verdict: "ok", reason: "so" };
+    };
+    expect(await ask([{ name: "one", explain }], {}, { token: "wrong" })).toMatchObject({ status: 401 });
+    expect(await ask([], {}, { token: "wrong", path: "probe" })).toMatchObject({ status: 401 });
+    expect(ran).toBe(false);
+  });
+});

@@ -1,0 +1,54 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { checkDeclaration } from "../../../core/host/declare.ts";
+import { definePlugin, type PluginDefinition, type PluginHost } from "../../../core/sdk.ts";
+import { removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+
+let running: TestGateway | undefined;
+
+afterEach(async () => {
+  await running?.gateway.close();
+  if (running !== undefined) removeDirectory(running.directory);
+  running = undefined;
+});
+
+const plugin = (id: string, setup: (host: PluginHost) => void): PluginDefinition =>
+  definePlugin({ id, version: "1.0.0", host: "^1.0.0", setup });
+
+test("a token opens the management routes when one plugin vouches for it; one that fails vouches for nobody", async () => {
+  let late: PluginHost | undefined;
+  running = await startGateway({
+    plugins: [
+      plugin("broken", (host) => host.devices(() => Promise.reject(new Error("no disk")))),
+      plugin("careless", (host) => host.devices(() => "yes" as unknown as boolean)),
+      plugin("careful", (host) => {
+        late = host;
+        host.devices((token) => token === "tablet");
+      }),
+    ],
+  });
+  const { url } = running.gateway;
+  const status = async (token: string, path = "/gateway/describe") =>
+    (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).status;
+  expect(await status("tablet")).toBe(200);
+  expect(await status("phone")).toBe(401);
+  expect(() => late?.devices(() => true)).toThrow("devices was called after setup");
+});
+
+describe("commands for the command line", () => {
+  const declare = (cli: object) => checkDeclaration("mine", { id: "mine", version: "1.0.0", host: "^1.0.0", setup() {}, cli });
+  const run = () => ({ lines: [], data: null });
+
+  test("are taken as declared", () => {
+    expect(declare({ name: "mine", summary: "Mine.", commands: [{ name: "list", args: ["<a>", "[b]"], run }] }).cli?.name).toBe("mine");
+  });
+
+  test.each([
+    [{ name: "Mine", commands: [] }, "the name of its cli"],
+    [{ name: "mine" }, "needs a list of commands"],
+    [{ name: "mine", commands: [{ name: "do it", run }] }, "the command do it of its cli"],
+    [{ name: "mine", commands: [{ name: "list", args: ["a"], run }] }, "must be written <name> or [name]"],
+    [{ name: "mine", commands: [{ name: "list" }] }, "has no run function"],
+  ])("%j is refused with the reason", (cli, reason) => {
+    expect(() => declare(cli)).toThrow(reason);
+  });
+});

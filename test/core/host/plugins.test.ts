@@ -1,0 +1,245 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { checkConfig } from "../../../core/config/load.ts";
+import { createHooks } from "../../../core/hooks.ts";
+import { createLoader } from "../../../core/host/load.ts";
+import { createPlugins, type PluginsOptions } from "../../../core/host/plugins.ts";
+import { createRegistry } from "../../../core/host/registry.ts";
+import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import type { Store } from "../../../core/state/store.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+
+let directory: string;
+let store: Store;
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+});
+
+afterEach(async () => {
+  await store.close();
+  removeDirectory(directory);
+});
+
+async function bringUp(given: readonly PluginDefinition[], options: { readonly config?: object; readonly setupMs?: number } = {}) {
+  const hooks = createHooks({ onObserverError: () => {} });
+  const registry = createRegistry();
+  const checked = checkConfig({ text: JSON.stringify(options.config ?? {}), file: join(directory, "config.jsonc"), env: {} });
+  const settings: PluginsOptions = {
+    hooks,
+    registry,
+    store,
+    log: pino({ level: "silent" }),
+    signal: new AbortController().signal,
+    now: Date.now,
+    newId: () => "id",
+    receive: async () => ({ eventId: "e", duplicate: false }),
+    address: () => "http://127.0.0.1:1",
+    config: checked.config,
+    configDirectory: directory,
+    disabled: checked.disabled,
+    loader: createLoader({ cacheDirectory: join(directory, "cache"), fresh: true }),
+    given,
+    bundled: false,
+    ...(options.setupMs === undefined ? {} : { setupMs: options.setupMs }),
+  };
+  const plugins = await createPlugins(settings);
+  return { plugins, hooks, registry, report: (id: string) => plugins.reports().find((report) => report.id === id) };
+}
+
+const plugin = (id: string, change: Partial<PluginDefinition> = {}): PluginDefinition => ({
+  id,
+  version: "1.0.0",
+  host: "^1.0.0",
+  setup() {},
+  ...change,
+});
+
+describe("declarations are checked before any code runs", () => {
+  test.each<[string, Partial<PluginDefinition>, string]>([
+    ["a range that this host does not serve", { host: "^2.0.0" }, "was written for SDK ^2.0.0; this host provides 1.0.0"],
+    ["a range that is none", { host: "newest" }, "semantic version range"],
+    ["a version that is none", { version: "one" }, "semantic version"],
+    ["a plugin that is not there", { requires: ["other"] }, "requires other"],
+  ])("%s", async (_name, change, message) => {
+    let ran = false;
+    const { report } = await bringUp([
+      plugin("guest", {
+        ...change,
+        setup() {
+          ran = true;
+        },
+      }),
+    ]);
+    expect(report("guest")).toMatchObject({ state: "failed" });
+    expect(report("guest")?.reason).toContain(message);
+    expect(ran).toBe(false);
+  });
+
+  test("options that do not fit name the path and keep the code from running", async () => {
+    const guest = definePlugin({
+      id: "guest",
+      version: "1.0.0",
+      host: "^1.0.0",
+      options: Type.Object({ size: Type.Integer({ minimum: 1, default: 3 }) }),
+      setup() {},
+    });
+    const { report } = await bringUp([guest], { config: { plugins: { entries: { guest: { options: { size: "big" } } } } } });
+    expect(report("guest")?.reason).toContain("plugins.entries.guest.options.size");
+  });
+
+  test("options have their defaults", async () => {
+    let size = 0;
+    const guest = definePlugin({
+      id: "guest",
+      version: "1.0.0",
+      host: "^1.0.0",
+      options: Type.Object({ size: Type.Integer({ default: 3 }) }),
+      setup(_host, options) {
+        size = options.size;
+      },
+    });
+    await bringUp([guest]);
+    expect(size).toBe(3);
+  });
+
+  test("a second plugin of the same id is refused, the first runs", async () => {
+    const { plugins } = await bringUp([plugin("guest"), plugin("guest")]);
+    expect(plugins.reports()).toHaveLength(1);
+  });
+
+  test("one that is switched off, or opt-in and not switched on, does not run", async () => {
+    const { report } = await bringUp([plugin("off"), plugin("rare", { optIn: true })], {
+      config: { plugins: { entries: { off: { enabled: false } } } },
+    });
+    expect([report("off")?.state, report("rare")?.state]).toEqual(["off", "off"]);
+  });
+});
+
+describe("a plugin that fails is left out, the rest runs", () => {
+  test("it throws in setup: none of its taps, commands or engines remain", async () => {
+    const broken = plugin("broken", {
+      setup(host) {
+        host.tap("gating", () => ({ code: "never" }));
+        host.command({ name: "broken", summary: "x", role: "allowed", run: () => "" });
+        throw new Error("no luck");
+      },
+    });
+    const { report, hooks, registry } = await bringUp([broken, plugin("sound")]);
+    expect(report("broken")).toMatchObject({ state: "failed", reason: "The plugin broken failed in setup: no luck" });
+    expect(report("sound")?.state).toBe("up");
+    expect(hooks.taps()).toEqual([]);
+    expect(registry.commands).toEqual([]);
+  });
+
+  test("it hangs in setup: it is left out after its time, and named", async () => {
+    const { report } = await bringUp([plugin("slow", { setup: () => new Promise(() => {}) }), plugin("sound")], { setupMs: 50 });
+    expect(report("slow")?.reason).toBe("The plugin slow did not finish setup within 0.05 s");
+    expect(report("sound")?.state).toBe("up");
+  });
+
+  test("what requires it is left out too", async () => {
+    const { report } = await bringUp([
+      plugin("needy", { requires: ["broken"] }),
+      plugin("broken", {
+        setup() {
+          throw new Error("no luck");
+        },
+      }),
+    ]);
+    expect(report("needy")?.reason).toContain("requires broken");
+  });
+
+  test("registering after setup is refused", async () => {
+    let late: (() => void) | undefined;
+    await bringUp([
+      plugin("guest", {
+        setup(host) {
+          late = () => host.tap("settled", () => {});
+        },
+      }),
+    ]);
+    expect(() => late?.()).toThrow("after setup");
+  });
+});
+
+describe("order", () => {
+  test("what is required comes first, closing is last in first out and goes on after a failure", async () => {
+    const log: string[] = [];
+    const noting = (id: string, requires: string[] = []) =>
+      plugin(id, {
+        requires,
+        setup(host) {
+          log.push(`up ${id}`);
+          host.onClose(() => {
+            log.push(`down ${id}`);
+            if (id === "b") throw new Error("stuck");
+          });
+        },
+      });
+    const { plugins } = await bringUp([noting("c", ["b"]), noting("b", ["a"]), noting("a")]);
+    await plugins.close();
+    await plugins.close();
+    expect(log).toEqual(["up a", "up b", "up c", "down c", "down b", "down a"]);
+  });
+
+  test("taps run early, normal, late, whatever their order of registration", async () => {
+    const { hooks } = await bringUp([
+      plugin("late", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}3` }), { order: "late" }) }),
+      plugin("normal", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}2` })) }),
+      plugin("early", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}1` }), { order: "early" }) }),
+    ]);
+    const reply = await hooks.formatting({ text: "", media: [], buttons: [] }, {} as never);
+    expect(reply.text).toBe("123");
+  });
+});
+
+describe("loading", () => {
+  function write(name: string, source: string): string {
+    const folder = join(directory, name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "index.ts"), source);
+    return `./${name}`;
+  }
+
+  test("a TypeScript file from plugins.load gets the very SDK that runs here", async () => {
+    const path = write(
+      "greeter",
+      `import { definePlugin, ChannelError, sdkVersion } from "service-gateway/sdk";
+       enum Colour { Red = "red" }
+       export default definePlugin({ id: "greeter", version: "1.2.3", host: "^1.0.0", setup(host) {
+         host.command({ name: "greet", summary: sdkVersion, role: "anyone", run: () => { throw new ChannelError(Colour.Red); } });
+       } });`,
+    );
+    const { report, registry } = await bringUp([], { config: { plugins: { load: [path] } } });
+    expect(report("greeter")).toMatchObject({ state: "up", version: "1.2.3", bundled: false });
+    const { ChannelError } = await import("../../../core/sdk.ts");
+    expect(() => registry.commands[0]?.definition.run({} as never)).toThrow(ChannelError);
+  });
+
+  test("a file that does not parse, one without a default export and one that is missing are each named", async () => {
+    const config = {
+      plugins: { load: [write("syntax", "export default {{"), write("empty", "export const x = 1;"), "./absent", "no-such-package"] },
+    };
+    const { plugins } = await bringUp([plugin("sound")], { config });
+    expect(
+      plugins
+        .reports()
+        .map(({ id, state }) => `${id} ${state}`)
+        .sort(),
+    ).toEqual(["./absent failed", "./empty failed", "./syntax failed", "no-such-package failed", "sound up"]);
+  });
+
+  test("stores of two plugins do not see each other", async () => {
+    const seen: unknown[] = [];
+    await bringUp([
+      plugin("one", { setup: async (host) => void (await host.store.set("key", "of one")) }),
+      plugin("two", { setup: async (host) => void seen.push(await host.store.get("key")) }),
+    ]);
+    expect(seen).toEqual([null]);
+  });
+});

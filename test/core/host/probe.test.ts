@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { identityRule } from "../../../core/access/allowlist.ts";
+import { type ProbedAccount, probeAccount } from "../../../core/host/probe.ts";
+import type { ChannelConnection } from "../../../core/sdk.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function account(connection: Partial<ChannelConnection>, access: ProbedAccount["access"] = {}): ProbedAccount {
+  const identity = identityRule("irc", { prefixes: ["i"], pattern: "\\d+" });
+  return { channel: "irc", id: "default", path: "channels.irc", access, identity, connection: connection as ChannelConnection };
+}
+
+const well = async () => ({ ok: true, detail: "there" });
+const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`-${index + 1}`, {}]));
+
+describe("probing an account", () => {
+  test("a channel without a way to ask says nothing, and its groups are named as not asked about", async () => {
+    expect(await probeAccount(account({}, { groups: { "-1": {}, "*": {} } }))).toEqual({
+      channel: "irc",
+      account: "default",
+      path: "channels.irc",
+      groups: [],
+      unprobed: ["-1", "*"],
+      names: [],
+      groupNames: [],
+    });
+  });
+
+  test("at most 50 groups are asked about, four at once", async () => {
+    let open = 0;
+    let most = 0;
+    const members = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      open -= 1;
+      return { ok: true, detail: "member" };
+    };
+    const report = await probeAccount(account({ probe: well, members }, { groups: many }));
+    expect([report.groups.length, report.unprobed.length, most]).toEqual([50, 10, 4]);
+  });
+
+  test("where the platform does not answer, one time to wait is all", async () => {
+    vi.useFakeTimers();
+    const members = vi.fn(() => new Promise<never>(() => {}));
+    const probing = probeAccount(account({ probe: well, members }, { groups: many, allowFrom: ["@ada"] }), { names: true });
+    await vi.advanceTimersByTimeAsync(15_000);
+    const { groups, names } = await probing;
+    expect(members).toHaveBeenCalledTimes(4);
+    expect(groups.at(0)?.detail).toBe("there was no answer within 15 s");
+    expect(groups.at(-1)?.detail).toMatch(/^it was not asked/);
+    expect(names).toEqual([{ name: "@ada", reason: "the channel cannot look names up" }]);
+  });
+
+  test("a probe that throws is a failure of the account, and nothing else is asked", async () => {
+    const members = vi.fn(well);
+    const probe = () => Promise.reject(new Error("no route"));
+    const report = await probeAccount(account({ probe, members }, { groups: { "-1": {} } }));
+    expect(report).toMatchObject({ probe: { ok: false, detail: "no route" }, groups: [], unprobed: ["-1"] });
+    expect(members).not.toHaveBeenCalled();
+  });
+
+  test("a name is a person's id or nothing, a group's key a chat's id or nothing", async () => {
+    const ids: Readonly<Record<string, string>> = { "@ada": "7", "@room": "-9" };
+    const resolve = async (name: string) => ids[name] ?? Promise.reject(new Error("nobody"));
+    const access = { allowFrom: ["i:@ada", "@room", "@none", "plain"], groups: { "@room": {}, "@ada": {}, room: {} } };
+    const { names, groupNames } = await probeAccount(account({ probe: well, resolve }, access), { names: true });
+    expect(names).toEqual([
+      { name: "i:@ada", id: "7" },
+      { name: "@room", reason: "it is a chat (-9) and no person" },
+      { name: "@none", reason: "nobody" },
+    ]);
+    expect(groupNames).toEqual([
+      { name: "@room", id: "-9" },
+      { name: "@ada", reason: "it is a person (7) and no group" },
+    ]);
+  });
+});

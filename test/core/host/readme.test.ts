@@ -1,0 +1,82 @@
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createGateway, type Gateway } from "../../../core/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+
+const page = readFileSync(new URL("../../../core/host/README.md", import.meta.url), "utf8");
+
+/** The files that the page shows whole, by their path. */
+const examples = new Map(
+  [...page.matchAll(/<!-- example: (\S+) -->\s+```ts\n([\s\S]*?)```/g)].map(([, path = "", code = ""]) => [path, code]),
+);
+
+let directory: string;
+let gateway: Gateway | undefined;
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+
+afterEach(async () => {
+  await gateway?.close();
+  gateway = undefined;
+  removeDirectory(directory);
+});
+
+/** A gateway that loads one example as a stranger would: a folder beside the configuration, named in `plugins.load`. */
+async function start(path: string, config: object): Promise<Gateway> {
+  const file = join(directory, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, examples.get(path) ?? "");
+  const configFile = join(directory, "config.jsonc");
+  writeFileSync(configFile, JSON.stringify({ gateway: { port: 0 }, log: { level: "error" }, state: { dir: "state" }, ...config }));
+  gateway = await createGateway({ configFile, environment: {}, home: directory });
+  return gateway;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+describe("the examples of core/host/README.md", () => {
+  test("the plugin loads, takes part at its stations, and answers at its route", async () => {
+    const {
+      url,
+      stateDirectory,
+      describe: look,
+    } = await start("tally/index.ts", {
+      plugins: { load: ["./tally"], entries: { tally: { options: { hidden: ["Rumpelstiltskin"] } } } },
+    });
+    const { plugins, taps } = await look();
+    expect(plugins.find(({ id }) => id === "tally")).toEqual({ id: "tally", version: "1.0.0", bundled: false, state: "up" });
+    expect(taps.filter(({ plugin }) => plugin === "tally").map(({ hook, order }) => `${hook} ${order}`)).toEqual([
+      "formatting late",
+      "settled normal",
+    ]);
+    const token = readFileSync(join(stateDirectory, "gateway-token"), "utf8").trim();
+    const answer = await fetch(`${url}/plugins/tally/counts`, { headers: { authorization: `Bearer ${token}` } });
+    expect([answer.status, await answer.json()]).toEqual([200, {}]);
+  });
+
+  test("the channel loads and connects, and a line is answered with a line", async () => {
+    const port = await freePort();
+    await start("lines/index.ts", {
+      plugins: { load: ["./lines"], entries: { echo: { options: { delayMs: 0 } } } },
+      channels: { lines: { port, dmPolicy: "open", allowFrom: ["*"] } },
+    });
+    const client = connect(port, "127.0.0.1");
+    const answers = createInterface({ input: client })[Symbol.asyncIterator]();
+    client.write("\nHello from a line.\n");
+    expect((await answers.next()).value).toBe("Hello from a line.");
+    client.destroy();
+  });
+});

@@ -1,0 +1,151 @@
+/** What becomes of the rows of an answer: over the death of the process, and while they wait. */
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ChannelError } from "../../../core/errors.ts";
+import { createHooks } from "../../../core/hooks.ts";
+import { admission, deliver } from "../../../core/path/delivery.ts";
+import { createTrace } from "../../../core/path/ending.ts";
+import type { LiveAccount } from "../../../core/path/live-account.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import type { OutboxRow, Store } from "../../../core/state/store.ts";
+import type { Address, Part } from "../../../core/types.ts";
+import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
+
+const textPart = (text: string, more: Partial<Part> = {}): Part => ({ kind: "text", chars: text.length, body: text, ...more });
+const addressOf = (chat: string): Address => ({ channel: "loopback", account: "default", chat });
+const answered = { outcome: "answered", reason: "answered" } as const;
+
+describe("a process that died while it sent", () => {
+  let directory: string;
+  let running: TestGateway | undefined;
+
+  beforeEach(() => {
+    directory = temporaryDirectory();
+  });
+
+  afterEach(async () => {
+    await running?.gateway.close();
+    running = undefined;
+    removeDirectory(directory);
+  });
+
+  /** The turn of an event in a chat of its own is over, and its parts are in the outbox. */
+  async function say(store: Store, chat: string, parts: readonly Part[], first?: "waiting"): Promise<readonly OutboxRow[]> {
+    const lane = `loopback:default:${chat}`;
+    const event = { source: "loopback", kind: "update", account: "default", lane, authority: "channel" as const, body: {} };
+    await store.accept({ event, id: chat, at: 1 });
+    await store.claim(lane, { now: 1, limit: 10 });
+    const rows = parts.map((part) => ({ address: addressOf(chat), operation: "send" as const, part }));
+    return store.say({ unitId: chat, at: 1, rows, ending: answered, ...(first !== undefined && { first }) });
+  }
+
+  test("is followed by one that knows of a part that failed, repeats changes, and has no doubt about what waited", async () => {
+    const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+    await store.begin(1);
+    const [refused] = await say(store, "failed", [textPart("one"), textPart("two")]);
+    await store.unsendable(refused?.id ?? 0, { at: 1, reason: "too_long" });
+    await say(store, "waited", [textPart("three")], "waiting");
+    const [change] = await say(store, "changed", [textPart("four", { replaces: "m9" })]);
+    // Others had died over it before.
+    await store.sending(change?.id ?? 0, { possiblyRepeated: true });
+    await say(store, "doubtful", [textPart("five")]);
+    await store.close();
+
+    const loopback = createLoopback();
+    const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+    running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
+    const [failed, waited, changed, doubtful] = await Promise.all(["failed", "waited", "changed", "doubtful"].map(running.settled));
+    expect(failed).toMatchObject({ outcome: "failed", reason: "too_long" });
+    for (const report of [waited, changed, doubtful]) expect(report?.outcome).toBe("answered");
+    const repeated = [failed, waited, changed, doubtful].map((report) =>
+      report?.decisions.some(({ code }) => code === "possibly_repeated"),
+    );
+    expect(repeated).toEqual([false, false, false, true]);
+    expect(loopback.sent.map(({ text }) => text).toSorted()).toEqual(["five", "four", "three", "two"]);
+  });
+});
+
+describe("a row", () => {
+  beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** The station with a channel of one function, and a store that notes what it is asked for. */
+  function station(send: () => string, options: { readonly retry?: object; readonly admit?: () => Promise<void> | undefined } = {}) {
+    const now = () => Date.now() - 1_000_000;
+    const notes: string[] = [];
+    const note = (what: string) => async (row: unknown) => void notes.push(`${what} ${row}`);
+    const store = { sending: note("sending"), notSent: note("not sent"), unsendable: note("unsendable"), decide: async () => {} };
+    const sent = async (row: number, _receipt: unknown, { next }: { readonly next?: number }) =>
+      void notes.push(`sent ${row}${next === undefined ? "" : `, sending ${next}`}`);
+    const hooks = createHooks({ onObserverError: () => {} });
+    hooks.tap("test", "delivery", async () => {
+      notes.push(`try at ${Math.round(now())}`);
+      return { messageId: send() };
+    });
+    const account = () => ({ connection: { admit: options.admit }, options: { retry: options.retry } }) as unknown as LiveAccount;
+    const closing = new AbortController();
+    const trace = createTrace(now);
+    const deps = { hooks, now, random: () => 0.5, signal: closing.signal, account };
+    const rowOf = (id: number): OutboxRow => ({
+      id,
+      unitId: "u",
+      index: id - 1,
+      address: addressOf("7"),
+      operation: "send",
+      part: textPart("x"),
+      state: "waiting",
+      attempts: 0,
+      possiblyRepeated: false,
+    });
+    return {
+      notes,
+      closing,
+      trace,
+      deliver(count: number) {
+        const rows = Array.from({ length: count }, (_, index) => rowOf(index + 1));
+        const first = admission(rowOf(1), deps);
+        return deliver(rows, { ...deps, store: { ...store, sent } as unknown as Store, trace, resumed: false, admission: first });
+      },
+    };
+  }
+
+  const away = () => {
+    throw new ChannelError("network", { retryable: true });
+  };
+
+  test("that may go at once is marked by the commit before it, and none is marked that waits for the platform's limits", async () => {
+    const waits: (Promise<void> | undefined)[] = [undefined, undefined, new Promise((resolve) => setTimeout(resolve, 3_000))];
+    const { notes, trace, deliver } = station(() => "m", { admit: () => waits.shift() });
+    const done = deliver(3);
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(notes).toEqual(["try at 0", "sent 1, sending 2", "try at 0", "sent 2"]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await done).toMatchObject({ last: { rowId: 3 } });
+    expect(notes.slice(4)).toEqual(["sending 3", "try at 3000"]);
+    expect(trace.take().find(({ code }) => code === "limits_waited")?.detail).toBe("part 3 waited 3 s for the platform's limits");
+  });
+
+  test("that waits when the gateway closes is left as it is", async () => {
+    const never = Promise.withResolvers<void>();
+    const { notes, closing, deliver } = station(() => "m", { admit: () => never.promise });
+    const done = deliver(1);
+    closing.abort();
+    never.resolve();
+    expect(await done).toMatchObject({ interrupted: true });
+    expect(notes).toEqual([]);
+  });
+
+  test("that could not be sent is tried for a day, each wait twice the one before, up to maxDelayMs", async () => {
+    const { notes, deliver } = station(away, { retry: { attempts: 3, minDelayMs: 100, maxDelayMs: 3_600_000 } });
+    const done = deliver(1);
+    await vi.advanceTimersByTimeAsync(25 * 3_600_000);
+    expect(await done).toMatchObject({ failure: "network" });
+    const tries = notes.filter((note) => note.startsWith("try")).map((note) => Number(note.slice("try at ".length)));
+    expect(tries.slice(0, 5)).toEqual([0, 100, 300, 700, 1_500]);
+    const waits = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+    expect(waits.slice(-20)).toEqual(waits.slice(-20).map(() => 3_600_000));
+    expect(tries.at(-1)).toBeGreaterThan(24 * 3_600_000);
+    // Between two tries nobody need fear that it has arrived.
+    expect(notes.slice(0, 4)).toEqual(["try at 0", "not sent 1", "sending 1", "try at 100"]);
+  });
+});

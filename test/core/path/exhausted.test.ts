@@ -1,0 +1,118 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { definePlugin, type HookName } from "../../../core/sdk.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
+
+let directory: string;
+let running: TestGateway | undefined;
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+
+afterEach(async () => {
+  await running?.gateway.close();
+  running = undefined;
+  removeDirectory(directory);
+});
+
+/** Leaves the state that processes leave which were killed in the turn of one event; the last of them showed a preview. */
+async function killInTurn(times: number): Promise<void> {
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+  const lane = "loopback:default:7";
+  const body = {
+    kind: "message",
+    chat: { id: "7", kind: "direct" },
+    sender: { id: "7" },
+    text: "hello",
+    media: [],
+    mention: false,
+    timestamp: 1,
+  };
+  await store.accept({
+    event: { source: "loopback", kind: "update", account: "default", lane, authority: "channel", body },
+    id: "e",
+    at: 1,
+  });
+  for (let count = 0; count < times; count += 1) {
+    await store.begin(1);
+    await store.claim(lane, { now: 1, limit: 10 });
+  }
+  await store.setPreview("e", { address: { channel: "loopback", account: "default", chat: "7" }, messageIds: ["half-said"] });
+  await store.close();
+}
+
+test("an event that was killed in all its attempts fails, and the preview that it left is removed", async () => {
+  await killInTurn(3);
+  const loopback = createLoopback({ previews: true });
+  const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+  running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
+  const report = await running.settled("e");
+  expect(report).toMatchObject({ outcome: "failed", reason: "attempts_exhausted" });
+  expect(loopback.removed).toEqual(["half-said"]);
+  expect(loopback.sent).toEqual([]);
+});
+
+const elsewhere = { channel: "loopback", account: "default", chat: "8" };
+
+const changes: readonly (readonly [string, HookName, () => unknown, readonly object[]])[] = [
+  ["nobody understands the event any more", "ingress", () => ({ silent: "forgotten" }), []],
+  ["its sender is let in no more", "gating", () => ({ code: "closed" }), []],
+  ["no way is found for its answer", "routing", () => Promise.reject(new Error("lost the map")), []],
+  ["it stays silent now", "turn", () => null, []],
+  [
+    "its answer goes to another chat, whose messages have other ids",
+    "routing",
+    () => ({ agentId: "main", sessionKey: "agent:main:main", isolated: false, to: elsewhere }),
+    [{ chat: "8", text: "heard: hello" }],
+  ],
+];
+
+test.each(changes)("the preview that a killed process left is removed when %s", async (_, hook, tap, sent) => {
+  await killInTurn(1);
+  const loopback = createLoopback({ previews: true });
+  const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+  const guest = definePlugin({
+    id: "guest",
+    version: "1.0.0",
+    host: "^1.0.0",
+    setup: (host) => host.tap(hook, tap as never, { order: "early" }),
+  });
+  running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat, guest] });
+  await running.settled("e");
+  expect(loopback.removed).toEqual(["half-said"]);
+  expect(loopback.sent).toEqual(sent);
+});
+
+test("a removal that was interrupted again and again is still made: nobody is the worse for one too many", async () => {
+  await killInTurn(3);
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+  const lane = "loopback:default:7";
+  await store.begin(1);
+  await store.claim(lane, { now: 1, limit: 10 });
+  await store.say({
+    unitId: "e",
+    at: 1,
+    rows: [
+      {
+        address: { channel: "loopback", account: "default", chat: "7" },
+        operation: "remove",
+        part: { kind: "preview", chars: 0, body: null, replaces: "half-said" },
+      },
+    ],
+    ending: { outcome: "failed", reason: "attempts_exhausted" },
+  });
+  // Two more processes began to remove it, and were killed.
+  for (let count = 0; count < 2; count += 1) {
+    await store.begin(1);
+    await store.claim(lane, { now: 1, limit: 10 });
+    for (const row of await store.unsent("e")) await store.sending(row.id, { possiblyRepeated: true });
+  }
+  await store.close();
+  const loopback = createLoopback({ previews: true });
+  const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+  running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
+  expect(await running.settled("e")).toMatchObject({ outcome: "failed", reason: "attempts_exhausted" });
+  expect(loopback.removed).toEqual(["half-said"]);
+});

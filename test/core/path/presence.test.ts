@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { LiveAccount } from "../../../core/path/live-account.ts";
+import { showPresence } from "../../../core/path/presence.ts";
+import type { ChannelConnection } from "../../../core/sdk.ts";
+import { message } from "../agents/inbound.ts";
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000 }));
+afterEach(() => void vi.useRealTimers());
+
+function open(
+  connection: Partial<ChannelConnection>,
+  more: { readonly authority?: "channel" | "hook"; readonly trigger?: string | undefined; readonly removeAfter?: boolean } = {},
+) {
+  const { authority = "channel", removeAfter = true } = more;
+  const errors: string[] = [];
+  const live = { connection, capabilities: { reactions: true, typing: true, edits: true } } as LiveAccount;
+  const presence = showPresence(
+    live,
+    { channel: "irc", account: "default", chat: "42" },
+    {
+      now: () => Date.now(),
+      inbound: message("hi", { authority }),
+      trigger: "trigger" in more ? more.trigger : "7",
+      ack: { emoji: "👀", removeAfter },
+      resume: [],
+      onPreviewMessage: () => {},
+      onError: (_error, what) => void errors.push(what),
+    },
+  );
+  return { presence, errors };
+}
+
+describe("the acknowledging reaction", () => {
+  test("is removed when the answer is there, and never before it was set", async () => {
+    const calls: string[] = [];
+    const { presence } = open({
+      react: async (messageId, emoji) => {
+        // Setting it takes longer than all the rest.
+        if (emoji !== null) await new Promise((resolve) => setTimeout(resolve, 10_000));
+        calls.push(`${messageId} ${emoji}`);
+      },
+    });
+    await presence.close();
+    presence.done();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(calls).toEqual([]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(calls).toEqual(["7 👀", "7 null"]);
+  });
+
+  test("stays while the answer is on its way, and for good where it is not to be removed", async () => {
+    const calls: (string | null)[] = [];
+    const react = async (_id: string, emoji: string | null) => void calls.push(emoji);
+    const { presence } = open({ react });
+    await presence.close();
+    expect(calls).toEqual(["👀"]);
+    open({ react }, { removeAfter: false }).presence.done();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(calls).toEqual(["👀", "👀"]);
+  });
+
+  test("is set on nothing where the answer goes elsewhere, and its failure is told and harms nothing", async () => {
+    const react = vi.fn(async () => {
+      throw new Error("refused");
+    });
+    open({ react }, { trigger: undefined }).presence.done();
+    expect(react).not.toHaveBeenCalled();
+    const { presence, errors } = open({ react });
+    presence.done();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(errors).toEqual(["reaction", "reaction"]);
+  });
+});
+
+describe("typing", () => {
+  test("begins after a moment, goes on every five seconds, and ends with the turn", async () => {
+    const typing = vi.fn(async () => {});
+    const { presence } = open({ typing });
+    await vi.advanceTimersByTimeAsync(299);
+    expect(typing).toHaveBeenCalledTimes(0);
+    await vi.advanceTimersByTimeAsync(10_001);
+    expect(typing).toHaveBeenCalledTimes(3);
+    await presence.close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(typing).toHaveBeenCalledTimes(3);
+  });
+
+  test("ends two minutes after the last progress", async () => {
+    const typing = vi.fn(async () => {});
+    const { presence } = open({ typing });
+    await vi.advanceTimersByTimeAsync(100_000);
+    presence.progress();
+    await vi.advanceTimersByTimeAsync(100_000);
+    const calls = typing.mock.calls.length;
+    expect(calls).toBe(40);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(typing.mock.calls.length - calls).toBeLessThanOrEqual(4);
+  });
+
+  test("ends when the platform refuses it twice in a row, not when it does once", async () => {
+    const fates = [true, false, true, false, false];
+    const typing = vi.fn(async () => {
+      if (fates.shift() === false) throw new Error("forbidden");
+    });
+    const { errors } = open({ typing });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(typing).toHaveBeenCalledTimes(5);
+    expect(errors).toHaveLength(3);
+  });
+
+  test("is shown to people only, and so is a preview", async () => {
+    const typing = vi.fn(async () => {});
+    const preview = vi.fn();
+    const { presence } = open({ typing, preview }, { authority: "hook" });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(typing).not.toHaveBeenCalled();
+    expect(presence.shows).toBe(false);
+  });
+});
+
+describe("the preview", () => {
+  test("is opened by the first text, is told what is answered, and leaves its messages to the reply", async () => {
+    const update = vi.fn();
+    const preview = vi.fn(() => ({ update, close: async () => ["9"] }));
+    const { presence } = open({ preview });
+    expect(preview).not.toHaveBeenCalled();
+    presence.show("some");
+    presence.show("some text");
+    expect(preview).toHaveBeenCalledExactlyOnceWith(expect.anything(), expect.objectContaining({ trigger: "7" }));
+    expect(update.mock.calls).toEqual([["some"], ["some text"]]);
+    expect(await presence.close()).toEqual(["9"]);
+  });
+
+  test("that cannot be closed fails no turn", async () => {
+    const close = async () => {
+      throw new Error("lost");
+    };
+    const { presence, errors } = open({ preview: () => ({ update() {}, close }) });
+    presence.show("some text");
+    expect(await presence.close()).toEqual([]);
+    expect(errors).toEqual(["preview"]);
+  });
+});

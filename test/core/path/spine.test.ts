@@ -1,0 +1,287 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { ChannelError, definePlugin } from "../../../core/sdk.ts";
+import {
+  createEngine,
+  createLoopback,
+  type Loopback,
+  removeDirectory,
+  repeat,
+  startGateway,
+  type TestGateway,
+} from "../../support/gateway.ts";
+
+const open: TestGateway[] = [];
+
+async function start(loopback: Loopback, options: Parameters<typeof startGateway>[0] = {}): Promise<TestGateway> {
+  const { config, plugins = [repeat], ...rest } = options;
+  const started = await startGateway({
+    config: { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } }, ...config },
+    plugins: [loopback.plugin, ...plugins],
+    ...rest,
+  });
+  open.push(started);
+  return started;
+}
+
+afterEach(async () => {
+  for (const { gateway, directory } of open.splice(0)) {
+    await gateway.close();
+    removeDirectory(directory);
+  }
+});
+
+const codes = (report: { readonly decisions: readonly { readonly station: string; readonly code: string }[] }) =>
+  report.decisions.map(({ station, code }) => `${station}:${code}`);
+
+describe("the path of a message", () => {
+  test("a message is answered, and every station leaves a decision", async () => {
+    const loopback = createLoopback();
+    const { settled } = await start(loopback);
+    const report = await settled(await loopback.say("hello"));
+    expect(loopback.sent).toEqual([{ chat: "7", text: "heard: hello" }]);
+    expect(report).toMatchObject({ outcome: "answered", agentId: "main", sessionKey: "agent:main:main" });
+    expect(codes(report)).toEqual([
+      "ingress:message",
+      "gating:dm_open",
+      "routing:routed",
+      "turn:done",
+      "formatting:formatted",
+      "delivery:sent",
+    ]);
+  });
+
+  test("an update that comes twice is answered once, under the first event's id", async () => {
+    const loopback = createLoopback();
+    const { settled } = await start(loopback);
+    const first = await loopback.say("hello", { id: "900" });
+    const second = await loopback.say("hello", { id: "900" });
+    await settled(first);
+    expect(second).toBe(first);
+    expect(loopback.sent).toHaveLength(1);
+  });
+
+  test("messages of one chat are answered in order, chats run at the same time", async () => {
+    const loopback = createLoopback();
+    const began: string[] = [];
+    const other = Promise.withResolvers<void>();
+    const engine = createEngine(async ({ inbound }) => {
+      began.push(inbound.text);
+      if (inbound.text === "b1") other.resolve();
+      await other.promise;
+      return inbound.text;
+    });
+    await start(loopback, { plugins: [engine] });
+    await Promise.all([loopback.say("a1", { sender: "1" }), loopback.say("a2", { sender: "1" }), loopback.say("b1", { sender: "2" })]);
+    await loopback.sentCount(3);
+    expect(began.indexOf("b1")).toBeLessThan(began.indexOf("a2"));
+    expect(loopback.sent.filter(({ chat }) => chat === "1").map(({ text }) => text)).toEqual(["a1", "a2"]);
+  });
+
+  test("no more turns run at once than agents.defaults.maxConcurrent", async () => {
+    const loopback = createLoopback();
+    let now = 0;
+    let most = 0;
+    const engine = createEngine(async ({ inbound }) => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      now -= 1;
+      return inbound.text;
+    });
+    await start(loopback, { plugins: [engine], config: { agents: { defaults: { maxConcurrent: 2 } } } });
+    await Promise.all(Array.from({ length: 8 }, (_, index) => loopback.say("x", { sender: String(index + 1) })));
+    await loopback.sentCount(8);
+    expect(most).toBe(2);
+  });
+
+  test("a control command is answered while a turn of the same chat runs", async () => {
+    const loopback = createLoopback();
+    const held = Promise.withResolvers<void>();
+    const engine = createEngine(async () => {
+      await held.promise;
+      return "late";
+    });
+    await start(loopback, { plugins: [engine] });
+    await loopback.say("slow question");
+    await loopback.say("/whoami");
+    await loopback.sentCount(1);
+    expect(loopback.sent[0]?.text).toContain("Id: `7`");
+    held.resolve();
+    await loopback.sentCount(2);
+    expect(loopback.sent[1]?.text).toBe("late");
+  });
+
+  test("an engine that fails leaves a short apology and a failed event that says why", async () => {
+    const loopback = createLoopback();
+    const engine = createEngine(() => {
+      throw new Error("the model has a headache");
+    });
+    const { settled } = await start(loopback, { plugins: [engine] });
+    const report = await settled(await loopback.say("hello"));
+    expect(report.outcome).toBe("failed");
+    expect(report.decisions.find(({ station }) => station === "turn")?.detail).toContain("the model has a headache");
+    expect(loopback.sent).toHaveLength(1);
+    expect(loopback.sent[0]?.text).toContain("could not answer");
+    expect(loopback.sent[0]?.text).not.toContain("headache");
+  });
+
+  test("nobody to run a turn: failed(no_engine)", async () => {
+    const loopback = createLoopback();
+    const { settled } = await start(loopback, { plugins: [] });
+    const report = await settled(await loopback.say("hello"));
+    expect(report.outcome).toBe("failed");
+    expect(report.reason).toBe("engine_unknown");
+  });
+});
+
+describe("taps of plugins", () => {
+  const plugin = (setup: Parameters<typeof definePlugin>[0]["setup"]) =>
+    definePlugin({ id: "guest", version: "1.0.0", host: "^1.0.0", setup });
+
+  test("the first refusal ends the walk, with its path and hint", async () => {
+    const loopback = createLoopback();
+    const guest = plugin((host) =>
+      host.tap("gating", () => ({ code: "office_hours", path: "plugins.entries.guest", hint: "Come back at nine." })),
+    );
+    const { settled } = await start(loopback, { plugins: [repeat, guest] });
+    const report = await settled(await loopback.say("hello"));
+    expect(report).toMatchObject({ outcome: "refused", reason: "office_hours" });
+    expect(report.decisions.at(-1)).toMatchObject({ plugin: "guest", path: "plugins.entries.guest", hint: "Come back at nine." });
+    expect(loopback.sent).toEqual([]);
+  });
+
+  test("a gate that throws refuses: it fails closed", async () => {
+    const loopback = createLoopback();
+    const guest = plugin((host) =>
+      host.tap("gating", () => {
+        throw new Error("broken lock");
+      }),
+    );
+    const { settled } = await start(loopback, { plugins: [repeat, guest] });
+    expect(await settled(await loopback.say("hello"))).toMatchObject({ outcome: "refused", reason: "gate_failed" });
+    expect(loopback.sent).toEqual([]);
+  });
+
+  test.each(["ingress", "routing"] as const)(
+    "a tap of %s that throws ends the event at once: the next attempt would fail alike",
+    async (hook) => {
+      const loopback = createLoopback();
+      const guest = plugin((host) =>
+        host.tap(
+          hook,
+          () => {
+            throw new Error("lost the map");
+          },
+          { order: "early" },
+        ),
+      );
+      const { settled } = await start(loopback, { plugins: [repeat, guest] });
+      const report = await settled(await loopback.say("hello"));
+      expect(report).toMatchObject({ outcome: "failed", reason: `${hook}_failed`, attempts: 1 });
+      expect(report.decisions.at(-1)).toMatchObject({ plugin: "guest", detail: expect.stringContaining("lost the map") });
+    },
+  );
+
+  test("a formatting tap that throws keeps the reply from being sent", async () => {
+    const loopback = createLoopback();
+    const guest = plugin((host) =>
+      host.tap("formatting", () => {
+        throw new Error("redactor is down");
+      }),
+    );
+    const { settled } = await start(loopback, { plugins: [repeat, guest] });
+    expect(await settled(await loopback.say("hello"))).toMatchObject({ outcome: "failed", reason: "formatting_failed" });
+    expect(loopback.sent).toEqual([]);
+  });
+
+  test("a formatting tap changes what is sent; an observer that throws changes nothing", async () => {
+    const loopback = createLoopback();
+    const guest = plugin((host) => {
+      host.tap("formatting", (reply) => ({ ...reply, text: reply.text.toUpperCase() }));
+      host.tap("settled", () => {
+        throw new Error("observer is down");
+      });
+    });
+    const { settled } = await start(loopback, { plugins: [repeat, guest] });
+    expect(await settled(await loopback.say("hello"))).toMatchObject({ outcome: "answered" });
+    expect(loopback.sent[0]?.text).toBe("HEARD: HELLO");
+  });
+});
+
+describe("sending", () => {
+  test("a send that surely did not happen is tried again until it arrives, once", async () => {
+    const loopback = createLoopback();
+    let tries = 0;
+    loopback.beforeSend = () => {
+      tries += 1;
+      if (tries < 3) throw new ChannelError("network", { retryable: true, retryAfterMs: 5, fate: "not-sent" });
+    };
+    const { settled } = await start(loopback);
+    const report = await settled(await loopback.say("hello"));
+    expect(report.outcome).toBe("answered");
+    expect(tries).toBe(3);
+    expect(loopback.sent).toHaveLength(1);
+  });
+
+  test("a send of unknown fate is repeated once, marked as possibly repeated, and never in a loop", async () => {
+    const loopback = createLoopback();
+    let tries = 0;
+    loopback.beforeSend = () => {
+      tries += 1;
+      throw new ChannelError("timeout", { fate: "unknown", retryAfterMs: 5 });
+    };
+    const { settled } = await start(loopback);
+    const report = await settled(await loopback.say("hello"));
+    expect(tries).toBe(2);
+    expect(report).toMatchObject({ outcome: "failed", reason: "send_fate_unknown" });
+    expect(codes(report)).toContain("delivery:possibly_repeated");
+  });
+
+  test("a platform that refuses for good ends the event with its reason", async () => {
+    const loopback = createLoopback();
+    loopback.beforeSend = () => {
+      throw new ChannelError("blocked_by_user");
+    };
+    const { settled } = await start(loopback);
+    expect(await settled(await loopback.say("hello"))).toMatchObject({ outcome: "failed", reason: "blocked_by_user" });
+  });
+
+  test("a gateway that stops while a send waits sends it at its next start, once", async () => {
+    const loopback = createLoopback();
+    const tried = Promise.withResolvers<void>();
+    loopback.beforeSend = () => {
+      tried.resolve();
+      throw new ChannelError("network", { retryable: true, retryAfterMs: 60_000, fate: "not-sent" });
+    };
+    const first = await start(loopback, { config: { gateway: { port: 0, drainSeconds: 0.2 } } });
+    const id = await loopback.say("hello");
+    await tried.promise;
+    await first.gateway.close();
+    open.length = 0;
+    let turns = 0;
+    const engine = createEngine(({ inbound }) => {
+      turns += 1;
+      return inbound.text;
+    });
+    const again = createLoopback();
+    const { settled } = await start(again, { directory: first.directory, plugins: [engine] });
+    const report = await settled(id);
+    expect(report.outcome).toBe("answered");
+    expect(again.sent).toEqual([{ chat: "7", text: "heard: hello" }]);
+    expect(turns).toBe(0);
+    expect(codes(report)).not.toContain("delivery:possibly_repeated");
+  });
+});
+
+describe("silence", () => {
+  test.each([
+    ["NO_REPLY", "no_reply"],
+    ["HEARTBEAT_OK", "heartbeat_ok"],
+    ["", "empty_reply"],
+  ])("a reply of %j is not sent: silent(%s)", async (text, reason) => {
+    const loopback = createLoopback();
+    const { settled } = await start(loopback, { plugins: [createEngine(() => text)] });
+    expect(await settled(await loopback.say("hello"))).toMatchObject({ outcome: "silent", reason });
+    expect(loopback.sent).toEqual([]);
+  });
+});

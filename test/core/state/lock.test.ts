@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { lockState } from "../../../core/state/lock.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { newDirectory } from "./directory.ts";
+
+test("a state directory has one gateway, also inside one process, and the refusal names the other", async () => {
+  const directory = await newDirectory();
+  const lock = lockState(directory);
+  expect(() => lockState(directory)).toThrow(
+    expect.objectContaining({ code: "state_locked", details: { directory, pid: String(process.pid) } }),
+  );
+  lock.release();
+  lock.release();
+  lockState(directory).release();
+});
+
+test("another directory has a lock of its own", async () => {
+  const one = lockState(await newDirectory());
+  const two = lockState(await newDirectory());
+  one.release();
+  two.release();
+});
+
+test("a lock lasts as long as its process, even when nobody keeps the handle, and not longer", async () => {
+  const directory = await newDirectory();
+  const holder = spawn(process.execPath, [join(import.meta.dirname, "lock-holder.ts"), directory], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  onTestFinished(() => void holder.kill("SIGKILL"));
+  await once(holder.stdout, "data");
+  expect(() => lockState(directory)).toThrow(
+    expect.objectContaining({ code: "state_locked", details: { directory, pid: String(holder.pid) } }),
+  );
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  lockState(directory).release();
+});
+
+test("the lock keeps nobody from opening the store", async () => {
+  const directory = await newDirectory();
+  const lock = lockState(directory);
+  const store = await openSqliteStore({ directory, now: () => 0 });
+  await store.set("n", "k", 1);
+  expect(await store.get("n", "k")).toBe(1);
+  await store.close();
+  expect(() => lockState(directory)).toThrow();
+  lock.release();
+});
+
+test("the files of the lock are the owner's alone, and the pid goes with the lock", async () => {
+  const directory = await newDirectory();
+  const lock = lockState(directory);
+  for (const [name, mode] of [
+    [".", 0o700],
+    ["lock.db", 0o600],
+    ["lock.pid", 0o600],
+  ] as const) {
+    expect(statSync(join(directory, name)).mode & 0o777).toBe(mode);
+  }
+  lock.release();
+  expect(existsSync(join(directory, "lock.pid"))).toBe(false);
+});

@@ -1,0 +1,110 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { expect, test } from "vitest";
+import { packEvent } from "../../../core/state/sqlite/acceptance.ts";
+import { decisionReads } from "../../../core/state/sqlite/decisions.ts";
+import { createDesk } from "../../../core/state/sqlite/desk.ts";
+import { inboxReads } from "../../../core/state/sqlite/inbox.ts";
+import { keyValueReads } from "../../../core/state/sqlite/key-value.ts";
+import { outboxReads } from "../../../core/state/sqlite/outbox.ts";
+import { createOperations } from "../../../core/state/sqlite/protocol.ts";
+import { migrate } from "../../../core/state/sqlite/schema.ts";
+import { sessionReads } from "../../../core/state/sqlite/sessions.ts";
+import { createStatements, type Statements } from "../../../core/state/sqlite/statements.ts";
+
+/** Lanes that wait, units that run, sessions up to a limit: as many as the answer has. */
+const bounded = /inbox_heads|units_running|sessions_updated|^SCAN \(subquery/;
+
+/** Statements that remember their texts. */
+function createRecorder(db: DatabaseSync): { sql: Statements; texts: Set<string> } {
+  const inner = createStatements(db);
+  const texts = new Set<string>();
+  const noted = (text: string) => {
+    texts.add(text);
+    return text;
+  };
+  const sql: Statements = {
+    writes: () => inner.writes(),
+    one: <Row>(text: string, ...values: readonly SQLInputValue[]) => inner.one<Row>(noted(text), ...values),
+    all: <Row>(text: string, ...values: readonly SQLInputValue[]) => inner.all<Row>(noted(text), ...values),
+    run: (text, ...values) => inner.run(noted(text), ...values),
+    insert: (text, ...values) => inner.insert(noted(text), ...values),
+  };
+  return { sql, texts };
+}
+
+function useEverything(sql: Statements): void {
+  const desk = createDesk(sql);
+  const operations = createOperations(desk);
+  const unit = { unitId: "a", decisions: "[]" };
+  const accept = (id: string, lane: string, due: number | null) =>
+    operations.accept(
+      packEvent({
+        id,
+        at: 1,
+        event: { source: "s", kind: "k", lane, authority: "hook", dedupeKey: id, gather: { key: "g", due }, body: 1 },
+      }),
+    );
+  const claim = () => operations.claim({ lane: "l", now: 100, limit: 10 });
+  const end = { at: 1, outcome: "answered", reason: "sent", sessionKey: "s", agentId: "main", reply: null, sent: null } as const;
+  operations.begin();
+  accept("a", "l", 1);
+  accept("b", "l", null);
+  claim();
+  operations.handBack({ ...unit, due: 0, uncount: false });
+  claim();
+  operations.begin();
+  claim();
+  operations.decide(unit);
+  operations.setPreview({ unitId: "a", preview: "{}" });
+  const rows = [1, 2, 3].map(() => ['{"channel":"c","account":"d","chat":"1"}', "send", "{}"] as const);
+  const messages = [["user", '"hi"', 1, null]] as const;
+  operations.say({ ...unit, ending: "{}", rows, sending: 0, transcript: { sessionKey: "s", messages } });
+  operations.handBack({ ...unit, due: 0, uncount: true });
+  claim();
+  operations.sent({ rowId: 1, messageId: "m", at: 1, next: 2 });
+  operations.notSent({ rowId: 2 });
+  operations.sending({ rowId: 2, possiblyRepeated: true });
+  operations.unsendable({ rowId: 2, at: 1, reason: "r" });
+  operations.settle({ ...unit, ...end });
+  operations.replay({ eventId: "a", now: 1 });
+  operations.updateSession({ key: "s", agentId: "main", at: 1, settings: null, lastRecipient: null, newGeneration: false });
+  operations.set({ namespace: "n", key: "k", value: "1", expiresAt: 1 });
+  operations.swap({ namespace: "n", key: "k", expected: null, next: "2", expiresAt: undefined, now: 5 });
+  operations.delete({ namespace: "n", key: "k", now: 5 });
+  const now = () => 5;
+  inboxReads(sql, now).first("d");
+  inboxReads(sql, now).waitingLanes();
+  inboxReads(sql, now).passedOver({ eventId: "a", reason: "r", limit: 1, after: "b" });
+  outboxReads(sql, now).unsent("a");
+  outboxReads(sql, now).sentBy("a");
+  outboxReads(sql, now).failedPart("a");
+  outboxReads(sql, now).findSent({ channel: "c", account: "d", chat: "1", messageId: "m" });
+  sessionReads(sql).session("s");
+  sessionReads(sql).sessions({ limit: 1 });
+  sessionReads(sql).transcript("s", { userTurns: 1 });
+  decisionReads(sql).event("a");
+  decisionReads(sql).events({ limit: 1, outcome: "failed" });
+  decisionReads(sql).body("a");
+  keyValueReads(sql, now).text("n", "k");
+  keyValueReads(sql, now).list("n");
+  accept("c", "c:d:1", 1);
+  operations.moveChat({ channel: "c", account: "d", from: "1", to: "2", sessions: [{ from: "s", to: "t" }], at: 5 });
+  for (const subject of ["dedupe", "kv", "sent", "events"] as const) operations.prune({ subject, before: 99, keep: 0, after: 0 });
+}
+
+test("no statement walks or sorts a table that grows", () => {
+  const db = new DatabaseSync(":memory:");
+  migrate(db, "memory");
+  const { sql, texts } = createRecorder(db);
+  useEverything(sql);
+  expect(texts.size).toBeGreaterThan(50);
+  const costly: string[] = [];
+  for (const text of texts) {
+    for (const { detail } of db.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as unknown as { detail: string }[]) {
+      const walks = /^SCAN \w+/.test(detail) && !bounded.test(detail);
+      if (walks || detail.includes("TEMP B-TREE")) costly.push(`${detail}: ${text}`);
+    }
+  }
+  db.close();
+  expect(costly).toEqual([]);
+});

@@ -1,0 +1,205 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import type { NewEvent } from "../../../core/state/store.ts";
+import { newDirectory } from "./directory.ts";
+
+// Each store starts a thread, and each thread would strip the types of the same files again.
+process.env.NODE_COMPILE_CACHE = await newDirectory();
+
+const run = promisify(execFile);
+const program = (name: string) => join(import.meta.dirname, name);
+
+const event = (id: string): NewEvent => ({
+  id,
+  at: 1,
+  event: { source: "hooks", kind: "wake", lane: "lane", authority: "hook", body: { text: id } },
+});
+
+async function open(options: { readonly directory?: string; readonly slowFlushMs?: number } = {}) {
+  const directory = options.directory ?? (await newDirectory());
+  const store = await openSqliteStore({ directory, now: () => 1, ...options });
+  onTestFinished(() => store.close());
+  return { store, directory };
+}
+
+/** Transactions in the write-ahead log since it began anew: a frame with a database size ends one. */
+function commits(directory: string): number {
+  const log = readFileSync(join(directory, "state.db-wal"));
+  const frameBytes = 24 + log.readUInt32BE(8);
+  let count = 0;
+  for (let at = 32; at + frameBytes <= log.length; at += frameBytes) {
+    const current = log.readUInt32BE(at + 8) === log.readUInt32BE(16) && log.readUInt32BE(at + 12) === log.readUInt32BE(20);
+    if (current && log.readUInt32BE(at + 4) !== 0) count += 1;
+  }
+  return count;
+}
+
+describe("commits", () => {
+  test("what is asked for in one turn of the event loop is two commits at most: one for new events, one for the rest", async () => {
+    const { store, directory } = await open();
+    await store.accept(event("first"));
+    const before = commits(directory);
+    await Promise.all([
+      ...Array.from({ length: 30 }, (_, n) => store.accept(event(`e${n}`))),
+      store.set("n", "k", 1),
+      store.updateSession("s", { agentId: "main", at: 1 }),
+    ]);
+    expect(commits(directory) - before).toBe(2);
+  });
+
+  test("an event that follows from what is written in the same moment shares its commit", async () => {
+    const { store, directory } = await open();
+    await store.accept(event("first"));
+    const before = commits(directory);
+    await Promise.all([store.accept({ ...event("next"), follows: true }), store.set("n", "k", 1)]);
+    expect(commits(directory) - before).toBe(1);
+  });
+
+  test("what arrives while the writer is busy is one commit", async () => {
+    const { store, directory } = await open({ slowFlushMs: 60 });
+    await store.accept(event("first"));
+    const before = commits(directory);
+    const slow = store.accept(event("slow"));
+    const late: Promise<unknown>[] = [];
+    for (let n = 0; n < 20; n++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      late.push(store.accept(event(`late${n}`)));
+    }
+    await Promise.all([slow, ...late]);
+    expect(commits(directory) - before).toBe(2);
+  });
+
+  test("a slow disk holds up those who wait for it, not the event loop", async () => {
+    const { store } = await open({ slowFlushMs: 300 });
+    let turns = 0;
+    const timer = setInterval(() => {
+      turns += 1;
+    }, 5);
+    const begun = performance.now();
+    await store.accept(event("a"));
+    clearInterval(timer);
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(295);
+    // None while it is held up, and one for all of that time afterwards.
+    expect(turns).toBeGreaterThan(2);
+    expect((await store.event("a"))?.state).toBe("waiting");
+  });
+
+  test("what need not be durable does not wait for the disk", async () => {
+    const { store } = await open({ slowFlushMs: 5_000 });
+    const begun = performance.now();
+    await store.set("n", "k", 1);
+    expect(performance.now() - begun).toBeLessThan(3_000);
+  });
+});
+
+test("a disk that does not keep up cannot fill the memory: beyond a limit new events are refused", async () => {
+  const { store } = await open();
+  const results = await Promise.allSettled(Array.from({ length: 20_100 }, (_, n) => store.accept(event(`e${n}`))));
+  const refused = results.filter((result) => result.status === "rejected");
+  expect(refused).toHaveLength(100);
+  expect(refused[0]).toMatchObject({ reason: { code: "state_full" } });
+  expect((await store.stats()).waiting).toBe(20_000);
+});
+
+describe("processes", () => {
+  test("kill -9 loses nothing that was acknowledged", async () => {
+    const directory = await newDirectory();
+    const child = spawn(process.execPath, [program("acceptor.ts"), directory, "p"], { stdio: ["ignore", "pipe", "ignore"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const acknowledged: string[] = [];
+    const lines = createInterface({ input: child.stdout });
+    lines.on("line", (id) => {
+      acknowledged.push(id);
+      if (acknowledged.length === 400) child.kill("SIGKILL");
+    });
+    await once(lines, "close");
+    expect(acknowledged.length).toBeGreaterThanOrEqual(400);
+    const { store } = await open({ directory });
+    const missing: string[] = [];
+    for (const id of acknowledged) if ((await store.event(id)) === null) missing.push(id);
+    expect(missing).toEqual([]);
+    expect((await store.stats()).waiting).toBeGreaterThanOrEqual(acknowledged.length);
+  });
+
+  test("several processes write at once, and an idle one ends by itself, without a word", async () => {
+    const directory = await newDirectory();
+    const { store } = await open({ directory });
+    const children = ["p", "q"].map((prefix) => run(process.execPath, [program("acceptor.ts"), directory, prefix, "200"]));
+    await Promise.all(Array.from({ length: 50 }, (_, n) => store.accept(event(`own-${n}`))));
+    for (const { stdout, stderr } of await Promise.all(children)) {
+      expect(stdout.trim().split("\n")).toHaveLength(200);
+      expect(stderr).toBe("");
+    }
+    expect((await store.stats()).waiting).toBe(450);
+  });
+});
+
+describe("a full disk", () => {
+  const ownMounts = spawnSync("unshare", ["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
+
+  test("refuses what does not fit, shows nothing of it, and heals when there is room again", async () => {
+    const directory = await newDirectory();
+    const command = [process.execPath, program("full-disk.ts"), directory];
+    const { stdout } = ownMounts
+      ? await run("unshare", ["--user", "--map-root-user", "--mount", ...command, "tmpfs"])
+      : await run("sh", ["-c", 'ulimit -S -f 1024; exec "$@"', "sh", ...command, "limit"]);
+    const report = JSON.parse(stdout);
+    expect(report).toMatchObject({
+      codes: ["state_full", "state_full"],
+      whileFull: { big: null, small: null, stats: { waiting: 1 } },
+      healed: [
+        { eventId: "big", duplicate: false },
+        { eventId: "small", duplicate: false },
+      ],
+      after: { waiting: 3 },
+    });
+  });
+});
+
+describe("the state directory", () => {
+  test("is the owner's alone, with all its files, whatever it was before", async () => {
+    const directory = await newDirectory();
+    mkdirSync(directory, { mode: 0o755 });
+    writeFileSync(join(directory, "state.db"), "");
+    chmodSync(join(directory, "state.db"), 0o644);
+    const { store } = await open({ directory });
+    await store.accept(event("a"));
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    for (const name of ["state.db", "state.db-wal", "state.db-shm"]) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+  });
+
+  test("of a newer version is left alone", async () => {
+    const { store, directory } = await open();
+    await store.close();
+    const db = new DatabaseSync(join(directory, "state.db"));
+    db.exec("PRAGMA user_version = 99");
+    db.close();
+    await expect(open({ directory })).rejects.toMatchObject({ code: "state_version", details: { found: 99 } });
+  });
+
+  test("that cannot be used is named in the error", async () => {
+    const directory = await newDirectory();
+    writeFileSync(directory, "a file");
+    await expect(open({ directory })).rejects.toMatchObject({ code: "state_unreadable", details: { directory } });
+    const broken = await newDirectory();
+    mkdirSync(broken);
+    writeFileSync(join(broken, "state.db"), "this is no database, but it is long enough to be looked at as one".repeat(20));
+    await expect(open({ directory: broken })).rejects.toMatchObject({ code: "state_unreadable", details: { directory: broken } });
+  });
+
+  test("is opened again with everything in it, and the log is folded in at the end", async () => {
+    const { store, directory } = await open();
+    await store.accept(event("a"));
+    await store.close();
+    expect(() => statSync(join(directory, "state.db-wal"))).toThrow();
+    const again = await open({ directory });
+    expect(await again.store.body("a")).toEqual({ text: "a" });
+  });
+});

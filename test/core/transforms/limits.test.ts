@@ -1,0 +1,169 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openWorkshop, type Workshop } from "./workshop.ts";
+
+const source = (file: string) => JSON.stringify(join(import.meta.dirname, "../../../core/transforms", file));
+
+/** Seconds: what ends for another reason has all the time that it needs, what never ends is not waited for. */
+const enough = 20;
+const short = 0.3;
+const within = (place: Workshop, timeoutSeconds: number) => {
+  place.settings = { ...place.settings, timeoutSeconds };
+};
+
+let shop: Workshop;
+
+afterEach(() => within(shop, enough));
+
+beforeAll(() => {
+  const body = `if (payload.fine) return { message: "fine" };`;
+  const files: Readonly<Record<string, string>> = {
+    "loop.mjs": "for (;;);",
+    "microtasks.mjs": "for (;;) await null;",
+    "sleeps.mjs": "await new Promise((r) => setTimeout(r, 60_000));",
+    "regex.mjs": "return { message: String(/^(a+)+$/.test('a'.repeat(40) + 'b')) };",
+    "heap.mjs": "const all = []; for (;;) all.push(new Array(10_000).fill({}));",
+    "text.mjs": "const all = []; for (let i = 0; ; i++) all.push(('x' + i).repeat(1_000_000) + i);",
+    "buffers.mjs":
+      "const all = []; for (let i = 0; i < 100; i++) { all.push(Buffer.alloc(10_000_000, 1)); await new Promise((r) => setTimeout(r, 5)); } return { message: 'had 1 GB' };",
+    "large-buffer.mjs": "const b = Buffer.alloc(1_000_000_000, 1); for (;;) b.fill(2);",
+    "exit.mjs": "process.exit(0);",
+    "exit-later.mjs": "setTimeout(() => process.exit(0), 1); await new Promise(() => setInterval(() => {}, 1000));",
+    "abort.mjs": "process.abort();",
+    "never.mjs": "await new Promise(() => {});",
+    "deep.mjs": "const f = () => f() + 1; return f();",
+  };
+  shop = openWorkshop({}, { timeoutSeconds: enough, memoryMb: 64 });
+  for (const [name, text] of Object.entries(files)) shop.write(name, `export default async ({ payload }) => { ${body} ${text} };`);
+  shop.write("hangs-at-load.mjs", "for (;;); export default () => null;");
+});
+afterAll(() => shop.close());
+
+describe("a call that takes too much", () => {
+  const costs: readonly (readonly [module: string, kind: string])[] = [
+    ["loop.mjs", "timeout"],
+    ["microtasks.mjs", "timeout"],
+    ["sleeps.mjs", "timeout"],
+    ["regex.mjs", "timeout"],
+    ["never.mjs", "timeout"],
+    ["heap.mjs", "memory"],
+    ["text.mjs", "memory"],
+    ["exit.mjs", "exit"],
+    ["exit-later.mjs", "exit"],
+    ["abort.mjs", "exit"],
+    ["deep.mjs", "threw"],
+    // Outside the heap, memory is watched where the system tells it.
+    ["buffers.mjs", "memory"],
+    ["large-buffer.mjs", "memory"],
+  ];
+
+  test.each(process.platform === "linux" ? costs : costs.filter(([module]) => !module.includes("buffer")))(
+    "%s costs that call (%s), and the next one runs",
+    async (module, kind) => {
+      await shop.transforms.exportsOf(module);
+      if (kind === "timeout") within(shop, short);
+      expect((await shop.fault(module)).kind).toBe(kind);
+      within(shop, enough);
+      expect(await shop.run(module, { fine: true })).toEqual({ message: "fine" });
+    },
+  );
+
+  test("says what ended it, and which setting it was", async () => {
+    await shop.transforms.exportsOf("loop.mjs");
+    within(shop, short);
+    expect((await shop.fault("loop.mjs")).message).toBe("It did not answer within 0.3 s (hooks.transforms.timeoutSeconds)");
+    within(shop, enough);
+    expect((await shop.fault("exit.mjs")).message).toBe("It called process.exit(0)");
+  });
+
+  test.each([
+    ["by the event loop", "setImmediate(() => { for (;;); });"],
+    [
+      "by memory",
+      "const all = []; const more = () => { all.push(Buffer.alloc(10_000_000, 1)); setImmediate(more); }; for (let i = 0; i < 50; i++) more();",
+    ],
+    [
+      "by the threads of WebCrypto",
+      "const of = crypto.subtle; of.importKey('raw', new Uint8Array(8), 'PBKDF2', false, ['deriveBits']).then((k) => of.deriveBits({ name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(8), iterations: 2 ** 31 - 1 }, k, 256));",
+    ],
+  ])("also with what it leaves to be done after its answer, %s", async (_, left) => {
+    const own = openWorkshop({ "a.mjs": `export default () => { ${left} return { message: "answered" }; };` });
+    onTestFinished(() => own.close());
+    await own.transforms.exportsOf("a.mjs");
+    within(own, 2 * short);
+    expect(["timeout", "memory"]).toContain((await own.fault("a.mjs")).kind);
+  });
+
+  test("is not heard for ever: neither empty lines nor rejections flood the gateway", async () => {
+    const own = openWorkshop({
+      "a.mjs": `export const lines = () => { for (let i = 0; i < 100_000; i++) console.log(""); };
+      export const late = async () => { for (let i = 0; i < 100_000; i++) Promise.reject(0); await new Promise((r) => setTimeout(r, 50)); };`,
+    });
+    onTestFinished(() => own.close());
+    let read = 0;
+    const { parse } = JSON;
+    JSON.parse = (...given: Parameters<typeof parse>) => {
+      read += 1;
+      return parse(...given);
+    };
+    onTestFinished(() => {
+      JSON.parse = parse;
+    });
+    for (const name of ["lines", "late"]) await own.run("a.mjs", {}, name);
+    expect(read).toBeLessThan(2_000);
+  });
+
+  test("also while the module is loaded", async () => {
+    within(shop, short);
+    expect(await shop.fault("hangs-at-load.mjs")).toMatchObject({
+      kind: "timeout",
+      message: expect.stringContaining("did not load within 0.3 s"),
+    });
+  });
+});
+
+test("128 calls at a time are served", async () => {
+  const quick = openWorkshop({ "a.mjs": "export default ({ payload }) => ({ message: payload.text.slice(0, 10) });" });
+  onTestFinished(() => quick.close());
+  const answers = await Promise.all(Array.from({ length: 128 }, () => quick.run("a.mjs", { text: "x".repeat(2_000) })));
+  expect(answers).toHaveLength(128);
+});
+
+test.runIf(process.platform === "linux")("a gateway that is killed leaves no process behind, idle, waiting or looping", async () => {
+  const bodies = {
+    "idle.mjs": "null",
+    "waiting.mjs": "new Promise(() => setInterval(() => {}, 1000))",
+    "looping.mjs": "(() => { for (;;); })()",
+  };
+  const own = openWorkshop(Object.fromEntries(Object.entries(bodies).map(([name, body]) => [name, `export default () => ${body};`])));
+  onTestFinished(() => own.close());
+  const script = join(own.directory, "parent.ts");
+  writeFileSync(
+    script,
+    `import { createTransforms } from ${source("sandbox.ts")};
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const transforms = createTransforms({ root: () => ${JSON.stringify(own.root)}, settings: () => ({ memoryMb: 64, timeoutSeconds: 60, network: false }), log, now: Date.now, cacheDirectory: ${JSON.stringify(join(own.directory, "killed"))} });
+    const names = ${JSON.stringify(Object.keys(bodies))};
+    await Promise.all(names.map((name) => transforms.exportsOf(name)));
+    for (const module of names) transforms.run({ module, context: { payload: {}, headers: {}, query: {}, path: "", source: "", now: "" } }).catch(() => {});
+    setTimeout(() => console.log("up"), 200);
+    setInterval(() => {}, 1000);`,
+  );
+  const parent = spawn(process.execPath, ["--no-warnings", script], { stdio: ["ignore", "pipe", "inherit"] });
+  await new Promise((resolve) => parent.stdout.once("data", resolve));
+  const children = readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, "utf8").split(" ").filter(Boolean);
+  expect(children.length).toBeGreaterThanOrEqual(3);
+  parent.kill("SIGKILL");
+  await expect.poll(() => children.filter((pid) => isRunning(pid))).toEqual([]);
+});
+
+function isRunning(pid: string): boolean {
+  if (!existsSync(`/proc/${pid}/stat`)) return false;
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,263 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { openWorkshop, type Workshop } from "./workshop.ts";
+
+function workshop(...args: Parameters<typeof openWorkshop>): Workshop {
+  const shop = openWorkshop(...args);
+  onTestFinished(() => shop.close());
+  return shop;
+}
+
+/** For calls that leave nothing behind. */
+let shared: Workshop | undefined;
+afterAll(() => shared?.close());
+
+const answers = (text: string) => `export default ${text};`;
+
+describe("a call", () => {
+  test("sees its delivery frozen, with names that reach no prototype", async () => {
+    const shop = workshop({
+      "a.ts": answers(`(c) => {
+        const frozen = [c, c.payload, c.payload.list, c.payload.list[0], c.headers, c.query].every(Object.isFrozen);
+        return { message: [frozen, c.headers["x-event"], c.headers.constructor, c.query.q, c.path, c.source, c.now, Object.keys(c)].join() };
+      }`),
+    });
+    expect(await shop.run("a.ts", { list: [{ x: 1 }] })).toEqual({
+      message: "true,push,,1,ci/done,ci,2026-03-04T05:06:07.000Z,payload,headers,query,path,source,now",
+    });
+  });
+
+  test("may answer nothing, null, or fields, now or later", async () => {
+    const shop = workshop({
+      "a.ts":
+        "export const none = () => {}; export const nothing = async () => null; export const fields = async () => ({ message: 'm', gone: undefined, list: [1, , 'é\\ud800'] });",
+    });
+    expect(await shop.run("a.ts", {}, "none")).toBeUndefined();
+    expect(await shop.run("a.ts", {}, "nothing")).toBeNull();
+    expect(await shop.run("a.ts", {}, "fields")).toEqual({ message: "m", list: [1, null, "é\ud800"] });
+  });
+
+  const refused: readonly (readonly [answer: string, why: string])[] = [
+    ["'text'", "a string"],
+    ["5", "a number"],
+    ["false", "a boolean"],
+    ["[]", "a list"],
+    ["() => 1", "a function"],
+    ["({ f() {} })", "The result.f is a function, which JSON cannot carry"],
+    ["({ n: 10n })", "a bigint"],
+    ["({ s: Symbol() })", "a symbol"],
+    ["({ n: NaN })", "The result.n is no finite number"],
+    ["({ get x() { return 1; } })", "The result.x is a getter"],
+    ["({ a: [new Date()] })", "The result.a[0] is an object of a class"],
+    ["({ m: new Map() })", "an object of a class"],
+    ['JSON.parse(\'{"a":{"__proto__":{"x":1}}}\')', "The result.a has a field __proto__"],
+    ["(() => { const a = {}; a.a = a; return a; })()", "nested deeper than 64 levels, or contains itself"],
+    ["({ m: 'x'.repeat(1_100_000) })", "larger than 1048576 characters"],
+    ["({ toJSON() { return { message: 'hidden' }; } })", "toJSON is a function"],
+    ["new Proxy({}, { ownKeys() { throw new Error('trap'); } })", "trap"],
+  ];
+
+  test.each(refused)("that answers %s is refused", async (answer, why) => {
+    shared ??= openWorkshop({ "a.mjs": refused.map(([text], index) => `export const a${index} = () => ${text};`).join("\n") });
+    const name = `a${refused.findIndex(([text]) => text === answer)}`;
+    expect(await shared.fault("a.mjs", {}, name)).toMatchObject({ kind: "result", message: expect.stringContaining(why) });
+  });
+
+  test("that throws no Error, or one that cannot be read, is told all the same", async () => {
+    const shop = workshop({
+      "a.mjs": `export const five = () => { throw 5; }; export const nothing = async () => { throw undefined; };
+        export const nasty = () => { throw { toString() { throw 1; } }; }; export const getter = () => { const e = new Error(); Object.defineProperty(e, "message", { get() { throw e; } }); throw e; };`,
+    });
+    for (const [name, message] of [
+      ["five", "It threw no Error but 5"],
+      ["nothing", "It threw no Error but undefined"],
+      ["nasty", "It threw something that cannot be described"],
+      ["getter", "It threw something that cannot be described"],
+    ]) {
+      expect(await shop.fault("a.mjs", {}, name)).toMatchObject({ kind: "threw", message });
+    }
+    expect(await shop.run("a.mjs", {}, "five").catch(() => "still there")).toBe("still there");
+  });
+
+  test("keeps what patches of prototypes and of JSON did out of the next answer", async () => {
+    const shop = workshop({
+      "a.mjs": `export const patch = () => {
+        try { JSON.stringify = () => '{"message":"forged"}'; JSON.parse = () => ({}); } catch {}
+        for (const { prototype } of [Object, Array, String]) try { prototype.toJSON = () => "forged"; } catch {}
+        try { Promise.prototype.then = function () { return 1; }; } catch {}
+        Object.keys = () => ["forged"]; Array.isArray = () => false;
+        Object.getOwnPropertyDescriptor = () => ({ value: "forged" }); Object.freeze = (x) => x; globalThis.setImmediate = () => {};
+        TextEncoder.prototype.encodeInto = () => ({ written: 0 }); TextDecoder.prototype.decode = () => "{}"; try { Uint8Array.prototype.subarray = () => new Uint8Array(0); } catch {}
+      };
+      export default async ({ payload }) => ({ message: payload.m, list: [payload.m] });`,
+    });
+    await shop.run("a.mjs", {}, "patch");
+    expect(await shop.run("a.mjs", { m: "honest" })).toEqual({ message: "honest", list: ["honest"] });
+  });
+
+  test("gets no promise of an earlier call as its answer", async () => {
+    const shop = workshop({
+      "a.mjs": `let free; export const waits = () => new Promise((r) => { free = r; }); export const frees = async () => { free({ message: "late" }); await null; return { message: "own" }; };`,
+    });
+    expect(await shop.fault("a.mjs", {}, "waits")).toMatchObject({ kind: "timeout", message: expect.stringContaining("never settles") });
+    expect(await shop.run("a.mjs", {}, "frees")).toEqual({ message: "own" });
+  });
+
+  test("prints to the log, with the module's name, and only so much", async () => {
+    const shop = workshop({
+      "a.mjs":
+        "export default () => { console.warn('%s of', 'one', { deep: 1 }); const l = 'x'.repeat(1e6); for (let i = 0; i < 100; i++) console.log(l); return { message: 'printed' }; };",
+    });
+    expect(await shop.run("a.mjs")).toEqual({ message: "printed" });
+    expect(shop.lines[0]).toEqual({ level: "warn", fields: { transform: "a.mjs" }, message: "one of { deep: 1 }" });
+    expect(shop.lines.reduce((sum, line) => sum + line.message.length, 0)).toBeLessThan(80_000);
+    for (let call = 0; call < 40; call++) await shop.run("a.mjs");
+    expect(shop.lines.length).toBeLessThanOrEqual(101);
+  });
+
+  test("whose leftovers fail later costs nobody else, and stands in the log", async () => {
+    const shop = workshop({
+      "a.mjs":
+        "export default async ({ payload }) => { if (payload.bad) { Promise.reject(new Error('unheard')); setTimeout(() => { throw new Error('later'); }, 1); return null; } await new Promise((r) => setTimeout(r, 20)); return { message: 'fine' }; };",
+    });
+    expect(await shop.run("a.mjs", { bad: true })).toBeNull();
+    expect(await shop.run("a.mjs")).toEqual({ message: "fine" });
+    const said = shop.lines.map(({ message }) => message);
+    expect(said).toEqual(["a transform failed outside its call: unheard", "a transform failed outside its call: later"]);
+  });
+});
+
+describe("an edited file", () => {
+  test("is used from the next call on: the module, what it imports, what it names by a link", async () => {
+    const shop = workshop({
+      "a.ts": 'import { b } from "./b.ts"; export default () => ({ message: b });',
+      "b.ts": "export const b = 1;",
+      "c1.mjs": answers("() => ({ message: 'c1' })"),
+      "c2.mjs": answers("() => ({ message: 'c2' })"),
+    });
+    expect(await shop.run("a.ts")).toEqual({ message: 1 });
+    shop.write("b.ts", "export const b = 2;");
+    expect(await shop.run("a.ts")).toEqual({ message: 2 });
+    shop.write("a.ts", "export default () => ({ message: 3 });");
+    expect(await shop.run("a.ts")).toEqual({ message: 3 });
+    symlinkSync("c1.mjs", join(shop.root, "c.mjs"));
+    expect(await shop.run("c.mjs")).toEqual({ message: "c1" });
+    rmSync(join(shop.root, "c.mjs"));
+    symlinkSync("c2.mjs", join(shop.root, "c.mjs"));
+    expect(await shop.run("c.mjs")).toEqual({ message: "c2" });
+  });
+
+  test("leaves a running call alone", async () => {
+    const shop = workshop({ "a.mjs": answers("async () => { await new Promise((r) => setTimeout(r, 300)); return { message: 'old' }; }") });
+    await shop.transforms.exportsOf("a.mjs");
+    const running = shop.run("a.mjs");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    shop.write("a.mjs", answers("() => ({ message: 'new' })"));
+    expect(await shop.run("a.mjs")).toEqual({ message: "new" });
+    expect(await running).toEqual({ message: "old" });
+  });
+
+  test("that was mended is used at once, one that was removed or became a link outside no longer", async () => {
+    const shop = workshop({ "a.ts": "export default (" });
+    expect((await shop.fault("a.ts")).kind).toBe("threw");
+    shop.write("a.ts", answers("() => ({ message: 'mended' })"));
+    await expect.poll(() => shop.run("a.ts").catch(() => undefined), { timeout: 20_000 }).toEqual({ message: "mended" });
+    mkdirSync(join(shop.directory, "outside"));
+    writeFileSync(join(shop.directory, "outside/a.ts"), answers("() => ({ message: 'outside' })"));
+    rmSync(join(shop.root, "a.ts"));
+    symlinkSync("../outside/a.ts", join(shop.root, "a.ts"));
+    expect(await shop.fault("a.ts")).toMatchObject({ kind: "refused", message: expect.stringContaining("outside the transforms root") });
+    rmSync(join(shop.root, "a.ts"));
+    await expect.poll(async () => (await shop.fault("a.ts")).message, { timeout: 20_000 }).toContain("does not exist");
+  });
+
+  test("and what it needs may come later", async () => {
+    const shop = workshop({ "a.mjs": 'import { b } from "./b.mjs"; export default () => ({ message: b });' });
+    await shop.fault("a.mjs");
+    shop.write("b.mjs", "export const b = 'there';");
+    await expect.poll(() => shop.run("a.mjs").catch(() => undefined), { timeout: 20_000 }).toEqual({ message: "there" });
+  });
+});
+
+describe("processes", () => {
+  test("of two modules share nothing: the hang of one, its globals, its payloads", async () => {
+    const shop = workshop(
+      {
+        "hangs.mjs": answers("() => { for (;;); }"),
+        "keeps.mjs": answers(
+          "({ payload }) => { const had = globalThis.kept; globalThis.kept = payload.secret; Array.prototype.map = 1; return { message: String(had) }; }",
+        ),
+        "looks.mjs": answers("() => ({ message: String(globalThis.kept) + typeof [].map })"),
+      },
+      { timeoutSeconds: 1 },
+    );
+    const hanging = shop.fault("hangs.mjs");
+    expect(await shop.run("keeps.mjs", { secret: "s" })).toEqual({ message: "undefined" });
+    expect(await shop.run("looks.mjs")).toEqual({ message: "undefinedfunction" });
+    expect((await hanging).kind).toBe("timeout");
+  });
+
+  test("are two for a module whose first is busy, and never more than there is room for", async () => {
+    const others = childrenOf(process.pid);
+    const slow = answers("async () => { await new Promise((r) => setTimeout(r, 150)); return { message: 'x' }; }");
+    const shop = workshop(Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`${n}.mjs`, slow])), { processes: 3 });
+    const calls = [1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 1, 1].map((n) => shop.run(`${n}.mjs`));
+    let most = 0;
+    const watching = setInterval(() => {
+      most = Math.max(most, childrenOf(process.pid).filter((pid) => !others.includes(pid)).length);
+    }, 10);
+    expect((await Promise.all(calls)).length).toBe(13);
+    clearInterval(watching);
+    if (process.platform === "linux") expect(most).toBeLessThanOrEqual(3);
+  });
+
+  test("that idle are let go, and come back", async () => {
+    const shop = workshop({ "a.mjs": answers("() => ({ message: String((globalThis.n = (globalThis.n ?? 0) + 1)) })") }, { idleMs: 500 });
+    expect(await shop.run("a.mjs")).toEqual({ message: "1" });
+    expect(await shop.run("a.mjs")).toEqual({ message: "2" });
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await expect.poll(() => shop.run("a.mjs"), { interval: 1_500 }).toEqual({ message: "1" });
+  });
+
+  test("follow settings that change", async () => {
+    const shop = workshop({ "a.mjs": answers("() => ({ message: typeof fetch })") });
+    expect(await shop.run("a.mjs")).toEqual({ message: "undefined" });
+    shop.settings = { ...shop.settings, network: true };
+    expect(await shop.run("a.mjs")).toEqual({ message: "function" });
+  });
+
+  test("end with the sandbox: what waits is refused, nothing runs on, the copies are gone", async () => {
+    const shop = workshop({ "a.mjs": answers("() => new Promise(() => setInterval(() => {}, 1000))") });
+    const running = shop.fault("a.mjs");
+    await expect.poll(() => existsSync(shop.cache) && readdirSync(shop.cache).length, { timeout: 20_000 }).toBe(1);
+    await shop.transforms.close();
+    expect((await running).kind).toMatch(/exit|refused/);
+    expect(existsSync(shop.cache)).toBe(false);
+    expect(await shop.fault("a.mjs")).toMatchObject({ kind: "refused", message: "The gateway closes" });
+  });
+
+  test("find nothing of what a killed gateway left in the cache", async () => {
+    const shop = workshop({ "a.mjs": answers("() => null") });
+    mkdirSync(join(shop.cache, "7"), { recursive: true });
+    writeFileSync(join(shop.cache, "7/left.ts"), "");
+    await shop.run("a.mjs");
+    expect(readdirSync(shop.cache)).toEqual(["1"]);
+  });
+});
+
+/** Without the shell that watches over them. */
+function childrenOf(pid: number): readonly string[] {
+  if (process.platform !== "linux") return [];
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => textOf(`/proc/${pid}/task/${task}/children`).split(" "))
+    .filter((child) => child !== "" && textOf(`/proc/${child}/comm`).startsWith("node"));
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

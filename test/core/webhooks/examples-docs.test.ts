@@ -1,0 +1,85 @@
+import { execFile } from "node:child_process";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseDocument } from "../../../core/config/document.ts";
+import { read } from "../../house/sources.ts";
+import {
+  createEngine,
+  createLoopback,
+  removeDirectory,
+  startGateway,
+  type TestGateway,
+  temporaryDirectory,
+} from "../../support/gateway.ts";
+
+const page = read("core/webhooks/README.md");
+const [, examples = ""] = /\n## Five examples\n(.*?)\n## /s.exec(page) ?? [];
+const parts = examples
+  .split("\n### ")
+  .slice(1)
+  .map((part) => ({
+    title: part.split("\n", 1)[0] ?? "",
+    mapping: parseDocument(/```jsonc\n(.*?)```/s.exec(part)?.[1] ?? "", "page").value as object,
+    script: /```sh\n(.*?)```/s.exec(part)?.[1] ?? "",
+  }));
+
+const environment = { HOOK_TOKEN: "hook-token-of-the-page", GITHUB_WEBHOOK_SECRET: "a secret of the page" };
+const chat = createLoopback();
+const asked: string[] = [];
+const engine = createEngine((turn) => {
+  if (turn.inbound.kind === "hook") asked.push(turn.inbound.text);
+  return "done";
+});
+let running: TestGateway;
+
+beforeAll(async () => {
+  const directory = temporaryDirectory();
+  for (const name of ["github.ts", "message.ts"]) {
+    cpSync(new URL(`../../../transforms/${name}`, import.meta.url), join(directory, "transforms", name));
+  }
+  running = await startGateway({
+    directory,
+    plugins: [chat.plugin, engine],
+    config: {
+      hooks: { enabled: true, token: { env: "HOOK_TOKEN" }, mappings: parts.map(({ mapping }) => mapping) },
+      channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
+      agents: { defaults: { engine: "scripted" } },
+    },
+    gateway: { environment },
+  });
+  await chat.say("hello", { sender: "7" });
+  await chat.sentCount(1);
+});
+afterAll(async () => {
+  await running.gateway.close();
+  removeDirectory(running.directory);
+});
+
+describe("the examples of the page", () => {
+  test("are five, and nothing is wrong with them", async () => {
+    expect(parts).toHaveLength(5);
+    expect((await running.gateway.describe()).problems).toEqual([]);
+  });
+
+  test.each(parts)("$title: runs as it is printed, and answers what it says", async ({ script }) => {
+    const command = script.replaceAll("http://127.0.0.1:18789", running.gateway.url).replace("curl ", 'curl -s -w "\\n%{http_code}" ');
+    const { stdout } = await promisify(execFile)("sh", ["-c", command], { env: { PATH: process.env.PATH, ...environment } });
+    const [body = "", status] = stdout.split("\n");
+    const [, promised, shape = ""] = /^# (\d+) (.*)$/m.exec(script) ?? [];
+    expect(status).toBe(promised);
+    const ids = (value: unknown): unknown => (typeof value === "string" && /^[0-9a-z]{10,}$/.test(value) ? "..." : value);
+    expect(JSON.parse(body, (_key, value) => ids(value))).toEqual(JSON.parse(shape));
+    const { runIds = [], runId } = JSON.parse(body) as { readonly runIds?: readonly string[]; readonly runId?: string };
+    for (const id of runId === undefined ? [] : [runId, ...runIds]) expect((await running.settled(id)).outcome).toBe("answered");
+  });
+
+  test("tell the agent, or people, what they are meant to", () => {
+    const told = asked.join("\n---\n");
+    for (const words of ["The door jams", "Ada <ada@example.org> writes:\nWhen do you open?", 'Order 2 of north: ["lamp","lamp"]'])
+      expect(told).toContain(words);
+    expect(chat.sent.map(({ text }) => text)).toContain("**Disk of db-3** is alerting: 91 percent full");
+    expect(told).not.toContain("Disk of db-3");
+  });
+});

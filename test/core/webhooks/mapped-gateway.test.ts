@@ -1,0 +1,111 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
+
+const token = "hook-token-of-the-test";
+let running: TestGateway;
+afterEach(async () => {
+  await running.gateway.close();
+  removeDirectory(running.directory);
+});
+
+async function start(hooks: object, files: Readonly<Record<string, string>> = {}): Promise<void> {
+  const directory = temporaryDirectory();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(directory, "transforms"), { recursive: true });
+    writeFileSync(join(directory, "transforms", name), text);
+  }
+  running = await startGateway({
+    directory,
+    config: { hooks: { enabled: true, token, ...hooks } },
+    plugins: [createLoopback().plugin, repeat],
+  });
+}
+
+async function post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  const answer = await fetch(`${running.gateway.url}/hooks/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  return { status: answer.status, json: text === "" ? {} : (JSON.parse(text) as { readonly [name: string]: unknown }) };
+}
+
+function change(hooks: object): void {
+  const config = JSON.parse(readFileSync(running.configFile, "utf8"));
+  writeFileSync(running.configFile, JSON.stringify({ ...config, hooks: { enabled: true, token, ...hooks } }));
+}
+
+const until = async (holds: () => Promise<boolean>) => {
+  for (const deadline = Date.now() + 8_000; Date.now() < deadline; ) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error("it did not come to that");
+};
+
+const log = () => readFileSync(join(running.gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+
+describe("mappings in a running gateway", () => {
+  test("a transform of the transforms folder decides; one that fails costs its own request", async () => {
+    const files = {
+      "door.ts": "export default ({ payload }: { payload: { open: boolean } }) => (payload.open ? { message: 'The door is open' } : null);",
+      "bad.ts": "export default () => { throw new Error('no'); };",
+    };
+    await start(
+      { mappings: ["door", "bad"].map((name) => ({ match: { path: name }, deliver: false, transform: { module: `${name}.ts` } })) },
+      files,
+    );
+    const open = await post("door", { open: true });
+    expect(open.status).toBe(202);
+    expect((await post("door", { open: false })).status).toBe(204);
+    expect(await post("bad", {})).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
+    expect(await running.settled(String(open.json.runId))).toMatchObject({ outcome: "silent", reason: "not_asked" });
+  });
+
+  test("an edited configuration counts from the next request: mappings, presets, and what is wrong with them", async () => {
+    await start({ mappings: [{ match: { path: "old" }, messageTemplate: "x" }] });
+    expect((await post("old", {})).status).toBe(202);
+    change({
+      mappings: [
+        { match: { path: "new" }, messageTemplate: "x" },
+        { match: { path: "broken" }, messageTemplate: "{{" },
+      ],
+    });
+    await until(async () => (await post("new", {})).status === 202);
+    expect((await post("old", {})).status).toBe(404);
+    expect((await post("broken", {})).status).toBe(503);
+    await until(async () => log().includes("hooks.mappings[1].messageTemplate"));
+    expect((await running.gateway.describe()).problems).toMatchObject([
+      { severity: "error", path: "hooks.mappings[1].messageTemplate", line: 1 },
+    ]);
+  });
+
+  test("what is wrong with a mapping is told at the start, and the other hooks run", async () => {
+    await start({
+      mappings: [
+        { match: { path: "a" }, messageTemplate: "x", channel: "nowhere" },
+        { match: { path: "b" }, action: "agnt" },
+      ],
+    });
+    await until(async () => log().includes("there is no such channel"));
+    expect((await post("wake", { text: "x" })).status).toBe(200);
+    expect((await post("b", { text: "x" })).status).toBe(503);
+  });
+
+  test("a failed delivery is kept with its payload and the path that decided", async () => {
+    await start({ mappings: [{ id: "door", match: { path: "door" }, messageTemplate: "{{ nothing }}" }] });
+    expect((await post("door", { a: 1 }, { "x-kind": "k" })).status).toBe(400);
+    await until(async () => log().includes("hooks.mappings[0].messageTemplate"));
+    expect((await running.gateway.describe()).stats.settled.refused).toBe(1);
+  });
+
+  test("many deliveries of one key in the same moment are one run", async () => {
+    await start({ mappings: [{ match: { path: "a" }, forEach: "list", messageTemplate: "{{ list[0] }}", deliver: false }] });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => post("a", { list: [1, 2, 3] }, { "idempotency-key": "k" })));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]?.json.eventIds).toHaveLength(3);
+  });
+});

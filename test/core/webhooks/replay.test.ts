@@ -1,0 +1,131 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRecordings } from "../../../core/webhooks/recordings.ts";
+import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+
+const token = "hook-token-for-replays";
+const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+const loopback = createLoopback();
+let started: TestGateway;
+
+beforeAll(async () => {
+  started = await startGateway({
+    plugins: [createEngine((turn) => `heard ${turn.inbound.text.match(/item \w+|text \w+/)?.[0]}`), loopback.plugin],
+    config: {
+      agents: { defaults: { engine: "scripted" } },
+      channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
+      hooks: {
+        enabled: true,
+        token,
+        exposeReplies: true,
+        mappings: [
+          { match: { path: "list" }, forEach: "items", messageTemplate: "item {{ items[0] }}", deliver: false },
+          { match: { path: "plain" }, body: "text", messageTemplate: "text {{ payload }}", deliver: false },
+          { match: { path: "form" }, body: "form", messageTemplate: "text {{ word }}", deliver: false },
+          { match: { path: "alarm" }, action: "wake", textTemplate: "{{ what }}", wakeMode: "next-heartbeat" },
+        ],
+      },
+    },
+  });
+});
+afterAll(async () => {
+  await started.gateway.close();
+  removeDirectory(started.directory);
+});
+
+const gatewayToken = () => readFileSync(join(started.gateway.stateDirectory, "gateway-token"), "utf8").trim();
+
+async function send(path: string, body: string, type = "application/json") {
+  const response = await fetch(`${started.gateway.url}/hooks/${path}`, {
+    method: "POST",
+    headers: { ...headers, "content-type": type },
+    body,
+  });
+  return (await response.json()) as { readonly eventId: string; readonly eventIds?: readonly string[] };
+}
+
+async function replay(body: unknown, as = gatewayToken()) {
+  const response = await fetch(`${started.gateway.url}/gateway/hooks/replay`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${as}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: what the gateway answers is what is tested.
+  return { status: response.status, json: (await response.json()) as any };
+}
+
+describe("a delivery through its mapping again", () => {
+  test("one element of a list runs alone", async () => {
+    const { eventIds = [] } = await send("list", '{"items":["a","b","c"]}');
+    const { json } = await replay({ eventId: eventIds[1] });
+    expect(json).toMatchObject({ ok: true, mapping: "list", eventIds: [expect.any(String)] });
+    expect(await started.settled(json.eventIds[0])).toMatchObject({ reply: "heard item b" });
+  });
+
+  test("a text and a form are read as what they are", async () => {
+    const plain = await replay({ eventId: (await send("plain", "hello", "text/plain")).eventId });
+    expect(await started.settled(plain.json.eventIds[0])).toMatchObject({ reply: "heard text hello" });
+    const form = await replay({ eventId: (await send("form", "word=world", "application/x-www-form-urlencoded")).eventId });
+    expect(await started.settled(form.json.eventIds[0])).toMatchObject({ reply: "heard text world" });
+  });
+
+  test("a wake waits for the next heartbeat again", async () => {
+    const { json } = await replay({ eventId: (await send("alarm", '{"what":"fire"}')).eventId });
+    expect(json).toMatchObject({ ok: true, mapping: "alarm", eventIds: [expect.any(String)] });
+  });
+
+  test("its authority stays that of a hook", async () => {
+    const { eventId } = await send("plain", "hello", "text/plain");
+    const { json } = await replay({ eventId });
+    await started.settled(json.eventIds[0]);
+    const db = new DatabaseSync(join(started.gateway.stateDirectory, "state.db"), { readOnly: true });
+    expect(db.prepare("SELECT authority FROM inbox WHERE id = ?").get(json.eventIds[0])).toEqual({ authority: "hook" });
+    db.close();
+  });
+
+  test("there is none of what came to an endpoint, of what people write, or of nothing", async () => {
+    const chat = await loopback.say("hello");
+    const agent = await send("agent", '{"message":"item x","deliver":false}');
+    for (const eventId of [chat, agent.eventId, "nothing", ""]) {
+      expect(await replay({ eventId }), eventId).toMatchObject({ status: 404, json: { ok: false, code: "not_found" } });
+    }
+    expect(await replay({})).toMatchObject({ status: 400, json: { code: "invalid_payload" } });
+  });
+
+  test("needs the gateway token; the hook token opens nothing here", async () => {
+    const { eventId } = await send("plain", "hello", "text/plain");
+    expect((await replay({ eventId }, token)).status).toBe(401);
+    const record = await fetch(`${started.gateway.url}/gateway/hooks/record?path=plain`, { headers });
+    expect(record.status).toBe(401);
+  });
+});
+
+describe("recordings", () => {
+  const posted = (path: string, body: string) => ({ path, headers: {}, query: {}, type: {}, body: Buffer.from(body), now: "" });
+
+  test("take the next delivery to their path, once, and nothing that cannot be read", async () => {
+    const recordings = createRecordings({ secrets: () => [] });
+    const events = recordings.next("/ci/")[Symbol.asyncIterator]();
+    expect((await events.next()).value).toEqual({ waiting: true });
+    const next = events.next();
+    recordings.offer(posted("other", "{}"), ["json"]);
+    recordings.offer(posted("ci", "{"), ["json"]);
+    recordings.offer(posted("ci", '{"n":1}'), ["json"]);
+    recordings.offer(posted("ci", '{"n":2}'), ["json"]);
+    expect((await next).value).toMatchObject({ fixture: { $delivery: 1, path: "ci", payload: { n: 1 } }, removed: 0 });
+    expect((await events.next()).done).toBe(true);
+  });
+
+  test("are bounded in number, and make room when their reader leaves, also one who waits", async () => {
+    const recordings = createRecordings({ secrets: () => [] });
+    const readers = Array.from({ length: 32 }, () => recordings.next("ci")[Symbol.asyncIterator]());
+    expect(() => recordings.next("ci")).toThrow("32 recordings wait already.");
+    await readers[0]?.next();
+    const waiting = readers[0]?.next();
+    await readers[0]?.return?.();
+    expect(await waiting).toMatchObject({ done: true });
+    expect(() => recordings.next("ci")).not.toThrow();
+  });
+});

@@ -1,0 +1,290 @@
+import { request as httpRequest } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { createResults } from "../../../core/webhooks/results.ts";
+import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+
+const token = "hook-token-for-results";
+const open: TestGateway[] = [];
+afterEach(async () => {
+  for (const { gateway, directory } of open.splice(0)) {
+    await gateway.close();
+    removeDirectory(directory);
+  }
+});
+
+interface Agent {
+  /** Lets the runs that wait, and all later ones, come to their end. */
+  release(): void;
+  readonly turns: () => number;
+}
+
+async function startAgent(
+  options: { readonly hooks?: object; readonly held?: boolean; readonly loopback?: Loopback } = {},
+): Promise<TestGateway & Agent> {
+  const gate = Promise.withResolvers<void>();
+  if (options.held !== true) gate.resolve();
+  let turns = 0;
+  const engine = createEngine(async (turn) => {
+    // What the agent is told of a run afterwards is no run.
+    if (turn.inbound.request?.heartbeat === undefined) turns += 1;
+    await gate.promise;
+    if (turn.inbound.text.includes("break")) throw new Error("the model is broken");
+    return `done ${turns}`;
+  });
+  const started = await startGateway({
+    plugins: [engine, ...(options.loopback === undefined ? [] : [options.loopback.plugin])],
+    config: {
+      gateway: { port: 0, drainSeconds: 1 },
+      agents: { defaults: { engine: "scripted" } },
+      hooks: { enabled: true, token, ...options.hooks },
+      ...(options.loopback === undefined ? {} : { channels: { loopback: { allowFrom: ["7"], dmPolicy: "allowlist" } } }),
+    },
+  });
+  open.push(started);
+  return { ...started, release: gate.resolve, turns: () => turns };
+}
+
+const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+const exposed = { exposeReplies: true };
+
+interface Answer {
+  readonly status: number;
+  readonly applied: string | null;
+  // biome-ignore lint/suspicious/noExplicitAny: what the gateway answers is what is tested.
+  readonly json: any;
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  return { status: response.status, applied: response.headers.get("preference-applied"), json: await response.json() };
+}
+
+const post = async ({ gateway }: TestGateway, path: string, body: object, more: Record<string, string> = {}) =>
+  answerOf(await fetch(`${gateway.url}/hooks/${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) }));
+
+const ask = (started: TestGateway, message: string, more: Record<string, string> = {}) =>
+  post(started, "agent", { message, deliver: false }, more);
+
+const look = async ({ gateway }: TestGateway, runId: string, more: Record<string, string> = {}) =>
+  answerOf(await fetch(`${gateway.url}/hooks/runs/${runId}`, { headers: { ...headers, ...more } }));
+
+describe("the result of a run", () => {
+  test("tells its state while it runs, and afterwards its end, its times and the decisions", async () => {
+    const started = await startAgent({ held: true });
+    const { json } = await ask(started, "hello");
+    expect((await look(started, json.runId)).json).toMatchObject({
+      ok: true,
+      runId: json.runId,
+      eventId: json.eventId,
+      attempts: expect.any(Number),
+    });
+    expect((await look(started, json.runId)).json).not.toHaveProperty("outcome");
+    started.release();
+    await started.settled(json.runId);
+    const { status, json: result } = await look(started, json.runId);
+    expect(status).toBe(200);
+    expect(result).toMatchObject({ state: "settled", outcome: "silent", reason: "not_asked", attempts: 1, ms: expect.any(Number) });
+    expect(new Date(result.endedAt).getTime() - new Date(result.acceptedAt).getTime()).toBe(result.ms);
+    expect(result.decisions.map(({ station, code }: { station: string; code: string }) => `${station} ${code}`)).toContain("turn done");
+    expect(result).not.toHaveProperty("reply");
+  });
+
+  test("has the reply only where hooks.exposeReplies is on, and then also of a reply that was sent to nobody", async () => {
+    const shown = await startAgent({ hooks: exposed });
+    const { json } = await ask(shown, "hello");
+    await shown.settled(json.runId);
+    expect((await look(shown, json.runId)).json).toMatchObject({ state: "settled", reply: "done 1" });
+  });
+
+  test("never has a secret of the configuration in its reply", async () => {
+    const engine = createEngine(() => `the token is ${token}`);
+    const started = await startGateway({
+      plugins: [engine],
+      config: { agents: { defaults: { engine: "scripted" } }, hooks: { enabled: true, token, ...exposed } },
+    });
+    open.push(started);
+    const { json } = await ask(started, "tell", { prefer: "wait=10" });
+    expect(json).toMatchObject({ state: "settled", reply: "the token is [secret]" });
+  });
+
+  test("of a run that failed says why, and what to change, without the details that are the operator's", async () => {
+    const started = await startAgent();
+    const { json } = await ask(started, "break");
+    await started.settled(json.runId);
+    const { json: result } = await look(started, json.runId);
+    expect(result).toMatchObject({ state: "settled", outcome: "failed" });
+    expect(JSON.stringify(result)).not.toContain("the model is broken");
+    for (const decision of result.decisions) expect(decision).not.toHaveProperty("detail");
+  });
+
+  test("is 404 for an unknown id, for what people wrote, and for the summary of another run", async () => {
+    const loopback = createLoopback();
+    const started = await startAgent({ loopback, hooks: exposed });
+    const chat = await loopback.say("hello");
+    await started.settled(chat);
+    const { json } = await ask(started, "hello");
+    await started.settled(json.runId);
+    const { openSqliteStore } = await import("../../../core/state/sqlite/index.ts");
+    const store = await openSqliteStore({ directory: started.gateway.stateDirectory, now: Date.now });
+    const summary = (await store.events({ limit: 10, source: "hooks" })).find(({ kind }) => kind === "summary");
+    await store.close();
+    expect(summary).toBeDefined();
+    for (const id of ["nothing", chat, summary?.id ?? "", "..%2f..", "a/b", ""]) {
+      expect(await look(started, id), id).toMatchObject({ status: 404, json: { ok: false, code: "not_found" } });
+    }
+  });
+
+  test("needs the hook token, and takes GET alone", async () => {
+    const started = await startAgent();
+    const { json } = await ask(started, "hello");
+    expect(await look(started, json.runId, { authorization: "Bearer wrong" })).toMatchObject({
+      status: 401,
+      json: { code: "unauthorized" },
+    });
+    const posted = await fetch(`${started.gateway.url}/hooks/runs/${json.runId}`, { method: "POST", headers, body: "{}" });
+    expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET"]);
+    const withToken = await fetch(`${started.gateway.url}/hooks/runs/${json.runId}?token=x`, { headers });
+    expect(withToken.status).toBe(400);
+  });
+});
+
+describe("Prefer: wait", () => {
+  test("holds the answer until the run ends, and says so", async () => {
+    const started = await startAgent({ held: true, hooks: exposed });
+    const answer = ask(started, "hello", { prefer: "respond-async, wait=30" });
+    expect(await Promise.race([answer, sleep(150, "still held")])).toBe("still held");
+    started.release();
+    const { status, applied, json } = await answer;
+    expect([status, applied]).toEqual([200, "wait=30"]);
+    expect(json).toMatchObject({ ok: true, state: "settled", outcome: "silent", reply: "done 1" });
+    expect((await look(started, json.runId)).json).toEqual(json);
+  });
+
+  test("answers 202 as ever when the run takes longer", async () => {
+    const started = await startAgent({ held: true });
+    const { status, applied, json } = await ask(started, "hello", { prefer: "wait=1" });
+    expect([status, applied, Object.keys(json)]).toEqual([202, "wait=1", ["ok", "runId", "eventId"]]);
+    started.release();
+  });
+
+  test("that cannot be read is no error: the answer comes at once", async () => {
+    const started = await startAgent({ held: true });
+    for (const prefer of ["wait=soon", "wait", "handling=lenient"]) {
+      expect(await ask(started, "hello", { prefer }), prefer).toMatchObject({ status: 202, applied: null });
+    }
+    started.release();
+  });
+
+  test("on a delivery that is repeated gets the result of the first at once, and runs nothing again", async () => {
+    const started = await startAgent({ hooks: exposed });
+    const key = { "idempotency-key": "build-7" };
+    const first = await ask(started, "hello", key);
+    await started.settled(first.json.runId);
+    const again = await ask(started, "hello", { ...key, prefer: "wait=60" });
+    expect(again).toMatchObject({ status: 200, json: { runId: first.json.runId, state: "settled", reply: "done 1" } });
+    expect(started.turns()).toBe(1);
+  });
+
+  test("on a mapped run waits as well", async () => {
+    const mappings = [{ match: { path: "build" }, messageTemplate: "Build {{ n }}", deliver: false }];
+    const started = await startAgent({ hooks: { ...exposed, mappings } });
+    expect(await post(started, "build", { n: 7 }, { prefer: "wait=30" })).toMatchObject({
+      status: 200,
+      applied: "wait=30",
+      json: { ok: true, state: "settled", reply: "done 1" },
+    });
+  });
+
+  test("on a mapping that runs once for each element waits for all of them", async () => {
+    const mappings = [{ match: { path: "mail" }, forEach: "mails", messageTemplate: "{{ mails[0] }}", deliver: false }];
+    const started = await startAgent({ hooks: { ...exposed, mappings } });
+    const { status, json } = await post(started, "mail", { mails: ["a", "b", "c"] }, { prefer: "wait=30" });
+    expect(status).toBe(200);
+    expect(json.runIds).toHaveLength(3);
+    expect(json.runId).toBe(json.runIds[0]);
+    expect(json.runs.map(({ runId, state }: { runId: string; state: string }) => [runId, state])).toEqual(
+      json.runIds.map((id: string) => [id, "settled"]),
+    );
+  });
+
+  test("keeps the status that a mapping insists on, and holds nothing for one that has no body", async () => {
+    const mappings = [
+      { match: { path: "ok" }, messageTemplate: "x", deliver: false, status: 201 },
+      { match: { path: "empty" }, messageTemplate: "x", deliver: false, status: 204 },
+    ];
+    const started = await startAgent({ hooks: { mappings } });
+    expect(await post(started, "ok", {}, { prefer: "wait=30" })).toMatchObject({ status: 201, json: { state: "settled" } });
+    const response = await fetch(`${started.gateway.url}/hooks/empty`, {
+      method: "POST",
+      headers: { ...headers, prefer: "wait=30" },
+      body: "{}",
+    });
+    expect([response.status, response.headers.get("preference-applied")]).toEqual([204, null]);
+  });
+
+  test("ends with 202 when the gateway closes before the run has ended", async () => {
+    const started = await startAgent({ held: true });
+    const answer = ask(started, "hello", { prefer: "wait=60" });
+    await expect.poll(started.turns).toBe(1);
+    await sleep(50);
+    await started.gateway.close();
+    expect(await answer).toMatchObject({ status: 202, json: { ok: true, runId: expect.any(String) } });
+    started.release();
+  });
+
+  test("of a client that goes away costs nothing, and its run goes on", async () => {
+    const started = await startAgent({ held: true });
+    const url = new URL(`${started.gateway.url}/hooks/agent`);
+    const gone = httpRequest(url, { method: "POST", headers: { ...headers, prefer: "wait=60", "idempotency-key": "gone" } });
+    gone.on("error", () => {});
+    gone.end(JSON.stringify({ message: "hello", deliver: false }));
+    await expect.poll(started.turns).toBe(1);
+    gone.destroy();
+    started.release();
+    const again = await ask(started, "hello", { "idempotency-key": "gone", prefer: "wait=30" });
+    expect(again).toMatchObject({ status: 200, json: { state: "settled" } });
+  });
+});
+
+test("a reply that was kept is not shown any more once hooks.exposeReplies is off", async () => {
+  const report = {
+    id: "a",
+    source: "hooks",
+    kind: "agent",
+    lane: "l",
+    acceptedAt: 0,
+    state: "settled",
+    attempts: 1,
+    decisions: [],
+    reply: "said",
+  } as const;
+  let shown = true;
+  const results = createResults({ store: { event: async () => report }, exposeReplies: () => shown });
+  expect(await results.get("a")).toMatchObject({ reply: "said" });
+  shown = false;
+  expect(await results.get("a")).not.toHaveProperty("reply");
+});
+
+describe("those who wait", () => {
+  const nobody = { event: async () => null };
+
+  test("are bounded in number: one more is answered at once", async () => {
+    const results = createResults({ store: nobody, exposeReplies: () => false, maxWaiting: 2 });
+    const { signal } = new AbortController();
+    const held = [results.wait("a", 60, signal), results.wait("b", 60, signal)];
+    expect(await results.wait("c", 60, signal)).toEqual({ applied: false });
+    results.close();
+    expect(await Promise.all(held)).toEqual([{ applied: false }, { applied: false }]);
+    expect(await results.wait("d", 60, signal)).toEqual({ applied: false });
+  });
+
+  test("make room when their client leaves or their time is over", async () => {
+    const results = createResults({ store: nobody, exposeReplies: () => false, maxWaiting: 1 });
+    const client = new AbortController();
+    const left = results.wait("a", 60, client.signal);
+    client.abort();
+    await left;
+    expect(await results.wait("a", 0, new AbortController().signal)).toEqual({ applied: true });
+    expect(await results.wait("a", 0, AbortSignal.abort())).toEqual({ applied: false });
+  });
+});

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { compileMatch } from "../../../core/webhooks/match.ts";
+import { compileTemplate } from "../../../core/webhooks/template.ts";
+import { read } from "../../house/sources.ts";
+import { deliveryOf } from "./hostile.ts";
+
+const page = read("core/webhooks/README.md");
+const section = (heading: string): string => page.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+const example = (heading: string) => JSON.parse(/```json\n(.*?)```/s.exec(section(heading))?.[1] ?? "");
+
+const delivery = deliveryOf({
+  path: "github",
+  headers: { "x-github-event": "pull_request" },
+  query: "team=core",
+  payload: example("Templates"),
+});
+
+test("each template of the page gives what the page says", () => {
+  const rows = [...section("Templates").matchAll(/^\| `(.+?)` \| `(.+?)` \| /gm)];
+  expect(rows.length).toBeGreaterThan(10);
+  for (const [, template = "", gives] of rows) expect(compileTemplate(template).render(delivery)).toBe(gives);
+});
+
+test("the match of the page takes the delivery of the page, and another one not, for the reason that it names", () => {
+  const match = compileMatch(example("Which requests a mapping takes"));
+  expect(match.test(delivery)).toBe(true);
+  const other = deliveryOf({ ...delivery, headers: { "x-github-event": "push" } });
+  expect(section("Which requests a mapping takes")).toContain(`\`${match.test(other)}\``);
+});

@@ -1,0 +1,342 @@
+/** What people and machines get wrong: one clear sentence each, the rest runs, nothing is lost. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createGateway } from "../../core/gateway.ts";
+import { run as runAlone, temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/desk.ts";
+import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
+import {
+  answered,
+  answers,
+  botToken,
+  configure,
+  hookToken,
+  kill,
+  openChannel,
+  openPlatform,
+  people,
+  postHook,
+  startGatewayProcess,
+  stop,
+  takenOver,
+  withBasics,
+  writeConfig,
+} from "./room.ts";
+
+const hooks = { enabled: true, token: hookToken };
+
+/** `error: ` and one sentence; below it one line that says what to do. */
+const oneSentence = /^error: [^\n]+\.\n {7}[^\n]+\n$/;
+
+describe("the configuration", () => {
+  test("a broken file ends the start with file, line and column", async () => {
+    const home = temporaryHome();
+    const file = configure(home, {});
+    writeConfig(file, '{\n  // a comment\n  "gateway": { "port": 1, "host" "127.0.0.1" }\n}\n');
+    const { code, out, err } = await runAlone(["gateway", "--config", file], { home });
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(oneSentence);
+    expect(err).toContain(`${file}:3:`);
+    expect(existsSync(join(home, "state")), "nothing was begun").toBe(false);
+  });
+
+  test("a wrong type switches its own section off, named with path and what is allowed; the rest runs", { timeout: 90_000 }, async () => {
+    const platform = await openPlatform();
+    const [ada = 0] = people(platform);
+    const wrongChannel = { hooks, channels: { botchat: openChannel(platform, { dmPolicy: "everybody" }) } };
+    const gateway = await startGatewayProcess(wrongChannel);
+    const printed = await gateway.until(/channels\.botchat\.dmPolicy/);
+    expect(printed).toMatch(/dmPolicy[^\n]*pairing/);
+    expect((await postHook(gateway.url, "wake", { text: "hooks work", mode: "next-heartbeat" })).status).toBe(200);
+    const status = await run(["status", "--config", gateway.file], { home: gateway.home });
+    expect(status.out).toContain("channels.botchat.dmPolicy");
+
+    writeConfig(gateway.file, withBasics({ hooks: { ...hooks, maxBodyBytes: "many" }, channels: { botchat: openChannel(platform) } }));
+    expect(await gateway.until(/the configuration was taken over/)).toMatch(/hooks\.maxBodyBytes[^\n]*/);
+    expect((await postHook(gateway.url, "wake", { text: "off now" })).status).toBe(404);
+    platform.act.say(ada, ada, "the channel runs now");
+    await answered(platform, ada, "the channel runs now");
+    await stop(gateway);
+  });
+
+  test("wrong options of a plugin leave that plugin out", { timeout: 90_000 }, async () => {
+    const gateway = await startGatewayProcess({ hooks, plugins: { entries: { echo: { options: { delayMs: "soon" } } } } });
+    expect(await gateway.until(/delayMs/)).toMatch(/plugins\.entries\.echo\.options\.delayMs/);
+    expect((await postHook(gateway.url, "wake", { text: "hooks work", mode: "next-heartbeat" })).status).toBe(200);
+    const listed = await run(["plugins", "list", "--config", gateway.file], { home: gateway.home });
+    expect(listed.out).toMatch(/✗ +echo/);
+    await stop(gateway);
+  });
+});
+
+describe("a plugin", () => {
+  const declared = (body: string, host = "^1.0.0") =>
+    `import { definePlugin } from "service-gateway/sdk";\nexport default definePlugin({ id: "ID", version: "1.0.0", host: "${host}", ${body} });\n`;
+  const broken: Readonly<Record<string, { readonly source: string; readonly says: RegExp }>> = {
+    thrower: {
+      source: declared('setup() { throw new Error("the cellar is flooded"); }'),
+      says: /thrower failed in setup: the cellar is flooded/,
+    },
+    hanger: { source: declared("setup() { return new Promise(() => {}); }"), says: /hanger did not finish setup within 0\.3 s/ },
+    future: { source: declared("setup() {}", "^9.0.0"), says: /future was written for SDK \^9\.0\.0; this host provides 1\./ },
+    importer: { source: 'throw new Error("no luck at import");\n', says: /importer\.ts cannot be loaded: no luck at import/ },
+    nothing: { source: "export const x = 1;\n", says: /nothing\.ts is not declared properly: it has no default export/ },
+  };
+
+  test("that throws, hangs, throws at import, or is for another host is named in one sentence; the rest runs", {
+    timeout: 90_000,
+  }, async () => {
+    const home = temporaryHome();
+    for (const [id, { source }] of Object.entries(broken)) writeFileSync(join(home, `${id}.ts`), source.replace('"ID"', `"${id}"`));
+    writeFileSync(join(home, "good.ts"), declared("setup() {}").replace('"ID"', '"good"'));
+    const loopback = createLoopback();
+    const chat = await startGateway({
+      directory: home,
+      config: {
+        hooks,
+        channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
+        plugins: { load: [...Object.keys(broken), "good"].map((id) => `./${id}.ts`) },
+      },
+      plugins: [loopback.plugin, repeat],
+      gateway: { pluginSetupMs: 300 },
+    });
+    onTestFinished(() => chat.gateway.close());
+    await loopback.say("are you there?");
+    await loopback.sentCount(1);
+    expect((await postHook(chat.gateway.url, "wake", { text: "hello", mode: "next-heartbeat" })).status).toBe(200);
+    const { plugins } = await chat.gateway.describe();
+    for (const { says } of Object.values(broken)) {
+      const failed = plugins.filter(({ state, reason = "" }) => state === "failed" && says.test(reason));
+      expect(failed, String(says)).toHaveLength(1);
+      expect(failed[0]?.reason).not.toContain("\n");
+    }
+    expect(plugins.find(({ id }) => id === "good")?.state).toBe("up");
+    expect(chat.gateway.readiness().ready).toBe(false);
+    const listed = await run(["plugins", "list", "--config", chat.configFile], { home });
+    for (const { says } of Object.values(broken)) expect(listed.out).toMatch(says);
+  });
+});
+
+describe("what is taken already", () => {
+  test("a port in use is named", async () => {
+    const other = createSocketServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const home = temporaryHome();
+    const { code, err } = await runAlone(["gateway", "--config", configure(home, { gateway: { port } })], { home });
+    expect(code).toBe(1);
+    expect(err).toMatch(oneSentence);
+    expect(err).toContain(`127.0.0.1:${port} is already in use`);
+
+    // In a program that embeds the gateway, a failed start leaves nothing behind: the next one takes the same state.
+    const options = { configFile: join(home, "config.jsonc"), environment: {}, bundled: false };
+    await expect(createGateway(options)).rejects.toMatchObject({ code: "port_in_use" });
+    configure(home, {});
+    const gateway = await createGateway(options);
+    expect(gateway.readiness().ready).toBe(true);
+    await gateway.close();
+  });
+
+  test("a state directory has one gateway, in one process and in two, and a killed one leaves it free", { timeout: 90_000 }, async () => {
+    const gateway = await startGatewayProcess({});
+    const { code, err } = await runAlone(["gateway", "--config", gateway.file], { home: gateway.home });
+    expect(code).toBe(1);
+    expect(err).toMatch(oneSentence);
+    expect(err).toContain(`Another gateway (process ${gateway.child.pid}) uses the state directory`);
+    await kill(gateway);
+    const chat = await startGateway({ directory: gateway.home });
+    onTestFinished(() => chat.gateway.close());
+    await expect(createGateway({ configFile: chat.configFile, environment: {}, bundled: false })).rejects.toMatchObject({
+      code: "state_locked",
+      message: expect.stringContaining(`process ${process.pid}`),
+    });
+    expect(chat.gateway.readiness().ready, "the first one is not disturbed").toBe(true);
+  });
+});
+
+function mountSmallDisk(directory: string): boolean {
+  if (process.getuid?.() !== 0) return false;
+  mkdirSync(directory, { recursive: true });
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", directory], { stdio: "ignore" });
+  } catch {
+    return false;
+  }
+  onTestFinished(() => void execFileSync("umount", ["-l", directory]));
+  return true;
+}
+
+function fillDisk(filler: string): void {
+  for (const size of [65_536, 4_096]) {
+    try {
+      for (;;) writeFileSync(filler, Buffer.alloc(size), { flag: "a" });
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+    }
+  }
+}
+
+describe("a full disk", () => {
+  test("hooks are told to come again, updates stay with the platform, and all is done when there is room", {
+    timeout: 60_000,
+  }, async (context) => {
+    const home = temporaryHome();
+    const state = join(home, "state");
+    if (!mountSmallDisk(state)) {
+      console.warn("left out: a full disk needs root, to mount a small one");
+      context.skip();
+    }
+    const platform = await openPlatform();
+    const [ada = 0, bela = 0, chen = 0] = people(platform);
+    const channels = { botchat: openChannel(platform, { streamMode: "off" }) };
+    const gateway = await startGatewayProcess({ hooks, channels }, { home });
+    platform.act.say(ada, ada, "before");
+    await answered(platform, ada, "before");
+
+    // A turn that runs when the disk becomes full cannot write down what it says; it is not told before that.
+    platform.act.say(chen, chen, "show slow");
+    await expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(0);
+
+    const filler = join(state, "filler");
+    const acknowledged: string[] = [];
+    const post = async (index: number): Promise<Response> => {
+      const body = { message: `${index} ${"x".repeat(20_000)}`, deliver: false };
+      const answer = await postHook(gateway.url, "agent", body);
+      if (answer.status === 202) acknowledged.push(((await answer.json()) as { readonly eventId: string }).eventId);
+      return answer;
+    };
+    fillDisk(filler);
+    let refused: Response | undefined;
+    for (let index = 0; index < 200 && refused === undefined; index += 1) {
+      fillDisk(filler);
+      const answer = await post(index);
+      if (answer.status !== 202) refused = answer;
+    }
+    expect(refused?.status).toBe(503);
+    expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+    expect(await refused?.json()).toMatchObject({ ok: false, code: "unavailable" });
+    for (let index = 0; index < 5; index += 1) platform.act.say(bela, bela, `while full ${index} ${"y".repeat(3_000)}`);
+    await gateway.until(/could not be stored; its update stays/);
+    expect(platform.pending()).toBeGreaterThan(0);
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    await gateway.until(/an attempt failed/);
+    fillDisk(filler);
+    expect(answers(platform, chen)).toEqual([]);
+
+    rmSync(filler);
+    await answered(platform, chen, "Thank you for waiting");
+    expect(answers(platform, chen)).toHaveLength(1);
+    await expect
+      .poll(() => answers(platform, bela).map((text) => /while full \d/.exec(text)?.[0]), { timeout: 30_000 })
+      .toEqual([0, 1, 2, 3, 4].map((index) => `while full ${index}`));
+    await expect.poll(() => platform.pending()).toBe(0);
+    expect((await post(1_000)).status).toBe(202);
+    expect(acknowledged.length).toBeGreaterThan(0);
+    for (const id of acknowledged) {
+      await expect
+        .poll(async () => (await run(["why", id, "--json", "--config", gateway.file], { home })).out, { timeout: 20_000, interval: 200 })
+        .toMatch(/"outcome": ?"(answered|silent)"/);
+    }
+    await stop(gateway);
+  });
+});
+
+describe("a disk that is full in the moment of a send", () => {
+  test("what the platform took is not sent again: its record waits for room", { timeout: 90_000 }, async (context) => {
+    const home = temporaryHome();
+    const state = join(home, "state");
+    if (!mountSmallDisk(state)) {
+      console.warn("left out: a full disk needs root, to mount a small one");
+      context.skip();
+    }
+    const loopback = createLoopback();
+    const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+    const chat = await startGateway({ directory: home, config, plugins: [loopback.plugin, repeat] });
+    onTestFinished(() => chat.gateway.close());
+    const filler = join(state, "filler");
+    loopback.beforeSend = () => fillDisk(filler);
+    const ids = [];
+    for (let index = 0; index < 20 && loopback.sent.length === index; index += 1) {
+      const before = await chat.gateway.describe();
+      ids.push(await loopback.say(`${index} ${"z".repeat(30_000)}`));
+      await loopback.sentCount(index + 1);
+      const recorded = async () => (await chat.gateway.describe()).stats.settled.answered > before.stats.settled.answered;
+      for (const late = Date.now() + 2_000; Date.now() < late && !(await recorded()); )
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      if (!(await recorded())) break;
+      rmSync(filler, { force: true });
+    }
+    const { stats } = await chat.gateway.describe();
+    expect(stats.settled.answered, "the last one could not be recorded").toBe(ids.length - 1);
+    loopback.beforeSend = () => {};
+    rmSync(filler);
+    for (const id of ids) expect(await chat.settled(id)).toMatchObject({ outcome: "answered" });
+    expect(loopback.sent).toHaveLength(ids.length);
+  });
+});
+
+describe("a platform that answers garbage", () => {
+  test("status says so, and it heals without a loss", { timeout: 90_000 }, async () => {
+    const platform = await openPlatform();
+    const [ada = 0] = people(platform);
+    const junk = createServer((_request, response) => send(response));
+    let send = (response: ServerResponse): void => void response.writeHead(200, { "content-type": "text/html" }).end("<html>portal</html>");
+    junk.listen(0, "127.0.0.1");
+    await new Promise((resolve) => junk.once("listening", resolve));
+    onTestFinished(() => void junk.close());
+    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
+    for (const kind of ["garbage", "reset-before", "status"] as const)
+      platform.faults.add({ method: "getUpdates", kind, times: 2, status: 502 });
+    platform.faults.add({ method: "sendMessage", kind: "refuse", times: 1, status: 500, description: "Internal Server Error" });
+    platform.act.say(ada, ada, "through the noise");
+    await gateway.until(/cannot be reached|no answer|junk|not JSON/i);
+    await answered(platform, ada, "through the noise");
+    expect(answers(platform, ada).filter((text) => text === "through the noise")).toHaveLength(1);
+
+    const away = { ...openChannel(platform), apiRoot: `http://127.0.0.1:${(junk.address() as AddressInfo).port}` };
+    const bodies = [
+      '{"ok":true',
+      '{"ok":true,"result":7}',
+      '{"ok":true,"result":[null,7,{"update_id":"x"},{"update_id":1}]}',
+      "[]",
+      "null",
+      "",
+    ];
+    let turn = 0;
+    send = (response) => {
+      turn += 1;
+      const body = bodies[turn % bodies.length];
+      response.writeHead(200, { "content-type": "application/json" }).end(body);
+    };
+    writeConfig(gateway.file, withBasics({ channels: { botchat: away } }));
+    await gateway.until(/the configuration was taken over/);
+    await expect.poll(() => turn).toBeGreaterThan(12);
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    platform.act.say(ada, ada, "while it was away");
+    writeConfig(gateway.file, withBasics({ channels: { botchat: openChannel(platform) } }));
+    await gateway.until(takenOver(2));
+    await answered(platform, ada, "while it was away");
+    const status = JSON.parse((await run(["status", "--json", "--config", gateway.file], { home: gateway.home })).out) as object;
+    expect(status).toMatchObject({ ready: true, gateway: { accounts: [{ status: { state: "connected" } }] } });
+    await stop(gateway);
+  });
+
+  test("status names a platform that is a web page", { timeout: 90_000 }, async () => {
+    const platform = await openPlatform();
+    platform.faults.add({ method: "*", kind: "garbage", times: 1_000 });
+    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
+    await gateway.until(/"state":"waiting"/);
+    const status = await run(["status", "--config", gateway.file], { home: gateway.home });
+    expect(status.out).toMatch(/botchat:default +waiting/);
+    expect(status.out).not.toContain(botToken);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
+    platform.faults.clear();
+    await expect.poll(async () => (await fetch(`${gateway.url}/readyz`)).status, { timeout: 15_000 }).toBe(200);
+    await stop(gateway);
+  });
+});

@@ -1,0 +1,106 @@
+/** Chat commands through the channel: the menu on the platform, and `/stop` against turns that run and turns that wait. */
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import botchat from "../../plugins/botchat/index.ts";
+import devicePair from "../../plugins/device-pair/index.ts";
+import { createEngine, removeDirectory, startGateway } from "../support/gateway.ts";
+import { answered, answers, openChannel, openPlatform, people, writeConfig } from "./room.ts";
+
+/** Whose turns run until they are stopped, and say when that was. */
+function endless() {
+  const seen: { readonly text: string; stoppedAt?: number }[] = [];
+  const engine = createEngine(async function* (turn, signal) {
+    const mine: { readonly text: string; stoppedAt?: number } = { text: turn.inbound.text };
+    seen.push(mine);
+    yield { type: "text", delta: "I begin to write a very long answer" };
+    await delay(60_000, undefined, { signal, ref: false }).catch(() => {
+      mine.stoppedAt = performance.now();
+    });
+  });
+  return { engine, seen };
+}
+
+async function open(config: object = {}) {
+  const platform = await openPlatform();
+  const { engine, seen } = endless();
+  const channel = { ...openChannel(platform), streamMode: "off" };
+  const whole = (more: object = {}) => ({
+    gateway: { port: 0, drainSeconds: 1 },
+    state: { dir: "state" },
+    channels: { botchat: channel },
+    agents: { defaults: { engine: "scripted" } },
+    session: { dmScope: "per-peer" },
+    ...config,
+    ...more,
+  });
+  const running = await startGateway({ config: whole(), plugins: [botchat, devicePair, engine] });
+  onTestFinished(async () => {
+    await running.gateway.close();
+    removeDirectory(running.directory);
+  });
+  const edit = (more: object) => writeConfig(running.configFile, whole(more));
+  const settled = async () => (await running.gateway.describe()).stats.settled;
+  return { ...running, platform, seen, edit, channel, settled, people: people(platform) };
+}
+
+test("/stop ends a turn that runs within 200 ms of being sent, through the platform and back", async () => {
+  const { platform, seen, people, settled } = await open();
+  const [ada = 0] = people;
+  let least = Number.POSITIVE_INFINITY;
+  let round = 0;
+  // The machine may be busy with something else a few times.
+  while (round < 8 && least >= 200) {
+    round += 1;
+    platform.act.say(ada, ada, `go ${round}`);
+    await expect.poll(() => seen.length, { interval: 5 }).toBe(round);
+    const began = performance.now();
+    platform.act.say(ada, ada, "/stop");
+    await expect.poll(() => seen[round - 1]?.stoppedAt, { interval: 5 }).toBeDefined();
+    least = Math.min(least, (seen[round - 1]?.stoppedAt ?? Number.POSITIVE_INFINITY) - began);
+    await expect.poll(() => answers(platform, ada).filter((text) => text === "Stopped.").length, { interval: 10 }).toBe(round);
+  }
+  expect(least).toBeLessThan(200);
+  await expect.poll(async () => (await settled()).silent).toBe(round);
+  expect(answers(platform, ada).join(" ")).not.toContain("long answer");
+});
+
+test("/stop also ends what waits: behind in the chat, and for a place among the turns; what is written afterwards is answered", async () => {
+  const { platform, seen, people, settled } = await open({ agents: { defaults: { engine: "scripted", maxConcurrent: 1 } } });
+  const [ada = 0, bela = 0] = people;
+  platform.act.say(ada, ada, "first");
+  await expect.poll(() => seen.length, { interval: 5 }).toBe(1);
+  platform.act.say(ada, ada, "second");
+  platform.act.say(bela, bela, "waits for a place");
+  await expect.poll(() => platform.pending()).toBe(0);
+  platform.act.say(bela, bela, "/stop");
+  await answered(platform, bela, "Stopped.");
+  expect(seen.map(({ text }) => text)).toEqual(["first"]);
+  platform.act.say(ada, ada, "/stop");
+  await answered(platform, ada, "Stopped.");
+  // The two that waited end one after the other, without a word and without the engine.
+  await expect.poll(async () => (await settled()).silent, { timeout: 20_000 }).toBe(3);
+  platform.act.say(ada, ada, "after that");
+  await expect.poll(() => seen.map(({ text }) => text)).toEqual(["first", "after that"]);
+  platform.act.say(bela, bela, "/stop");
+  await answered(platform, bela, "Nothing is running here.");
+});
+
+test("the menu is native, then plugins', then custom, and follows an edit of the configuration without a new connection", async () => {
+  const { platform, channel, edit } = await open();
+  const menus = () =>
+    platform.calls
+      .list({ method: "setMyCommands" })
+      .map(({ params }) => (params.commands as { command: string }[]).map(({ command }) => command));
+  const native = ["help", "commands", "status", "whoami", "new", "reset", "stop", "model", "think", "reasoning", "activation", "config"];
+  await expect.poll(menus, { timeout: 20_000 }).toEqual([[...native, "pair"]]);
+  edit({ channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } } });
+  await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual([...native, "pair", "brew"]);
+  edit({
+    commands: { native: false },
+    channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } },
+  });
+  await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual(["pair", "brew"]);
+  edit({ commands: { native: false } });
+  await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual(["pair"]);
+  expect(platform.calls.list({ method: "getMe" })).toHaveLength(1);
+});

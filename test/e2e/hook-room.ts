@@ -1,0 +1,101 @@
+/** What the black-box tests of the hook endpoints share: a gateway with a real port, and requests as they go over the wire. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import type { Gateway } from "../../core/gateway.ts";
+import type { EngineTurn } from "../../core/sdk.ts";
+import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { createWire, type Post, renderRequest, type Wire, type WireAnswer } from "../support/wire.ts";
+
+export const hookToken = "black-box-hook-token-0123456789";
+export const bearer = ["authorization", `Bearer ${hookToken}`] as const;
+export const jsonType = ["content-type", "application/json"] as const;
+
+export interface HookGateway {
+  readonly gateway: Gateway;
+  readonly directory: string;
+  readonly configFile: string;
+  readonly port: number;
+  readonly loopback: Loopback;
+  /** Every turn that an engine was asked for, oldest first. */
+  readonly turns: readonly EngineTurn[];
+  readonly wire: Wire;
+  readonly settled: Awaited<ReturnType<typeof startGateway>>["settled"];
+  /** Sends a request with token and JSON type, unless it brings headers of its own. */
+  send(request: Post): Promise<WireAnswer>;
+  post(subPath: string, body: unknown, headers?: readonly (readonly [string, string])[]): Promise<WireAnswer>;
+  /** Resolves with the first turn that `is` holds for. */
+  turn(is: (turn: EngineTurn) => boolean): Promise<EngineTurn>;
+  close(): Promise<void>;
+}
+
+/** Closed and removed after the tests of the file. `transforms`: files of the transforms root. */
+export async function startHookGateway(options: {
+  readonly hooks?: object;
+  readonly config?: object;
+  readonly transforms?: Readonly<Record<string, string>>;
+  readonly answer?: (turn: EngineTurn) => string | Promise<string>;
+}): Promise<HookGateway> {
+  const directory = temporaryDirectory();
+  mkdirSync(join(directory, "transforms"));
+  for (const [name, source] of Object.entries(options.transforms ?? {})) writeFileSync(join(directory, "transforms", name), source);
+  const turns: EngineTurn[] = [];
+  const loopback = createLoopback();
+  const engine = createEngine((turn) => {
+    turns.push(turn);
+    return options.answer?.(turn) ?? (turn.inbound.request?.heartbeat === undefined ? `did: ${turn.inbound.text}` : "HEARTBEAT_OK");
+  });
+  const { gateway, settled, configFile } = await startGateway({
+    directory,
+    config: {
+      // The address of a client is what `X-Forwarded-For` says, so that each row has a client of its own.
+      gateway: { port: 0, drainSeconds: 2, trustedProxies: ["127.0.0.1"] },
+      channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
+      ...options.config,
+      hooks: { enabled: true, token: hookToken, ...options.hooks },
+    },
+    plugins: [loopback.plugin, engine],
+  });
+  const port = Number(new URL(gateway.url).port);
+  const wire = createWire(port);
+  const send = (request: Post) => wire.exchange(renderRequest({ headers: [bearer, jsonType], ...request }));
+  const room: HookGateway = {
+    gateway,
+    directory,
+    configFile,
+    port,
+    loopback,
+    turns,
+    wire,
+    settled,
+    send,
+    post: (subPath, body, headers = []) =>
+      send({
+        target: `/hooks/${subPath}`,
+        headers: [bearer, jsonType, ...headers],
+        body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
+    async turn(is) {
+      for (const end = performance.now() + 10_000; performance.now() < end; ) {
+        const found = turns.find(is);
+        if (found !== undefined) return found;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      throw new Error(`no such turn among ${turns.length}`);
+    },
+    async close() {
+      wire.close();
+      await gateway.close();
+      removeDirectory(directory);
+    },
+  };
+  afterAll(room.close);
+  return room;
+}
+
+let clients = 0;
+/** The header that makes a request one of a client that nobody has seen before. */
+export function anotherClient(): readonly [string, string] {
+  clients += 1;
+  return ["x-forwarded-for", `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`];
+}

@@ -1,0 +1,57 @@
+/** Code that misbehaves costs its own call, within its limit, and nobody else notices. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { HookGateway } from "./hook-room.ts";
+import { call, fileOf, limitSeconds, spoilt, startSpoilt, strange } from "./spoilt-transforms.ts";
+
+let room: HookGateway;
+beforeAll(async () => {
+  room = await startSpoilt();
+  expect((await room.post("good", { n: 0 })).status).toBe(200);
+});
+
+describe("a transform that", () => {
+  test.each(Object.keys(spoilt))(
+    "%s: its own call is answered 500 mapping_failed within its limit, and the next one is served",
+    async (name) => {
+      const answer = await call(room, name);
+      expect({ status: answer.status, json: answer.json }).toEqual({
+        status: 500,
+        json: { ok: false, code: "mapping_failed", error: expect.stringMatching(/^\S[^\n]*\.$/) },
+      });
+      expect(answer.body).not.toContain("secret-of-the-code");
+      expect((await call(room, "good")).status).toBe(200);
+    },
+  );
+
+  test.each(Object.keys(strange))("%s: its call ends within its limit, and the next one is served", async (name) => {
+    for (const { status, json } of [await call(room, name), await call(room, name)]) {
+      expect([200, 500]).toContain(status);
+      if (status === 500) expect(json?.code).toBe("mapping_failed");
+    }
+    const { json } = await call(room, "good");
+    expect(json?.ok).toBe(true);
+    expect(({} as { readonly polluted?: unknown }).polluted).toBeUndefined();
+  });
+});
+
+test.each([
+  ["loops", "answer"],
+  ["loops when it is loaded", "load"],
+])("one that %s is ended by the limit of hooks.transforms.timeoutSeconds, and the log says so", async (name, what) => {
+  await call(room, name);
+  const log = () => readFileSync(join(room.directory, "state", "logs", "gateway.log"), "utf8").split("\n");
+  await expect
+    .poll(() => log().filter((line) => line.includes(fileOf(name))))
+    .toContainEqual(expect.stringContaining(`It did not ${what} within ${limitSeconds} s (hooks.transforms.timeoutSeconds)`));
+});
+
+test("one that is edited is used from the next request on, and one that was broken is mended by an edit", async () => {
+  const file = join(room.directory, "transforms", fileOf("does not parse"));
+  expect((await call(room, "does not parse")).status).toBe(500);
+  writeFileSync(file, "export default () => null;");
+  expect((await call(room, "does not parse")).status).toBe(204);
+  writeFileSync(file, spoilt["does not parse"] ?? "");
+  expect((await call(room, "does not parse")).status).toBe(500);
+});

@@ -1,0 +1,92 @@
+/** Gateways in one process: each with its own events, plugins, commands, secrets and log, and nothing left when they are closed. */
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { definePlugin } from "../../core/sdk.ts";
+import { createPlatform } from "../../plugins/playground/platform/index.ts";
+import { createEngine, createLoopback, startGateway } from "../support/gateway.ts";
+import { postHook } from "./room.ts";
+
+function neighbour(name: string) {
+  const loopback = createLoopback();
+  const settled: string[] = [];
+  const keeper = definePlugin({
+    id: "keeper",
+    version: "1.0.0",
+    host: "^1.0.0",
+    setup(host) {
+      host.command({ name: `only_${name}`, summary: name, role: "anyone", run: async () => `I am ${name}` });
+      host.route({ method: "GET", path: "/keeper", access: "public", handler: async () => ({ status: 200, body: name }) });
+      host.tap("settled", async (record) => {
+        settled.push(record.eventId);
+        await host.store.set("name", name);
+      });
+    },
+  });
+  const engine = createEngine((turn) => `${name} heard: ${turn.inbound.text}`);
+  const open = () =>
+    startGateway({
+      config: {
+        log: { level: "debug" },
+        hooks: { enabled: true, token: `hook-secret-of-${name}` },
+        channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
+        plugins: { load: [] },
+      },
+      plugins: [loopback.plugin, keeper, engine],
+    });
+  return { name, loopback, settled, open };
+}
+
+test("two gateways with the same configuration share nothing, and one goes on when the other is closed", { timeout: 90_000 }, async () => {
+  const [left, right] = [neighbour("left"), neighbour("right")];
+  const [one, two] = await Promise.all([left.open(), right.open()]);
+  onTestFinished(() => one.gateway.close());
+  onTestFinished(() => two.gateway.close());
+  expect(one.gateway.url).not.toBe(two.gateway.url);
+
+  // The same sender, the same update id: two events.
+  await Promise.all([
+    one.settled(await left.loopback.say("hello", { id: "1" })),
+    two.settled(await right.loopback.say("hello", { id: "1" })),
+  ]);
+  expect(left.loopback.sent.map(({ text }) => text)).toEqual(["left heard: hello"]);
+  expect(right.loopback.sent.map(({ text }) => text)).toEqual(["right heard: hello"]);
+  expect(left.settled).toHaveLength(1);
+  expect(right.settled).toHaveLength(1);
+  expect(left.settled).not.toEqual(right.settled);
+
+  await two.settled(await right.loopback.say("/only_left"));
+  await two.settled(await right.loopback.say("/only_right"));
+  expect(right.loopback.sent.slice(1).map(({ text }) => text)).toEqual(["right heard: /only_left", "I am right"]);
+  expect(await (await fetch(`${one.gateway.url}/keeper`)).text()).toBe("left");
+  expect(await (await fetch(`${two.gateway.url}/keeper`)).text()).toBe("right");
+  const wake = (url: string, token: string) =>
+    postHook(url, "wake", { text: "x", mode: "next-heartbeat" }, token).then(({ status }) => status);
+  expect(await wake(one.gateway.url, "hook-secret-of-left")).toBe(200);
+  expect(await wake(one.gateway.url, "hook-secret-of-right")).toBe(401);
+
+  await one.gateway.close();
+  expect(await wake(two.gateway.url, "hook-secret-of-right")).toBe(200);
+  expect(two.gateway.readiness()).toEqual({ ready: true, reasons: [] });
+  await two.settled(await right.loopback.say("still there?"));
+  expect(right.loopback.sent.at(-1)?.text).toBe("right heard: still there?");
+  await expect(fetch(`${one.gateway.url}/healthz`)).rejects.toThrow();
+  await two.gateway.close();
+  const log = (directory: string) => readFileSync(join(directory, "state", "logs", "gateway.log"), "utf8");
+  expect(log(one.directory)).not.toMatch(new RegExp(`hook-secret|${two.gateway.url}`));
+  expect(log(two.directory)).not.toMatch(new RegExp(`hook-secret|${one.gateway.url}`));
+});
+
+test("a program that closed its gateways ends by itself", { timeout: 90_000 }, async () => {
+  const bots = ["4301:first", "4302:second"].map((token, index) => ({ token, username: `bot_${index}_bot`, name: `Bot ${index}` }));
+  const platform = await createPlatform({ bots });
+  onTestFinished(() => platform.close());
+  const args = [join(import.meta.dirname, "embedder.ts"), platform.url, ...bots.map(({ token }) => token)];
+  // One that does not is ended after this time, which is an error.
+  const ended = await new Promise<{ readonly out: string; readonly err: string }>((resolve) => {
+    execFile(process.execPath, args, { timeout: 60_000 }, (error, out, err) => resolve({ out, err: `${err}${error?.message ?? ""}` }));
+  });
+  expect(ended.err).toBe("");
+  expect(ended.out).toBe("closed []\n");
+});

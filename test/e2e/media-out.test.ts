@@ -1,0 +1,88 @@
+/** Files that an agent sends: from its workspace, made on the spot, or from an address; over HTTP to the platform. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { OutboundMedia, TurnEvent } from "../../core/sdk.ts";
+import { openSqliteStore } from "../../core/state/sqlite/index.ts";
+import botchat from "../../plugins/botchat/index.ts";
+import echo from "../../plugins/echo/index.ts";
+import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { openChannel, openPlatform, people } from "./room.ts";
+
+test("what may be sent arrives as what it is, what may not is told, and the operator can see why", async () => {
+  const platform = await openPlatform();
+  const directory = temporaryDirectory();
+  onTestFinished(() => removeDirectory(directory));
+  const [ada = 0] = people(platform);
+  const work = join(directory, "work");
+  mkdirSync(work);
+  writeFileSync(join(work, "report.pdf"), "%PDF-1.7 of the workspace");
+  const secrets = createServer((_request, response) => void response.end("inside"));
+  let asked = 0;
+  secrets.on("connection", () => (asked += 1));
+  await new Promise<void>((resolve) => secrets.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void secrets.close());
+  const inside = `http://127.0.0.1:${(secrets.address() as AddressInfo).port}/token`;
+  const answers: readonly (readonly OutboundMedia[])[] = [
+    [{ path: "report.pdf" }],
+    [{ url: inside }, { path: "../state/gateway-token" }, { path: "/etc/passwd" }],
+  ];
+  let turns = 0;
+  async function* answer(): AsyncGenerator<TurnEvent> {
+    const media = answers[turns++] ?? [];
+    yield { type: "text", delta: "Here you are." };
+    for (const each of media) yield { type: "media", media: each };
+    yield { type: "done" };
+  }
+  const start = async (engine: string) => {
+    const config = {
+      agents: { defaults: { engine, workspace: work } },
+      plugins: { entries: { echo: { options: { delayMs: 0 } } } },
+      channels: { botchat: openChannel(platform, { streamMode: "off" }) },
+    };
+    const { gateway } = await startGateway({ directory, config, plugins: [botchat, echo, createEngine(() => answer())] });
+    onTestFinished(() => gateway.close());
+    return gateway;
+  };
+  const said = () =>
+    [...([...platform.world.rooms.values()].find((room) => room.chat.id === ada)?.messages.values() ?? [])].filter(
+      ({ from }) => from?.is_bot === true,
+    ) as unknown as Record<string, unknown>[];
+  const says = async (text: string, messages: number) => {
+    const before = said().length;
+    platform.act.say(ada, ada, text);
+    await expect.poll(() => said().length, { timeout: 10_000, interval: 20 }).toBe(before + messages);
+    return said().slice(before);
+  };
+
+  const scripted = await start("scripted");
+  expect(await says("the report, please", 1)).toMatchObject([{ caption: "Here you are.", document: { file_name: "report.pdf" } }]);
+  const [refused] = await says("and what you may not", 1);
+  expect(String(refused?.text).split("\n\n").sort()).toEqual([
+    "Here you are.",
+    "[media unavailable: gateway-token, it may not be sent]",
+    "[media unavailable: passwd, it may not be sent]",
+    "[media unavailable: token, its address is not public]",
+  ]);
+  expect(asked).toBe(0);
+  await scripted.close();
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+  const [last] = await store.events({ limit: 1 });
+  const why = ((await store.event(last?.id ?? ""))?.decisions ?? []).filter(({ code }) => code === "media_unavailable");
+  await store.close();
+  expect(last).toMatchObject({ outcome: "answered" });
+  expect(why).toHaveLength(3);
+  expect(why.map(({ detail }) => detail).join()).toContain("127.0.0.1 is an address of this machine (127.0.0.0/8)");
+
+  await start("echo");
+  expect(await says("show media", 1)).toMatchObject([{ caption: "A yellow disc.", photo: expect.anything() }]);
+  const album = await says("show album", 3);
+  expect(album.map(({ photo, caption }) => [photo !== undefined, caption])).toEqual([
+    [true, "Yellow, orange and green."],
+    [true, undefined],
+    [true, undefined],
+  ]);
+  expect(await says("show voice", 1)).toMatchObject([{ voice: { file_size: 3_952 } }]);
+});

@@ -1,0 +1,247 @@
+/** Files that people send: fetched after the gate, told when they are not, handed to the engine, and gone after a week. */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { InboundMedia } from "../../core/sdk.ts";
+import ai from "../../plugins/ai/index.ts";
+import botchat from "../../plugins/botchat/index.ts";
+import type { Fault } from "../../plugins/playground/platform/faults.ts";
+import type { Message, Platform } from "../../plugins/playground/platform/index.ts";
+import { refuse, say } from "../openai-server/answers.ts";
+import { createOpenAiServer } from "../openai-server/index.ts";
+import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { type Conversation, converse } from "./conversation.ts";
+import { answered, botToken, openChannel, openPlatform, people } from "./room.ts";
+
+const png = (fill: number) => Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(500, fill)]);
+const webp = Buffer.concat([Buffer.from("RIFF\x40\0\0\0WEBPVP8 ", "latin1"), Buffer.alloc(64, 1)]);
+const photo = (fill = 1) => ({ kind: "photo" as const, bytes: png(fill), fileName: "a.png", mimeType: "image/png" });
+const voice = { kind: "voice" as const, bytes: Buffer.from("OggS\0\x02aaaaaaaa", "latin1"), fileName: "v.ogg", mimeType: "audio/ogg" };
+const document = (bytes: Buffer) => ({ kind: "document" as const, bytes, fileName: "report.pdf", mimeType: "application/pdf" });
+
+const mediaOf = (place: Conversation): readonly InboundMedia[] => place.turns.at(-1)?.inbound.media ?? [];
+const getFiles = (platform: Platform) => platform.calls.list({ method: "getFile" });
+/** Fails the next file that is asked for, for good. */
+const lose = (platform: Platform, description: string) =>
+  platform.faults.add({ method: "getFile", times: 1, kind: "refuse", status: 400, description });
+
+describe("a file of a message that was let through", () => {
+  test("is there for the agent: private, typed by its content, named in the message", async () => {
+    const place = await converse();
+    await place.start();
+    place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
+    await place.asked(1);
+    const [media] = mediaOf(place);
+    expect(media).toMatchObject({
+      kind: "image",
+      mimeType: "image/png",
+      size: 508,
+      path: expect.stringMatching(/\/media\/[0-9a-f]{32}\.png$/),
+    });
+    expect(readFileSync(media?.path ?? "").equals(png(1))).toBe(true);
+    expect(statSync(media?.path ?? "").mode & 0o777).toBe(0o600);
+    expect(place.turns.at(-1)?.messages.at(-1)?.media).toEqual([media]);
+    expect(place.lastAsked()).toContain("<media:image>\nlook here\n[attached image image/png 508 B at /");
+    expect(JSON.stringify(place.turns)).not.toContain(botToken.split(":")[1]);
+  });
+
+  test("a voice note is handed on as a file", async () => {
+    const place = await converse();
+    await place.start();
+    place.platform.act.say(place.ada, place.ada, "", { media: voice });
+    await place.asked(1);
+    expect(mediaOf(place)).toMatchObject([{ kind: "voice", mimeType: "audio/ogg", path: expect.stringMatching(/\.ogg$/) }]);
+  });
+
+  test("that is larger than mediaMaxMb is not fetched: the text is answered, and says why", async () => {
+    const place = await converse({ channel: { mediaMaxMb: 0.001 } });
+    await place.start();
+    place.platform.act.say(place.ada, place.ada, "my report", { media: document(Buffer.alloc(20_000, "x")) });
+    await place.asked(1);
+    expect(place.lastAsked()).toMatch(/<media:document>\nmy report\n\[media unavailable: the file is too large: 20 kB, at most 1 kB\]$/);
+    expect(mediaOf(place)[0]?.path).toBeUndefined();
+    expect(getFiles(place.platform)).toEqual([]);
+    expect(await place.ended(1)).toEqual(["answered answered"]);
+  });
+
+  test("that cannot be fetched leaves text and the other files of its album", async () => {
+    const place = await converse();
+    await place.start();
+    lose(place.platform, "Bad Request: wrong file_id or the file is temporarily unavailable");
+    place.platform.act.album(place.ada, place.ada, [photo(1), photo(2), photo(3)], { caption: "our garden" });
+    await place.asked(1);
+    const media = mediaOf(place);
+    expect(media).toHaveLength(3);
+    expect(media.filter(({ path }) => path !== undefined)).toHaveLength(2);
+    expect(media.filter(({ unavailable }) => unavailable !== undefined)).toHaveLength(1);
+    expect(place.lastAsked()).toContain("our garden");
+    expect(place.lastAsked().match(/\[media unavailable: getFile: 400 [^\]]*\]/g)).toHaveLength(1);
+    expect(place.lastAsked().match(/\[attached image/g)).toHaveLength(2);
+  });
+
+  test.each<[string, Partial<Fault>, RegExp]>([
+    ["breaks off in the middle", { kind: "reset-after" }, /no answer \((?:UND_ERR_SOCKET|ECONNRESET|\w*CLOSED\w*)/],
+    ["is answered by a proxy's error", { kind: "status", status: 502 }, /the platform answered 502/],
+    ["is gone", { kind: "refuse", status: 404 }, /the file is gone/],
+  ])("that %s is tried again; when it stays so the message is answered, and no token is told", async (_name, fault, words) => {
+    const place = await converse({ channel: { retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 5 } } });
+    const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+    const { faults, act } = place.platform;
+    faults.add({ method: "file", times: 1, kind: "drop", ...fault } as Fault);
+    act.say(place.ada, place.ada, "one", { media: photo() });
+    await place.asked(1);
+    const once = place.lastAsked();
+    faults.add({ method: "file", times: 2, kind: "drop", ...fault } as Fault);
+    act.say(place.ada, place.ada, "two", { media: photo() });
+    await place.asked(2);
+    expect(place.lastAsked()).toMatch(/two\n\[media unavailable: /);
+    expect(once).toMatch(fault.kind === "refuse" ? /unavailable/ : /attached image/);
+    await place.ended(2);
+    const log = readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+    expect(log).toMatch(words);
+    expect(log + JSON.stringify(place.turns)).not.toContain(botToken.split(":")[1]);
+    const left = readdirSync(join(gateway.stateDirectory, "botchat", "default", "media"));
+    expect(left.filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  test("that is on its way when /stop comes is not waited for, and brings no turn; the next message is answered", async () => {
+    const place = await converse();
+    const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+    // Never answered: left alone, it would be given up after two minutes.
+    place.platform.faults.add({ method: "file", times: 1, kind: "drop" });
+    place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
+    await expect.poll(() => getFiles(place.platform).length).toBe(1);
+    place.platform.act.say(place.ada, place.ada, "/stop");
+    expect(await place.ended(2)).toEqual(["silent stopped", "answered answered"]);
+    expect(place.said(place.ada).map(({ text }) => text)).toEqual(["Stopped."]);
+    place.platform.act.say(place.ada, place.ada, "and this one", { media: photo() });
+    await place.asked(1);
+    expect(mediaOf(place)).toMatchObject([{ path: expect.stringMatching(/\.png$/) }]);
+    expect(place.lastAsked()).toContain("and this one");
+    const { stateDirectory } = gateway;
+    expect(readdirSync(join(stateDirectory, "botchat", "default", "media"))).toHaveLength(1);
+    expect(readFileSync(join(stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be fetched");
+  });
+
+  test("whose caption looks like a command is a message to the agent: a command would lose the file", async () => {
+    const place = await converse();
+    await place.start();
+    place.platform.act.say(place.ada, place.ada, "/new look", { media: photo() });
+    await place.asked(1);
+    expect(place.lastAsked()).toContain("<media:image>\n/new look\n[attached image");
+  });
+
+  test("is asked for after the gate only: for who is kept out nothing is, and no folder is made", async () => {
+    const place = await converse({ channel: { dmPolicy: "allowlist", allowFrom: [1] } });
+    const gateway = await place.start();
+    place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
+    expect(await place.ended(1)).toEqual(["refused sender_not_allowed"]);
+    expect(getFiles(place.platform)).toEqual([]);
+    const state = (gateway as unknown as { readonly stateDirectory: string }).stateDirectory;
+    expect(existsSync(join(state, "botchat", "default", "media"))).toBe(false);
+  });
+
+  test("stands in what the next turn remembers, with the reason where it was missing", async () => {
+    const place = await converse();
+    await place.start();
+    lose(place.platform, "Bad Request: the file is gone");
+    place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
+    await place.ended(1);
+    place.platform.act.say(place.ada, place.ada, "and?");
+    await place.asked(2);
+    expect(place.turns[1]?.messages[0]?.text).toContain("look here\n[media unavailable: getFile: 400 Bad Request: the file is gone]");
+  });
+});
+
+describe("a sticker", () => {
+  const sticker = { kind: "sticker" as const, bytes: webp, fileName: "s.webp", mimeType: "image/webp", emoji: "👍" };
+
+  async function withModel() {
+    const model = await createOpenAiServer();
+    const platform = await openPlatform();
+    const directory = temporaryDirectory();
+    const { gateway } = await startGateway({
+      directory,
+      plugins: [botchat, ai],
+      config: {
+        agents: { defaults: { model: "local/eyes" } },
+        models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
+        channels: { botchat: openChannel(platform, { streamMode: "off" }) },
+      },
+    });
+    onTestFinished(async () => {
+      await gateway.close();
+      await model.close();
+      removeDirectory(directory);
+    });
+    const [ada = 0] = people(platform);
+    return { model, platform, gateway, ada, cache: join(gateway.stateDirectory, "botchat", "sticker-cache.json") };
+  }
+
+  const imagesOf = (request: { readonly body: { readonly messages: readonly { readonly content: unknown }[] } } | undefined) =>
+    JSON.stringify(request?.body.messages).match(/data:image\/webp;base64/g)?.length ?? 0;
+
+  test("that stands still is described once, kept in the cache, and known from then on", async () => {
+    const { model, platform, ada, cache } = await withModel();
+    model.script(say("A cat that waves."), say("Hello, cat."));
+    platform.act.say(ada, ada, "", { media: sticker });
+    await answered(platform, ada, "Hello, cat.");
+    expect(imagesOf(model.requests[0])).toBe(1);
+    expect(imagesOf(model.requests[1])).toBe(0);
+    expect(JSON.stringify(model.requests[1]?.body.messages)).toContain('showing \\"A cat that waves.');
+    const stored = JSON.parse(readFileSync(cache, "utf8")) as { readonly stickers: Record<string, { readonly description: string }> };
+    expect(Object.values(stored.stickers)).toMatchObject([
+      { description: "A cat that waves.", emoji: "👍", fileIds: { "4242": expect.any(String) } },
+    ]);
+    expect(statSync(cache).mode & 0o777).toBe(0o600);
+    const again = [...platform.world.rooms.values()]
+      .flatMap((room) => [...room.messages.values()])
+      .find((message) => message.sticker !== undefined);
+    model.script(say("Hello again."));
+    if (again?.sticker === undefined) throw new Error("the sticker is not there");
+    platform.act.send(ada, ada, { sticker: again.sticker });
+    await answered(platform, ada, "Hello again.");
+    expect(model.requests).toHaveLength(3);
+    expect(JSON.stringify(model.requests[2]?.body.messages)).toContain("A cat that waves.");
+  });
+
+  test("that moves is told by its emoji, and not fetched", async () => {
+    const { model, platform, ada } = await withModel();
+    model.script(say("Nice."));
+    platform.act.say(ada, ada, "", { media: { ...sticker, fileName: "s.tgs", mimeType: "application/x-tgsticker" } });
+    await answered(platform, ada, "Nice.");
+    expect(getFiles(platform)).toEqual([]);
+    expect(JSON.stringify(model.requests[0]?.body.messages)).toContain("<media:sticker> 👍");
+  });
+
+  test("of a model without eyes is answered all the same, and no words are made up", async () => {
+    const { model, platform, ada, cache } = await withModel();
+    model.script(refuse(400, "image input is not supported"), refuse(400, "image input is not supported"), say("A thumb, I think."));
+    platform.act.say(ada, ada, "", { media: sticker });
+    await answered(platform, ada, "A thumb, I think.");
+    expect(existsSync(cache)).toBe(false);
+    expect(imagesOf(model.requests[2])).toBe(0);
+    expect(JSON.stringify(model.requests[2]?.body.messages)).toContain("that you cannot see");
+  });
+});
+
+test("files lie in the state directory for the account, one for each message", async () => {
+  const place = await converse();
+  const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+  place.platform.act.say(place.ada, place.ada, "one", { media: photo(1) });
+  await place.ended(1);
+  place.platform.act.say(place.ada, place.ada, "two", { media: photo(2) });
+  await place.ended(2);
+  expect(readdirSync(join(gateway.stateDirectory, "botchat", "default", "media"))).toHaveLength(2);
+});
+
+test("what the platform only reports ends silent under its name; what somebody sends without words is a turn", async () => {
+  const place = await converse();
+  await place.start();
+  const { act } = place.platform;
+  act.send(place.ada, place.ada, { pinned_message: { message_id: 1 } } as Partial<Message>);
+  act.send(place.ada, place.ada, { hologram: {} } as Partial<Message>);
+  act.send(place.ada, place.ada, { dice: { emoji: "🎯", value: 4 } } as Partial<Message>);
+  expect(await place.ended(3)).toEqual(["silent service_pinned_message", "silent content_unknown", "answered answered"]);
+  expect(place.turns.map(({ inbound }) => inbound.text)).toEqual(["🎯 4"]);
+});

@@ -1,0 +1,202 @@
+/**
+ * The full road of everything that goes out, by one gateway over real HTTP: the calls that the platform receives, as files that a person
+ * can read, in `golden/`. `vitest run test/e2e/outbound -u` writes them anew.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import type { Gateway } from "../../../core/gateway.ts";
+import { definePlugin, type EngineTurn, type TurnEvent } from "../../../core/sdk.ts";
+import botchat from "../../../plugins/botchat/index.ts";
+import { createPlatform, type Platform, type PlatformEvent } from "../../../plugins/playground/platform/index.ts";
+import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { kitchen, workshop } from "../conversation.ts";
+import { openChannel, people } from "../room.ts";
+import { renderCalls } from "./golden.ts";
+import { perform, scriptFor } from "./scripts.ts";
+
+/** Accounts of the one gateway; each has a bot. */
+const accounts = {
+  plain: { ackReaction: "👀" },
+  first: { replyToMode: "first" },
+  all: { replyToMode: "all" },
+  dressed: { responsePrefix: "[{identity.name}]", linkPreview: false },
+  partial: { streamMode: "partial" },
+  block: { streamMode: "block" },
+} as const;
+type Account = keyof typeof accounts;
+const bots = Object.keys(accounts).map((account, index) => ({
+  account,
+  token: `${5001 + index}:golden-token`,
+  username: `${account}_bot`,
+}));
+
+let platform: Platform;
+let gateway: Gateway;
+let ada = 0;
+let topic = 0;
+let whenEnded: (lane: string) => void = () => {};
+
+beforeAll(async () => {
+  platform = await createPlatform({ bots: bots.map(({ token, username }) => ({ token, username, name: username, privacy: false })) });
+  [ada = 0] = people(platform);
+  topic = [...(platform.world.group(workshop)?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
+  const directory = temporaryDirectory();
+  const engine = createEngine(({ inbound }) => answer(inbound));
+  const witness = definePlugin({
+    id: "witness",
+    version: "1.0.0",
+    host: "^1.0.0",
+    setup: (host) => host.tap("settled", ({ lane }) => whenEnded(lane)),
+  });
+  const { botToken: _none, ...shared } = openChannel(platform, { streamMode: "off", groupPolicy: "disabled" }) as { botToken: string };
+  const groups = { groupPolicy: "open", groups: { "*": { requireMention: false } } };
+  const opened = bots.map(({ account, token }) => [
+    account,
+    { botToken: token, ...accounts[account as Account], ...(account === "plain" && groups) },
+  ]);
+  ({ gateway } = await startGateway({
+    directory,
+    plugins: [botchat, engine, witness],
+    config: {
+      agents: { defaults: { engine: "scripted" }, list: [{ id: "main", identity: { name: "Otto" } }] },
+      messages: { ackReactionScope: "group-all" },
+      channels: { botchat: { ...shared, actions: { sticker: true }, accounts: Object.fromEntries(opened) } },
+    },
+  }));
+  const states = async () => (await gateway.describe()).accounts.map(({ status }) => status.state);
+  await vi.waitFor(async () => expect(await states()).toEqual(bots.map(() => "connected")), 20_000);
+  return async () => {
+    await gateway.close();
+    await platform.close();
+    removeDirectory(directory);
+  };
+});
+
+const roomOf = (account: Account, chat: number) =>
+  [...platform.world.rooms.values()].find((room) => room.chat.id === chat && (chat < 0 || room.bot === botOf(account)?.user.id));
+const botOf = (account: Account) => platform.world.bots.find(({ user }) => user.username === `${account}_bot`);
+
+async function* answer({ text, chat, messageId }: EngineTurn["inbound"]): AsyncGenerator<TurnEvent> {
+  // The reaction goes out beside the turn; here it is seen first.
+  const seen = () => platform.calls.list({ method: "setMessageReaction" }).some(({ params }) => String(params.message_id) === messageId);
+  if (chat?.kind === "group") await vi.waitFor(() => expect(seen()).toBe(true), 10_000);
+  const fromBot = (event: PlatformEvent) => event.type === "message" && event.message.from?.is_bot === true;
+  yield* perform(scriptFor(text.trim()), () => platform.waitFor(fromBot, 10_000));
+}
+
+interface Place {
+  readonly account?: Account;
+  readonly chat?: number;
+  /** In the topic "Ideas". */
+  readonly ideas?: true;
+}
+
+/** The calls that something leads to, with the messages of its chat named in their order. */
+async function callsOf(
+  run: () => Promise<void>,
+  { account = "plain", chat = ada }: Place,
+  others: ReadonlyMap<string, string> = new Map(),
+) {
+  const since = (platform.calls.list().at(-1)?.seq ?? -1) + 1;
+  const known = new Set(roomOf(account, chat)?.messages.keys());
+  const seen = new Set<number>();
+  const end = platform.on((event) => {
+    if (event.type === "message" && event.room === roomOf(account, chat)?.key) seen.add(event.message.message_id);
+  });
+  await run();
+  end();
+  const fresh = [...seen].filter((id) => !known.has(id)).sort((a, b) => a - b);
+  const messages = new Map(fresh.map((id, index) => [id, `#${index + 1}`]));
+  const topics = new Map([[String(topic), "Ideas"], ...others]);
+  const calls = platform.calls.list({ since }).filter(({ bot }) => bot === `${account}_bot`);
+  return renderCalls(calls, { messages, others: topics });
+}
+
+/** Ada says it; resolves when its turn has ended. */
+async function says(text: string, { account = "plain", chat = ada, ideas }: Place): Promise<void> {
+  // The other bots of a group have their own ends.
+  const over = new Promise<void>((resolve) => {
+    whenEnded = (lane) => lane.startsWith(`botchat:${account}:${chat}`) && resolve();
+  });
+  platform.act.say(ada, chat, text, { bot: `${account}_bot`, ...(ideas === true && { thread: topic }) });
+  await over;
+}
+
+async function acts(body: object): Promise<{ readonly messageId: string }> {
+  const token = readFileSync(join(gateway.stateDirectory, "gateway-token"), "utf8").trim();
+  const response = await fetch(`${gateway.url}/gateway/actions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ channel: "botchat", account: "plain", to: ada, ...body }),
+  });
+  const result = (await response.json()) as { readonly ok: boolean; readonly messageId: string };
+  expect(result).toMatchObject({ ok: true });
+  return result;
+}
+
+const golden = (name: string) => join(import.meta.dirname, "golden", `${name.replaceAll(" ", "-")}.txt`);
+
+describe("an answer", () => {
+  const cases: readonly (readonly [name: string, asked: string, place?: Place])[] = [
+    ["plain", "plain"],
+    ["markdown", "show markdown"],
+    ["table that fits", "show table"],
+    ["table that is wide", "wide table"],
+    ["code", "show code"],
+    ["two parts", "parts"],
+    ["reply by tag", "show reply"],
+    ["reply of the first part", "parts", { account: "first" }],
+    ["reply of all parts", "parts", { account: "all" }],
+    ["seen in a group", "plain", { chat: kitchen }],
+    ["topic", "plain", { chat: workshop, ideas: true }],
+    ["general topic", "plain", { chat: workshop }],
+    ["buttons", "show buttons"],
+    ["photo", "show media"],
+    ["album", "album"],
+    ["document", "document"],
+    ["voice note", "voice"],
+    ["audio", "audio"],
+    ["video note", "video note"],
+    ["caption that is too long", "caption"],
+    ["file that is missing", "missing"],
+    ["prefix and no link preview", "link", { account: "dressed" }],
+    ["apology", "error"],
+    ["silence", "silence"],
+    ["preview", "grow", { account: "partial" }],
+    ["preview in blocks", "blocks", { account: "block" }],
+    ["preview before buttons", "grow buttons", { account: "partial" }],
+    ["preview before an apology", "grow break", { account: "partial" }],
+  ];
+  test.each(cases.map(([name, asked, place = {}]) => ({ name, asked, place })))("$name", async ({ name, asked, place }) => {
+    await expect(await callsOf(() => says(asked, place), place)).toMatchFileSnapshot(golden(name));
+  });
+
+  test("thoughts that are shown", async () => {
+    const place = { account: "partial" } as const;
+    await says("/reasoning stream", place);
+    await expect(await callsOf(() => says("think", place), place)).toMatchFileSnapshot(golden("thoughts that are shown"));
+  });
+});
+
+test("actions", async () => {
+  const form = new FormData();
+  form.set("chat_id", String(ada));
+  form.set("sticker", new Blob(["RIFF____WEBPVP8 "], { type: "image/webp" }), "tea.webp");
+  const given = await fetch(`${platform.url}/bot${botOf("plain")?.token}/sendSticker`, { method: "POST", body: form });
+  const { result } = (await given.json()) as { readonly result: { readonly sticker: { readonly file_id: string } } };
+  const run = async () => {
+    const { messageId } = await acts({
+      action: "send",
+      message: "**Tea?**",
+      silent: true,
+      buttons: [[{ text: "Yes", callback_data: "y" }]],
+    });
+    await acts({ action: "edit", messageId, message: "_Coffee?_" });
+    await acts({ action: "react", messageId, emoji: "🎉" });
+    await acts({ action: "delete", messageId });
+    await acts({ action: "sticker", fileId: result.sticker.file_id });
+  };
+  const calls = await callsOf(run, {}, new Map([[result.sticker.file_id, "the sticker"]]));
+  await expect(calls).toMatchFileSnapshot(golden("actions"));
+});

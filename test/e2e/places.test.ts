@@ -1,0 +1,82 @@
+/** What a group or a topic adds to the turn, and an account to its answers, over the emulated platform. */
+import { expect, test } from "vitest";
+import type { TurnEvent } from "../../core/sdk.ts";
+import { type Conversation, type ConversationOptions, converse, kitchen, workshop } from "./conversation.ts";
+
+async function asked(options: ConversationOptions, chat: number, thread?: (place: Conversation) => number): Promise<Conversation> {
+  const place = await converse(options);
+  await place.start();
+  const topic = thread?.(place);
+  place.platform.act.say(place.ada, chat, "@e2e_bot hello", topic === undefined ? {} : { thread: topic });
+  await place.asked(1);
+  return place;
+}
+
+const ideas = ({ platform }: Conversation) => [...(platform.world.group(workshop)?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
+
+test("the prompts of a group and of its topic are in the instructions, in this order, and nowhere else", async () => {
+  const groups = {
+    "*": { systemPrompt: "Everywhere: be brief in {{ChatTitle}}." },
+    [workshop]: {
+      systemPrompt: "Here we build. {{SenderName}} asks.",
+      skills: ["saw", "paint"],
+    },
+  };
+  const place = await asked({ channel: { groups } }, workshop);
+  const [turn] = place.turns;
+  expect(turn?.instructions).toContain('Here we build. "Ada');
+  expect(turn?.instructions).not.toContain("Everywhere");
+  expect(turn?.skills).toEqual(["saw", "paint"]);
+  place.platform.act.say(place.ada, kitchen, "@e2e_bot hello");
+  await place.asked(2);
+  expect(place.turns[1]?.instructions).toContain('Everywhere: be brief in "Kitchen table".');
+  expect(place.turns[1]).not.toHaveProperty("skills");
+  place.platform.act.say(place.ada, place.ada, "hello");
+  await place.asked(3);
+  expect(place.turns[2]?.instructions).not.toMatch(/Everywhere|Here we build/);
+});
+
+test("a topic adds its prompt to its group's, and takes its skills when it has none", async () => {
+  const topic = ideas(await converse());
+  expect(topic).toBeGreaterThan(1);
+  const groups = {
+    [workshop]: {
+      systemPrompt: "Group.",
+      skills: ["saw"],
+      topics: { [topic]: { systemPrompt: "Topic {{MessageThreadId}} {{IsForum}}." } },
+    },
+  };
+  const within = await asked({ channel: { groups } }, workshop, ideas);
+  expect(within.turns[0]?.instructions.endsWith(`Group.\n\nTopic ${topic} true.`)).toBe(true);
+  expect(within.turns[0]?.skills).toEqual(["saw"]);
+});
+
+test("responsePrefix stands before every answer on the platform, and not in the conversation", async () => {
+  const place = await asked({ channel: { responsePrefix: "[{{AgentId}} for {{SenderName}}]" } }, kitchen);
+  await expect.poll(() => place.said(kitchen).map(({ text }) => text)).toEqual(["[main for Ada Lind] answer 1"]);
+  place.platform.act.say(place.ada, kitchen, "@e2e_bot again");
+  await place.asked(2);
+  expect(place.turns[1]?.messages.map(({ role, text }) => (role === "assistant" ? text : role))).toEqual(["user", "answer 1", "user"]);
+});
+
+test("responsePrefix stands before the answer while it grows, too, and above a list", async () => {
+  const place = await converse({ channel: { responsePrefix: "[bot]", streamMode: "partial" }, answer: () => grows() });
+  const shown = () => place.platform.calls.list({ method: "sendMessage" }).map(({ params }) => params.text);
+  async function* grows(): AsyncGenerator<TurnEvent> {
+    for (const delta of ["-", " one\n- two\n", "- three, which is long enough to be shown"]) yield { type: "text", delta };
+    await expect.poll(shown).toHaveLength(1);
+    yield { type: "text", delta: "\n- four" };
+    yield { type: "done" };
+  }
+  await place.start();
+  place.platform.act.say(place.ada, place.ada, "hello");
+  expect(await place.ended(1)).toEqual(["answered answered"]);
+  expect(shown()).toEqual([expect.stringMatching(/^\[bot\]\n\n• one[\s\S]*shown$/)]);
+  expect(place.said(place.ada).map(({ text }) => text)).toEqual([expect.stringMatching(/^\[bot\]\n\n• one[\s\S]*four$/)]);
+});
+
+test("an agent that stays quiet stays quiet with a prefix", async () => {
+  const place = await asked({ channel: { responsePrefix: "[bot]" }, answer: () => "NO_REPLY" }, kitchen);
+  expect(await place.ended(1)).toEqual(["silent no_reply"]);
+  expect(place.said(kitchen)).toEqual([]);
+});

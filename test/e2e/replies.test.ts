@@ -1,0 +1,138 @@
+/** What people see of an answer while it grows and when it is there, over the emulated platform. */
+import { expect, test } from "vitest";
+import { definePlugin, type EngineTurn, type TurnEvent } from "../../core/sdk.ts";
+import { type Conversation, type ConversationOptions, converse, kitchen, workshop } from "./conversation.ts";
+
+const beginning = "This is long enough to be shown while it is being written, ";
+
+/** Says the pieces one after the other, each seen before the next comes. */
+async function* slowly(pieces: readonly string[], last: readonly TurnEvent[] = []): AsyncGenerator<TurnEvent> {
+  for (const delta of pieces) {
+    yield { type: "text", delta };
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
+  yield* last;
+  yield { type: "done" };
+}
+
+const buttons = [
+  [
+    { text: "Yes", callback_data: "y" },
+    { text: "Long", callback_data: "x".repeat(65) },
+  ],
+];
+
+/** What the agent answers, by what it is asked. */
+function script({ inbound }: EngineTurn): AsyncIterable<TurnEvent> | string {
+  const asked = inbound.text.replace(/^@e2e_bot /, "");
+  if (asked === "choose") return slowly([beginning, "so choose."], [{ type: "buttons", buttons }]);
+  if (asked === "break") return broken();
+  if (asked === "tell") return slowly([`[[reply_to_current]] The secret word: ${beginning}`, "and that is all. NO_REPLY"]);
+  if (asked === "tags") return slowly([`[[reply_to_`, `current]]${beginning}`, "and that is all. NO_", "REPLY"]);
+  return slowly([beginning, "and there is more of it."]);
+}
+
+async function* broken(): AsyncGenerator<TurnEvent> {
+  for await (const event of slowly([beginning])) if (event.type !== "done") yield event;
+  throw new Error("the model has a headache");
+}
+
+async function open(options: ConversationOptions = {}): Promise<Conversation> {
+  const place = await converse({ answer: script, ...options, channel: { streamMode: "partial", ...options.channel } });
+  await place.start();
+  return place;
+}
+
+/** Calls that show texts, in their order. */
+const shown = ({ platform }: Conversation) =>
+  platform.calls.list().filter(({ method }) => ["sendMessage", "editMessageText", "deleteMessage", "setMessageReaction"].includes(method));
+
+test("an answer that grew is one message, which replies to what was asked from its preview on, and is told with a sound", async () => {
+  const place = await open({
+    channel: { replyToMode: "first", ackReaction: "👀" },
+    config: { messages: { ackReactionScope: "all", removeAckAfterReply: true } },
+  });
+  const asked = place.platform.act.say(place.ada, place.ada, "go on");
+  await place.ended(1);
+  const [answer, ...others] = place.said(place.ada);
+  expect(others).toEqual([]);
+  expect(answer?.text).toBe(`${beginning}and there is more of it.`);
+  expect(answer?.reply_to_message?.message_id).toBe(asked.message_id);
+  await expect.poll(() => shown(place).at(-1)?.method).toBe("setMessageReaction");
+  const calls = shown(place);
+  // Seen, shown, answered in place, and only then no longer marked as seen.
+  expect(calls[0]?.params.reaction).toMatchObject([{ emoji: "👀" }]);
+  expect(calls.at(-1)?.params.reaction).toEqual([]);
+  expect(calls.slice(1, -1).map(({ method }) => method)[0]).toBe("sendMessage");
+  expect(new Set(calls.slice(2, -1).map(({ method }) => method))).toEqual(new Set(["editMessageText"]));
+  expect(calls[1]?.params.disable_notification).toBeUndefined();
+});
+
+test("with all, each message of an answer replies", async () => {
+  const place = await open({ channel: { replyToMode: "all", textChunkLimit: 50, streamMode: "off" } });
+  const asked = place.platform.act.say(place.ada, place.ada, "go on");
+  await place.ended(1);
+  const replies = place.said(place.ada).map(({ reply_to_message: replied }) => replied?.message_id);
+  expect(replies.length).toBeGreaterThan(1);
+  expect(new Set(replies)).toEqual(new Set([asked.message_id]));
+});
+
+test("buttons and an apology are sent anew behind a preview, which goes", async () => {
+  const place = await open();
+  place.platform.act.say(place.ada, place.ada, "choose");
+  place.platform.act.say(place.bela, place.bela, "break");
+  await place.ended(2);
+  const [chosen, ...others] = place.said(place.ada);
+  expect(others).toEqual([]);
+  expect(chosen).toMatchObject({
+    text: `${beginning}so choose.`,
+    reply_markup: { inline_keyboard: [[{ text: "Yes", callback_data: "y" }]] },
+  });
+  expect(place.said(place.bela).map(({ text }) => text)).toEqual([expect.stringContaining("could not answer")]);
+  for (const chat of [place.ada, place.bela]) {
+    const calls = shown(place).filter(({ params }) => String(params.chat_id) === String(chat));
+    expect(calls.map(({ method }) => method).filter((method) => method !== "editMessageText")).toEqual([
+      "sendMessage",
+      "sendMessage",
+      "deleteMessage",
+    ]);
+  }
+});
+
+test("no tag, no word for silence and nothing that a plugin takes out is seen for a moment", async () => {
+  const censor = definePlugin({
+    id: "censor",
+    version: "1.0.0",
+    host: "^1.0.0",
+    setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: reply.text.replaceAll("secret", "***") })),
+  });
+  const place = await open({
+    plugins: [censor],
+    channel: { responsePrefix: "[{identity.name}]" },
+    config: { agents: { defaults: { engine: "scripted" }, list: [{ id: "main", identity: { name: "Otto" } }] } },
+  });
+  place.platform.act.say(place.ada, place.ada, "tell");
+  place.platform.act.say(place.bela, place.bela, "tags");
+  await place.ended(2);
+  const texts = shown(place).map(({ params }) => String(params.text ?? ""));
+  expect(texts.length).toBeGreaterThan(3);
+  for (const text of texts) {
+    expect(text).not.toMatch(/secret|\[\[|reply_to|NO_/);
+    if (text !== "") expect(text).toMatch(/^\[Otto\] /);
+  }
+  expect(place.said(place.ada).map(({ text }) => text)).toEqual([`[Otto] The *** word: ${beginning}and that is all.`]);
+});
+
+test("answers that grow at the same time stay in their topics", async () => {
+  const place = await open({ config: { agents: { defaults: { engine: "scripted", maxConcurrent: 4 } } } });
+  const [paint, wood] = ["Paint", "Wood"].map((name) => place.platform.act.createTopic(place.ada, workshop, name));
+  for (const thread of [paint, wood]) place.platform.act.say(place.ada, workshop, "@e2e_bot go on", { thread: thread ?? 0 });
+  place.platform.act.say(place.ada, kitchen, "@e2e_bot go on");
+  await place.ended(3);
+  const where = place.said(workshop).map(({ text, message_thread_id: thread }) => [thread, text]);
+  expect(new Map(where as [number, string][])).toEqual(
+    new Map([paint, wood].map((thread) => [thread, `${beginning}and there is more of it.`])),
+  );
+  expect(where).toHaveLength(2);
+  expect(place.said(kitchen)).toHaveLength(1);
+});

@@ -1,0 +1,108 @@
+/** What the end-to-end tests share: an emulated platform, a configuration in a home of its own, and what was answered. */
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
+import { type Started, start, temporaryHome } from "../core/cli/command.ts";
+
+export const botToken = "4242:e2e-bot-token-AbCdEf";
+export const hookToken = "e2e-hook-token-0123456789";
+
+/** For many messages in one chat: a platform of one's own. */
+const noLimits = { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 };
+
+/** Anybody may write, answers come at once, failures of the network are tried again soon. */
+export function openChannel(platform: Platform, more: object = {}): object {
+  return {
+    botToken,
+    apiRoot: platform.url,
+    dmPolicy: "open",
+    allowFrom: ["*"],
+    ackReaction: "",
+    polling: { timeoutSeconds: 1, minDelayMs: 100, maxDelayMs: 300 },
+    retry: { maxDelayMs: 1_000 },
+    limits: noLimits,
+    ...more,
+  };
+}
+
+export async function openPlatform({ privacy = true } = {}): Promise<Platform> {
+  const platform = await createPlatform({ bots: [{ token: botToken, username: "e2e_bot", name: "E2E", privacy }] });
+  onTestFinished(() => platform.close());
+  return platform;
+}
+
+/** As an editor writes: another file takes the place. */
+export function writeConfig(file: string, config: object | string): void {
+  const text = typeof config === "string" ? config : JSON.stringify(config, null, 2);
+  writeFileSync(`${file}.edited`, text);
+  renameSync(`${file}.edited`, file);
+}
+
+export function configure(home: string, config: object): string {
+  const file = join(home, "config.jsonc");
+  writeConfig(file, withBasics(config));
+  return file;
+}
+
+export function withBasics(config: object): object {
+  return {
+    gateway: { port: 0, drainSeconds: 5 },
+    state: { dir: "state" },
+    plugins: { entries: { echo: { options: { delayMs: 0 } } } },
+    ...config,
+  };
+}
+
+export interface Running extends Started {
+  readonly home: string;
+  readonly file: string;
+  readonly state: string;
+  readonly url: string;
+}
+
+/** A gateway process that is up. */
+export async function startGatewayProcess(config: object, { home = temporaryHome() }: { readonly home?: string } = {}): Promise<Running> {
+  const file = configure(home, config);
+  return await restart({ home, file });
+}
+
+export async function restart({ home, file }: { readonly home: string; readonly file: string }): Promise<Running> {
+  const gateway = start(["gateway", "--config", file], { home });
+  const url = /ready at (http:\S+)/.exec(await gateway.until(/ready at http:\S+ /))?.[1] ?? "";
+  return { ...gateway, home, file, state: join(home, "state"), url };
+}
+
+export async function stop(gateway: Started): Promise<void> {
+  gateway.child.kill("SIGTERM");
+  expect((await gateway.finished).code).toBe(0);
+}
+
+export async function kill(gateway: Started): Promise<void> {
+  gateway.child.kill("SIGKILL");
+  await gateway.finished;
+}
+
+export function postHook(url: string, name: string, body: object, token = hookToken): Promise<Response> {
+  return fetch(`${url}/hooks/${name}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+export const people = (platform: Platform): readonly number[] => [...platform.world.people.keys()];
+
+/** Texts of the bot in a chat, as they stand now. */
+export function answers(platform: Platform, chat: number): readonly string[] {
+  const room = [...platform.world.rooms.values()].find((one) => one.chat.id === chat);
+  return [...(room?.messages.values() ?? [])].filter(({ from }) => from?.is_bot === true).map(({ text }) => text ?? "");
+}
+
+export async function answered(platform: Platform, chat: number, text: string | RegExp, timeout = 15_000): Promise<void> {
+  const seen = expect.poll(() => answers(platform, chat).join("\n---\n"), { timeout, interval: 30 });
+  await (typeof text === "string" ? seen.toContain(text) : seen.toMatch(text));
+}
+
+/** The log said so often that an edit of the file is in force. */
+export const takenOver = (times: number): RegExp => new RegExp(`(?:[\\s\\S]*?the configuration was taken over){${times}}`);

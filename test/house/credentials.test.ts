@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { linesMatching, read, sources, withoutComments } from "./sources.ts";
+
+test("the host compares secrets in one place, in constant time", () => {
+  const users = sources("core/**/*.ts").filter((path) => /\btimingSafeEqual\(/.test(withoutComments(read(path))));
+  expect(users).toEqual(["core/http/credentials.ts"]);
+});
+
+test("nowhere else is a secret compared with what somebody sent", () => {
+  const name = String.raw`[\w.]*(?:token|secret|signature|password|digest|hmac)s?(?:\(\))?`;
+  const equals = "(?:===|!==)";
+  const harmless = String.raw`(?!\s*(?:undefined\b|null\b|true\b|false\b|""|"[a-z_]+"|\d))`;
+  const compared = new RegExp(String.raw`\b${name}\s*${equals}${harmless}|${equals}\s*${name}(?![\w.(])`, "i");
+  for (const line of ["if (given === secret) return", "return presented !== hookToken;", "config.token() === given"])
+    expect(line).toMatch(compared);
+  /** Each with the reason why it is no comparison with what a client sent. */
+  const allowed: Readonly<Record<string, string>> = {
+    "core/http/credentials.ts: if (secret !== current) adopt(secret);": "notices that the configuration changed",
+    "core/config/rules.ts: if (gatewayToken !== hookToken) return [];": "both stand in the configuration",
+    "core/config/watch.ts: if (signal.aborted || next === digest) return;": "of a file's text",
+    "core/webhooks/scrub.ts: if (secret.length < shortestInside) return left === secret ? removed : left;": "what the operator records",
+  };
+  const found = sources("{core,plugins/botchat}/**/*.ts").flatMap((path) =>
+    linesMatching(path, withoutComments(read(path)), compared).map((line) => line.replace(/:\d+: /, ": ")),
+  );
+  expect(found.filter((line) => allowed[line] === undefined)).toEqual([]);
+  expect(Object.keys(allowed).filter((line) => !found.includes(line))).toEqual([]);
+});

@@ -1,0 +1,55 @@
+import { globSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { read, root } from "./sources.ts";
+
+interface LockEntry {
+  readonly version?: string;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly optional?: boolean;
+  readonly peer?: boolean;
+  readonly license?: string;
+  readonly hasInstallScript?: boolean;
+}
+
+const lock = JSON.parse(read("package-lock.json")) as { readonly packages: Readonly<Record<string, LockEntry>> };
+const production = Object.entries(lock.packages).filter(([path, entry]) => path !== "" && entry.dev !== true && entry.devOptional !== true);
+const installed = production.filter(([path]) => globSync(join(path, "package.json"), { cwd: root }).length > 0);
+
+/** Other licences, each with the reason why it will do. */
+const named: Readonly<Record<string, string>> = {
+  "node_modules/argparse": "PSF-2.0 of the Python Software Foundation: permissive, asks for no more than its notice",
+};
+
+describe("production dependencies", () => {
+  test("have permissive licences", () => {
+    const allowed = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Apache-2.0", "BlueOak-1.0.0"]);
+    const alternatives = (licence: string) => licence.replace(/[()]/g, "").split(" OR ");
+    const licenceOf = (path: string, entry: LockEntry) =>
+      entry.license ?? (JSON.parse(readFileSync(join(root, path, "package.json"), "utf8")) as { license?: string }).license ?? "none";
+    const odd = installed.filter(
+      ([path, entry]) => named[path] === undefined && !alternatives(licenceOf(path, entry)).some((licence) => allowed.has(licence)),
+    );
+    expect(odd.map(([path, entry]) => `${path}: ${licenceOf(path, entry)}`)).toEqual([]);
+  });
+
+  test("run no scripts when they are installed", () => {
+    expect(production.filter(([, entry]) => entry.hasInstallScript === true).map(([path]) => path)).toEqual([]);
+  });
+
+  test("take at most 80 MB", () => {
+    const bytes = installed
+      .flatMap(([path]) => globSync("**/*", { cwd: join(root, path), exclude: ["node_modules/**"] }).map((file) => join(root, path, file)))
+      .map((file) => statSync(file))
+      .reduce((sum, stat) => (stat.isFile() ? sum + Math.ceil(stat.size / 4_096) * 4_096 : sum), 0);
+    expect(bytes / 1_000_000).toBeLessThan(80);
+  });
+
+  test("are fixed by the lock file in the versions that package.json names", () => {
+    const manifest = JSON.parse(read("package.json")) as Record<string, unknown>;
+    const locked = lock.packages[""] as unknown as Record<string, unknown>;
+    expect(locked.dependencies).toEqual(manifest.dependencies);
+    expect(locked.devDependencies).toEqual(manifest.devDependencies);
+  });
+});

@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { errorTable } from "../../core/errors.ts";
+import { hookDeadlines, hookNames } from "../../core/hooks.ts";
+import { read, root, sources } from "./sources.ts";
+
+const documents = () => sources("*.md", "{core,plugins,transforms,examples,bench}/**/*.md");
+
+describe("documents", () => {
+  test("core/ERRORS.md is the error table: after a change, write it with `vitest run test/house -u`", async () => {
+    const cell = (text: string) => text.replaceAll("|", "\\|").replace(/\{(\w+)\}/g, "*$1*");
+    const rows = Object.entries(errorTable).map(([code, { text, hint }]) => `| \`${code}\` | ${cell(text)} | ${cell(hint)} |`);
+    const page = [
+      "# Errors",
+      "",
+      "Every error that can reach a user: its code, what it says, and what to do. Words in italics are filled in.",
+      "",
+      "| code | says | what to do |",
+      "|---|---|---|",
+      ...rows,
+      "",
+    ].join("\n");
+    await expect(page).toMatchFileSnapshot(join(root, "core", "ERRORS.md"));
+  });
+
+  test("the hook table in ARCHITECTURE.md has one row for each hook, in path order, with its deadline", () => {
+    const rows = [...read("ARCHITECTURE.md").matchAll(/^\| `([a-z]+)\([^)]*\)` \|.*\| (\d+) s \|$/gm)].map((match) => [
+      match[1],
+      Number(match[2]) * 1_000,
+    ]);
+    expect(rows).toEqual(hookNames.map((name) => [name, hookDeadlines[name]]));
+  });
+
+  test("README.md begins with the two commands", () => {
+    const [first] = read("README.md").split("\n## ");
+    expect(first).toMatch(/```sh\nnpm start[^\n]*\nnpm test[^\n]*\n```/);
+  });
+
+  test("README.md has the parts that a new user looks for", () => {
+    const headings = [...read("README.md").matchAll(/^## (.+)$/gm)].map((match) => match[1]);
+    expect(headings).toEqual([
+      "What it is",
+      "First steps",
+      "Configuration",
+      "Channels and plugins",
+      "When something does not arrive",
+      "Commands",
+      "For developers",
+    ]);
+  });
+
+  test("every relative link leads to a file, and every anchor to a heading", () => {
+    const slug = (heading: string) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-");
+    const dead = documents().flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(([, file = "", anchor]) => {
+        const target = file === "" ? path : join(dirname(path), file);
+        if (!existsSync(join(root, target))) return [`${path}: ${file}`];
+        if (anchor === undefined) return [];
+        const slugs = [...read(target).matchAll(/^#+ (.+)$/gm)].map((match) => slug(match[1] ?? ""));
+        return slugs.includes(anchor) ? [] : [`${path}: #${anchor}`];
+      }),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  test("every plugin has a README", () => {
+    const without = sources("plugins/*/index.ts")
+      .map(dirname)
+      .filter((folder) => !existsSync(join(root, folder, "README.md")));
+    expect(without).toEqual([]);
+  });
+});

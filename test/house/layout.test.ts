@@ -1,0 +1,85 @@
+import { execFileSync } from "node:child_process";
+import { basename, extname } from "node:path";
+import { describe, expect, test } from "vitest";
+import { linesMatching, read, root, sources, withoutComments } from "./sources.ts";
+
+/** Files above 300 lines, each with the reason why it is one subject. */
+const longFiles: Readonly<Record<string, string>> = {
+  "core/types.ts": "the vocabulary, in path order",
+  "core/sdk.ts": "the whole contract for authors, to be read from top to bottom",
+  "transforms/github.ts": "users copy it as one file, and its sixty events are one table",
+};
+
+/** Where the clock and chance may be read; everywhere else they are handed in. */
+const composition = [/^core\/cli\//, /^core\/gateway\.ts$/, /^bench\//, /^test\//];
+
+const topLevel = [
+  ".ci",
+  ".dependency-cruiser.cjs",
+  ".gitignore",
+  "ARCHITECTURE.md",
+  "CHANGELOG.md",
+  "LICENSE",
+  "README.md",
+  "bench",
+  "biome.json",
+  "core",
+  "examples",
+  "knip.json",
+  "package-lock.json",
+  "package.json",
+  "plugins",
+  "test",
+  "transforms",
+  "tsconfig.build.json",
+  "tsconfig.json",
+  "vitest.config.ts",
+];
+
+const code = () => sources("{core,plugins,transforms,examples,bench,test,.ci}/**/*.{ts,mts,mjs,cjs,js,css,html}");
+
+describe("layout", () => {
+  test("the top level holds only what the house and its tools need", () => {
+    const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
+    const names = new Set(
+      tracked
+        .trim()
+        .split("\n")
+        .map((path) => path.split("/")[0]),
+    );
+    expect([...names].filter((name) => name !== undefined && !topLevel.includes(name))).toEqual([]);
+  });
+
+  test("files are named in kebab-case", () => {
+    const odd = code().filter((path) => !path.split("/").every((part) => /^\.?[a-z0-9]+(?:[.-][a-z0-9]+)*$/.test(part)));
+    expect(odd).toEqual([]);
+  });
+
+  test("no file is called utils, helpers or common", () => {
+    const vague = code().filter((path) => /^(utils?|helpers?|common|misc)$/.test(basename(path, extname(path))));
+    expect(vague).toEqual([]);
+  });
+
+  test("a file of more than 300 lines has a reason", () => {
+    const long = sources("{core,plugins,transforms,examples}/**/*.ts").filter((path) => read(path).split("\n").length > 301);
+    expect(long.filter((path) => longFiles[path] === undefined)).toEqual([]);
+    expect(Object.keys(longFiles).filter((path) => !long.includes(path))).toEqual([]);
+  });
+
+  test("nothing is left marked as unfinished, skipped or focused", () => {
+    const marks = new RegExp(`\\b(${["TO", "FIX"].map((half) => `${half}${half === "TO" ? "DO" : "ME"}`).join("|")}|XXX|HACK)\\b`);
+    const skipped = new RegExp(`\\b(?:test|it|describe)\\.(${["skip", "only", "todo"].join("|")})\\b`);
+    const left = code().flatMap((path) => [
+      ...linesMatching(path, read(path), marks),
+      ...(path.startsWith("test/") ? linesMatching(path, read(path), skipped) : []),
+    ]);
+    expect(left.filter((line) => !line.startsWith("test/house/layout.test.ts"))).toEqual([]);
+  });
+
+  test("the clock and chance are handed in, not read", () => {
+    const found = sources("{core,plugins,transforms,bench,test}/**/*.ts")
+      .filter((path) => !composition.some((place) => place.test(path)))
+      .flatMap((path) => linesMatching(path, withoutComments(read(path)), /\b(?:Date\.now|Math\.random)\(|\bnew Date\(\)/));
+    expect(found).toEqual([]);
+  });
+});

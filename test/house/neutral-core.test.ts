@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { linesMatching, read, sources, withoutComments } from "./sources.ts";
+
+/** Names of channels, model providers, mail providers and their libraries. */
+const names =
+  /\b(?:botchat|telegram|whatsapp|discord|slack|mattermost|imessage|msteams|irc|openai|anthropic|google|gmail|imap|ollama|grammy)\b/i;
+
+/** Files whose subject is such a name, with the reason. */
+const named: Readonly<Record<string, string>> = {
+  "core/webhooks/channel-ids.ts": "the delivery channels that a hook request may name, as data",
+  "core/webhooks/schemes.ts": "how each platform signs its hooks, as a table",
+  "core/cli/program.ts": "the examples of the help texts, which are copied as they stand",
+  "core/sdk.ts": "the wire protocols of model servers, as values of one setting",
+  "core/config/schema/agents.ts": "the wire protocols of model servers, as values of one setting",
+  "core/config/schema/hooks.ts": "the signature schemes of senders and the mail settings, as keys and values that users write",
+};
+
+test("core names no channel and no provider outside its data", () => {
+  const found = sources("core/**/*.ts")
+    .filter((path) => named[path] === undefined)
+    .flatMap((path) => linesMatching(path, withoutComments(read(path)), names));
+  expect(found).toEqual([]);
+});

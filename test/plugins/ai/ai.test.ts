@@ -1,0 +1,367 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { EngineError, type EngineProvider, type EngineTool, type Thinking } from "service-gateway/sdk";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { callTools, cut, endEarly, errorInStream, garble, hang, page, refuse, say, stall } from "../../openai-server/answers.ts";
+import { createOpenAiServer, type OpenAiServer } from "../../openai-server/index.ts";
+import { collect, openEngine, turnOf } from "./engine.ts";
+
+let server: OpenAiServer;
+let other: OpenAiServer;
+let local: EngineProvider;
+let providers: { local: EngineProvider; spare: EngineProvider; gone?: EngineProvider };
+const never = new AbortController().signal;
+
+beforeEach(async () => {
+  [server, other] = await Promise.all([createOpenAiServer(), createOpenAiServer()]);
+  local = { api: "openai-compatible", baseUrl: server.url };
+  providers = { local, spare: { api: "openai-compatible", baseUrl: other.url } };
+});
+
+afterEach(async () => {
+  await Promise.all([server.close(), other.close()]);
+});
+
+/** An address where nothing listens. */
+async function closedUrl(): Promise<string> {
+  const gone = await createOpenAiServer();
+  await gone.close();
+  return gone.url;
+}
+
+function expectFailure(error: unknown, reason: string): EngineError {
+  expect(error).toBeInstanceOf(EngineError);
+  expect((error as EngineError).reason).toBe(reason);
+  return error as EngineError;
+}
+
+describe("an answer", () => {
+  test("comes as text events as the server sends them, with usage, and ends with done", async () => {
+    server.script(say("Hello there, friend."));
+    const { events, text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(text).toBe("Hello there, friend.");
+    expect(events.filter((event) => event.type === "text")).toHaveLength(3);
+    expect(events.at(-2)).toEqual({ type: "usage", inputTokens: 11, outputTokens: 7, model: "local/small" });
+    expect(events.at(-1)).toEqual({ type: "done" });
+  });
+
+  test("is asked for with the instructions, the transcript, the model's own name and no key when there is none", async () => {
+    const messages = [
+      { role: "system", text: "the door opened" },
+      { role: "user", text: "one" },
+      { role: "user", text: "two" },
+      { role: "assistant", text: "" },
+      { role: "assistant", text: "three" },
+      { role: "user", text: "four" },
+    ] as const;
+    await collect(openEngine().engine.run(turnOf("", { providers, model: "local/org/small:7b", messages }), never));
+    const [asked] = server.requests;
+    expect(asked?.body.model).toBe("org/small:7b");
+    expect(asked?.headers.authorization).toBeUndefined();
+    expect(asked?.body.tools).toBeUndefined();
+    expect(asked?.body.messages).toEqual([
+      { role: "system", content: "Be short." },
+      { role: "user", content: "[system note] the door opened\n\none\n\ntwo" },
+      { role: "assistant", content: "three" },
+      { role: "user", content: "four" },
+    ]);
+  });
+
+  test("carries key and headers of the provider", async () => {
+    server.requireKey("sk-right-key-1234");
+    providers.local = { ...local, apiKey: "sk-right-key-1234", headers: { "x-team": "blue" } };
+    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(text).toBe("hi");
+    expect(server.requests[0]?.headers["x-team"]).toBe("blue");
+  });
+
+  test("is asked for at an address with a user and a query, which stand where HTTP has them", async () => {
+    providers.local = { ...local, baseUrl: `${server.url.replace("http://", "http://me:p%40ss@")}/?version=2` };
+    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(text).toBe("hi");
+    expect(server.requests[0]?.path).toBe("/v1/chat/completions?version=2");
+    expect(server.requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from("me:p@ss").toString("base64")}`);
+  });
+
+  test("has its reasoning apart, also when the model leaves it in its text between tags", async () => {
+    server.script(say("Four.", { reasoning: "two and two" }), say("<think>two and\ntwo</think>Four."));
+    const { engine } = openEngine();
+    for (const expected of ["two and two", "two and\ntwo"]) {
+      const { text, reasoning } = await collect(engine.run(turnOf("2+2?", { providers }), never));
+      expect({ text: text.trim(), reasoning }).toEqual({ text: "Four.", reasoning: expected });
+    }
+  });
+
+  const efforts: readonly [Thinking, EngineProvider["api"], object][] = [
+    ["off", "openai-compatible", {}],
+    ["minimal", "openai-compatible", { reasoning_effort: "minimal" }],
+    ["medium", "openai", { reasoning_effort: "medium" }],
+    ["max", "google", { reasoning_effort: "high" }],
+    ["low", "anthropic", { thinking: { type: "enabled", budget_tokens: 4_096 }, max_tokens: 12_288 }],
+  ];
+  test.each(efforts)("thinking %s is told to an %s provider in its own words", async (thinking, api, expected) => {
+    providers.local = { ...local, api };
+    await collect(openEngine().engine.run(turnOf("hi", { providers, thinking }), never));
+    const fields = Object.entries(server.requests[0]?.body ?? {}).filter(([name]) => /thinking|reasoning|max_tokens/.test(name));
+    expect(Object.fromEntries(fields)).toEqual(expected);
+  });
+});
+
+describe("tools", () => {
+  const add: EngineTool = {
+    name: "add",
+    description: "Adds two numbers.",
+    parameters: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
+    run: async (args) => {
+      const { a, b } = args as { a: number; b: number };
+      return { sum: a + b };
+    },
+  };
+  const broken: EngineTool = { ...add, name: "broken", run: () => Promise.reject(new Error("out of order")) };
+
+  test("are offered, called, and their results go back to the model", async () => {
+    server.script(callTools([{ name: "add", args: { a: 2, b: 3 } }], { text: "Let me see." }), say("It is 5."));
+    const { events, text } = await collect(openEngine().engine.run(turnOf("2+3?", { providers, tools: [add] }), never));
+    expect(server.requests[0]?.body.tools?.[0]?.function).toMatchObject({
+      name: "add",
+      description: "Adds two numbers.",
+      parameters: add.parameters,
+    });
+    const result = server.requests[1]?.body.messages.at(-1);
+    expect(result).toMatchObject({ role: "tool", tool_call_id: "call-0", content: '{"sum":5}' });
+    expect(events.filter((event) => event.type === "tool")).toEqual([
+      { type: "tool", name: "add", state: "started" },
+      { type: "tool", name: "add", state: "finished" },
+    ]);
+    expect(text).toBe("Let me see.\n\nIt is 5.");
+    expect(events.filter((event) => event.type === "usage")).toHaveLength(2);
+  });
+
+  test("that fail tell the model why, and the turn goes on", async () => {
+    server.script(callTools([{ name: "broken", args: {} }]), say("It does not work."));
+    const { events, text } = await collect(openEngine().engine.run(turnOf("go", { providers, tools: [broken] }), never));
+    expect(text).toBe("It does not work.");
+    expect(events).toContainEqual({ type: "tool", name: "broken", state: "failed", detail: "out of order" });
+    expect(server.requests[1]?.body.messages.at(-1)?.content).toContain("out of order");
+  });
+
+  test("that do not exist, or are called with junk, end neither the turn nor the process", async () => {
+    server.script(callTools([{ name: "no_such", args: {} }]), callTools([{ name: "add", args: '{"a": 1, ' }]), say("Never mind."));
+    const { text, error } = await collect(openEngine().engine.run(turnOf("go", { providers, tools: [add] }), never));
+    expect(error).toBeUndefined();
+    expect(text).toBe("Never mind.");
+  });
+
+  test("are called in at most `maxSteps` rounds", async () => {
+    server.script(...Array.from({ length: 9 }, () => callTools([{ name: "add", args: { a: 1, b: 1 } }])));
+    const { error } = await collect(openEngine({ maxSteps: 3 }).engine.run(turnOf("go", { providers, tools: [add] }), never));
+    expect(error).toBeUndefined();
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test("run once: a later step that fails is asked again by itself, also by the next model", async () => {
+    let runs = 0;
+    const counted: EngineTool = {
+      ...add,
+      run: async (args, signal) => {
+        runs += 1;
+        return add.run(args, signal);
+      },
+    };
+    server.script(callTools([{ name: "add", args: { a: 2, b: 3 } }]), ...Array.from({ length: 3 }, () => refuse(503, "overloaded")));
+    other.script(say("It is 5."));
+    const turn = turnOf("2+3?", { providers, tools: [counted], fallbacks: ["spare/big"] });
+    const { text, events } = await collect(openEngine().engine.run(turn, never));
+    expect({ text, runs }).toEqual({ text: "It is 5.", runs: 1 });
+    expect(other.requests[0]?.body.messages.at(-1)).toMatchObject({ role: "tool", content: '{"sum":5}' });
+    expect(events.filter((event) => event.type === "usage").map((event) => event.model)).toEqual(["local/small", "spare/big"]);
+  });
+});
+
+describe("an abort", () => {
+  const cases: readonly [string, () => ReturnType<typeof say>][] = [
+    ["before the first word", hang],
+    ["in mid-stream", () => say("word ".repeat(1_000), { delayMs: 5 })],
+  ];
+  // Tried again: the machine may do something else in such a moment.
+  test.each(cases)("%s ends the stream within 200 ms by its reason, and closes the connection", { retry: 5 }, async (_, answer) => {
+    server.script(answer());
+    const stopper = new AbortController();
+    const reason = new Error("stopped");
+    const ends = collect(openEngine().engine.run(turnOf("hi", { providers }), stopper.signal));
+    while (server.requests.length === 0) await delay(5);
+    await delay(30);
+    const began = performance.now();
+    stopper.abort(reason);
+    const { error, events } = await ends;
+    expect(performance.now() - began).toBeLessThan(200);
+    expect(error).toBe(reason);
+    expect(events.at(-1)?.type).not.toBe("done");
+    await server.requests[0]?.gone;
+  });
+
+  test("reaches a tool that runs", async () => {
+    let told = false;
+    const slow: EngineTool = {
+      name: "slow",
+      description: "Waits.",
+      parameters: { type: "object", properties: {} },
+      run: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            told = true;
+            reject(signal.reason);
+          });
+        }),
+    };
+    server.script(callTools([{ name: "slow", args: {} }]));
+    const stopper = new AbortController();
+    const stream = openEngine().engine.run(turnOf("go", { providers, tools: [slow] }), stopper.signal);
+    setTimeout(() => stopper.abort(new Error("stopped")), 300);
+    const { error } = await collect(stream);
+    expect(told).toBe(true);
+    expect(error).toMatchObject({ message: "stopped" });
+  });
+
+  test("of the reader, who leaves in the middle, closes the connection too", async () => {
+    server.script(say("word ".repeat(1_000), { delayMs: 5 }));
+    for await (const event of openEngine().engine.run(turnOf("hi", { providers }), never)) if (event.type === "text") break;
+    await server.requests[0]?.gone;
+  });
+});
+
+describe("a failure is one clear sentence with a code and a hint", () => {
+  test("no connection: says where, without user, password and query of the address", async () => {
+    const url = (await closedUrl()).replace("http://", "http://me:hunter22@");
+    providers.local = { ...local, baseUrl: `${url}?key=topsecret`, apiKey: "sk-top-secret" };
+    const { error } = await collect(openEngine({ retries: 0 }).engine.run(turnOf("hi", { providers }), never));
+    const failure = expectFailure(error, "model_unreachable");
+    expect(failure.message).toMatch(/^local at http:\/\/127\.0\.0\.1:\d+\/v1 cannot be reached: /);
+    expect(`${failure.message} ${failure.hint}`).not.toMatch(/hunter22|topsecret|top-secret/);
+    expect(failure.hint).toContain("models.providers.local.baseUrl");
+  });
+
+  test("a bad key: not a part of it is repeated, even when the server does", async () => {
+    server.requireKey("sk-right-key-1234");
+    providers.local = { ...local, apiKey: "sk-wrong-key-9876" };
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    const failure = expectFailure(error, "model_unauthorized");
+    expect(failure.message).not.toContain("9876");
+    expect(failure.message).toContain("Incorrect API key provided: ***");
+    expect(failure.hint).toContain("models.providers.local.apiKey");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  const statuses: readonly [string, ReturnType<typeof say>, string, number][] = [
+    ["an unknown model", refuse(404, "The model `small` does not exist", { code: "model_not_found" }), "model_unknown", 1],
+    ["a quota that is used up", refuse(429, "You exceeded your current quota"), "model_quota", 1],
+    ["too long a conversation", refuse(400, "This model's maximum context length is 4096 tokens"), "model_context_full", 1],
+    ["a request that is refused", refuse(400, "Unsupported parameter"), "model_refused", 1],
+    ["garbage in the stream", garble(), "model_garbled", 3],
+    ["a page instead of a stream", page(), "model_cut_off", 3],
+    ["an error in the stream", errorInStream("the GPU is on fire"), "model_failed", 3],
+    ["a busy server, after its retries", refuse(429, "slow down"), "model_busy", 3],
+    ["a broken server, after its retries", refuse(500, "oops"), "model_unavailable", 3],
+  ];
+  test.each(statuses)("%s", async (_, answer, reason, asked) => {
+    server.script(answer, answer, answer);
+    const { error, events } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    const failure = expectFailure(error, reason);
+    expect(failure.message).not.toMatch(/\n|undefined|\[object/);
+    expect(failure.hint).not.toBe("");
+    expect(events).toEqual([]);
+    expect(server.requests).toHaveLength(asked);
+  });
+
+  test("silence before the first word", async () => {
+    server.script(hang());
+    const { error } = await collect(openEngine({ firstChunkMs: 60 }).engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_stalled").message).toContain("0.06 s");
+    await server.requests[0]?.gone;
+  });
+
+  test("silence in the middle", async () => {
+    server.script(stall("one two"));
+    const { error, text } = await collect(openEngine({ chunkMs: 60 }).engine.run(turnOf("hi", { providers }), never));
+    expectFailure(error, "model_stalled");
+    expect(text).toBe("one two");
+    await server.requests[0]?.gone;
+  });
+
+  const breaks: readonly [string, ReturnType<typeof say>, string][] = [
+    ["a connection that is cut", cut("one two"), "model_cut_off"],
+    ["an end without a reason", endEarly("one two"), "model_cut_off"],
+    ["garbage", garble("one two"), "model_garbled"],
+    ["an error object", errorInStream("overloaded", { text: "one two" }), "model_failed"],
+  ];
+  test.each(breaks)("%s after text was streamed: no second beginning by a retry or another model", async (_, answer, reason) => {
+    server.script(answer);
+    const { error, text } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
+    expectFailure(error, reason);
+    expect(text).toBe("one two");
+    expect([server.requests.length, other.requests.length]).toEqual([1, 0]);
+  });
+
+  const unusable: readonly [string, Record<string, EngineProvider>, string, string][] = [
+    ["a provider that is not configured", {}, "local/small", "model_unknown"],
+    ["the name of a property of every object", {}, "constructor/small", "model_unknown"],
+    ["a model without provider", { local: { api: "openai-compatible", baseUrl: "http://127.0.0.1:9/v1" } }, "small", "model_unknown"],
+    ["a local provider without an address", { local: { api: "openai-compatible" } }, "local/small", "model_provider_invalid"],
+    ["an address that is none", { local: { api: "openai-compatible", baseUrl: "not a url" } }, "local/small", "model_provider_invalid"],
+  ];
+  test.each(unusable)("%s", async (_, configured, model, reason) => {
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers: configured, model }), never));
+    expectFailure(error, reason);
+  });
+});
+
+describe("fallbacks", () => {
+  test("are asked in order when a model cannot be reached, and each step down is logged", async () => {
+    providers.gone = { api: "openai-compatible", baseUrl: await closedUrl() };
+    server.script(refuse(503, "overloaded"), refuse(503, "overloaded"), refuse(503, "overloaded"));
+    other.script(say("Here."));
+    const { engine, warnings } = openEngine();
+    const { text, events } = await collect(
+      engine.run(turnOf("hi", { providers, model: "gone/x", fallbacks: ["local/small", "spare/big"] }), never),
+    );
+    expect(text).toBe("Here.");
+    expect(events.find((event) => event.type === "usage")).toMatchObject({ model: "spare/big" });
+    expect(warnings.map(({ model, next, reason }) => [model, next, reason])).toEqual([
+      ["gone/x", "local/small", "model_unreachable"],
+      ["local/small", "spare/big", "model_unavailable"],
+    ]);
+  });
+
+  test("are asked when the first word does not come in time", async () => {
+    server.script(hang());
+    other.script(say("Here."));
+    const { text } = await collect(
+      openEngine({ firstChunkMs: 60 }).engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never),
+    );
+    expect(text).toBe("Here.");
+  });
+
+  test("are not asked for a mistake that is ours: a bad key, a wrong name", async () => {
+    server.script(refuse(401, "no"));
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
+    expectFailure(error, "model_unauthorized");
+    expect(other.requests).toHaveLength(0);
+  });
+});
+
+describe("a busy server", () => {
+  test("is asked again after the time that it names", async () => {
+    server.script(refuse(429, "slow down", { headers: { "retry-after-ms": "120" } }), say("Now."));
+    const began = performance.now();
+    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(text).toBe("Now.");
+    expect(performance.now() - began).toBeGreaterThanOrEqual(115);
+  });
+
+  test("that asks for too long a wait is given up for the next model at once", async () => {
+    server.script(refuse(429, "slow down", { headers: { "retry-after": "3600" } }));
+    other.script(say("Here."));
+    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
+    expect(text).toBe("Here.");
+    expect(server.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,61 @@
+/** The engine of the plugin, set up as the host does it, and a turn for it. */
+import type { EngineDefinition, EngineTurn, Inbound, PluginHost, TurnEvent } from "service-gateway/sdk";
+import ai from "../../../plugins/ai/index.ts";
+
+export interface Warning {
+  readonly [field: string]: unknown;
+}
+
+const patience = { firstChunkMs: 2_000, chunkMs: 2_000, retries: 2, retryDelayMs: 5, maxSteps: 5 };
+
+export function openEngine(options: Partial<typeof patience> = {}): {
+  readonly engine: EngineDefinition;
+  readonly warnings: readonly Warning[];
+} {
+  const warnings: Warning[] = [];
+  let engine: EngineDefinition | undefined;
+  const host = {
+    engine(definition: EngineDefinition) {
+      engine = definition;
+    },
+    log: { warn: (fields: Warning) => warnings.push(fields) },
+  };
+  void ai.setup(host as unknown as PluginHost, { ...patience, ...options });
+  if (engine === undefined) throw new Error("the plugin registered no engine");
+  return { engine, warnings };
+}
+
+export function turnOf(text: string, more: Partial<EngineTurn>): EngineTurn {
+  return {
+    agentId: "main",
+    sessionKey: "agent:main:main",
+    inbound: { text } as Inbound,
+    model: "local/small",
+    fallbacks: [],
+    thinking: "off",
+    instructions: "Be short.",
+    messages: [{ role: "user", text }],
+    tools: [],
+    providers: {},
+    ...more,
+  };
+}
+
+export interface Outcome {
+  readonly events: readonly TurnEvent[];
+  readonly text: string;
+  readonly reasoning: string;
+  readonly error?: unknown;
+}
+
+/** Everything until the end, the error included. */
+export async function collect(stream: AsyncIterable<TurnEvent>): Promise<Outcome> {
+  const events: TurnEvent[] = [];
+  const join = (type: "text" | "reasoning") => events.flatMap((event) => (event.type === type ? [event.delta] : [])).join("");
+  try {
+    for await (const event of stream) events.push(event);
+  } catch (error) {
+    return { events, text: join("text"), reasoning: join("reasoning"), error };
+  }
+  return { events, text: join("text"), reasoning: join("reasoning") };
+}

@@ -1,0 +1,272 @@
+/** What goes wrong with a call, over real sockets: what the host is told decides whether it may send again. */
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { ChannelError } from "service-gateway/sdk";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type BotApi, createBotApi } from "../../../plugins/botchat/api.ts";
+import { createTransport, type TransportOptions } from "../../../plugins/botchat/transport.ts";
+
+const token = "7000000001:very-secret-token";
+
+async function listen(server: Server, host = "127.0.0.1"): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function apiAt(apiRoot: string, more: { readonly timeoutMs?: number } & TransportOptions = {}): Promise<BotApi> {
+  const transport = createTransport({ connectTimeoutMs: 500, ...more });
+  onTestFinished(() => transport.close());
+  return createBotApi({ token, apiRoot, transport, pollTimeoutMs: 1_000, timeoutMs: more.timeoutMs ?? 1_000 });
+}
+
+/** An HTTP server that answers everything alike. */
+async function answering(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  more: Parameters<typeof apiAt>[1] = {},
+): Promise<BotApi> {
+  const server = createHttpServer(answer);
+  const port = await listen(server);
+  return apiAt(`http://127.0.0.1:${port}`, more);
+}
+
+async function failure(promise: Promise<unknown>): Promise<ChannelError> {
+  const error = await promise.then(
+    () => new Error("it succeeded"),
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(ChannelError);
+  const found = error as ChannelError;
+  // The token stands in no part of it, whoever prints it.
+  expect(`${found.message} ${found.stack} ${JSON.stringify(found)} ${String(found.cause)}`).not.toContain("very-secret-token");
+  return found;
+}
+
+const say = (api: BotApi, signal?: AbortSignal) => api.call("sendMessage", { chat_id: 1, text: "x" }, signal);
+const json = (status: number, body: unknown) => (_request: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(typeof body === "string" ? body : JSON.stringify(body));
+};
+const refusal = (code: number, description: string, parameters?: object) =>
+  json(code, { ok: false, error_code: code, description, ...(parameters && { parameters }) });
+
+describe("before the request went out, a send surely did not happen", () => {
+  test("connection refused", async () => {
+    const server = createServer();
+    const port = await listen(server);
+    await new Promise<void>((resolve) => void server.close(() => resolve()));
+    const api = await apiAt(`http://127.0.0.1:${port}`);
+    expect(await failure(say(api))).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
+  });
+
+  test("a name that does not resolve", async () => {
+    const api = await apiAt("http://nowhere.invalid");
+    expect(await failure(say(api))).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
+  });
+
+  test("a TLS handshake that fails", async () => {
+    const port = await listen(createServer((socket) => socket.end("this is no TLS")));
+    const api = await apiAt(`https://127.0.0.1:${port}`);
+    expect(await failure(say(api))).toMatchObject({ reason: "network", fate: "not-sent" });
+  });
+
+  test("stopped before it began", async () => {
+    const api = await answering(json(200, { ok: true, result: {} }));
+    expect(await failure(say(api, AbortSignal.abort()))).toMatchObject({ reason: "aborted", fate: "not-sent" });
+  });
+
+  test("a proxy that is not there", async () => {
+    const api = await apiAt("http://127.0.0.1:9", { proxy: "http://127.0.0.1:9" });
+    expect(await failure(say(api))).toMatchObject({ reason: "network", fate: "not-sent" });
+  });
+});
+
+describe("after the request went out, nobody knows", () => {
+  test("the connection is reset", async () => {
+    const port = await listen(createServer((socket) => socket.once("data", () => socket.resetAndDestroy())));
+    expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({
+      reason: "network",
+      fate: "unknown",
+      retryable: true,
+    });
+  });
+
+  test("the connection is closed without an answer", async () => {
+    const port = await listen(createServer((socket) => socket.once("data", () => socket.end())));
+    expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({ reason: "network", fate: "unknown" });
+  });
+
+  test("the answer breaks off in the middle", async () => {
+    const port = await listen(
+      createServer((socket) => socket.once("data", () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"ok":'))),
+    );
+    expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({ fate: "unknown" });
+  });
+
+  test("no answer in time", async () => {
+    const port = await listen(createServer(() => {}));
+    const api = await apiAt(`http://127.0.0.1:${port}`, { timeoutMs: 200 });
+    expect(await failure(say(api))).toMatchObject({ reason: "timeout", fate: "unknown", retryable: true });
+  });
+
+  test("stopped while it waits", async () => {
+    const api = await answering(() => {});
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 100);
+    expect(await failure(say(api, stop.signal))).toMatchObject({ reason: "aborted", fate: "unknown" });
+  });
+
+  test("an answer with a success status that is not the platform's", async () => {
+    expect(await failure(say(await answering(json(200, "<html>hello</html>"))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
+    expect(await failure(say(await answering(json(200, "[1]"))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
+    expect(await failure(say(await answering(json(200, { ok: true }))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
+  });
+});
+
+describe("what the platform refuses did not happen", () => {
+  test.each([
+    [400, 'Bad Request: can\'t parse entities: Unsupported start tag "x" at byte offset 0', "parse_entities", false],
+    [400, "Bad Request: can't find end of the entity starting at byte offset 3", "parse_entities", false],
+    [400, "Bad Request: message is not modified: specified new message content is the same", "message_not_modified", false],
+    [400, "Bad Request: message is too long", "too_long", false],
+    [400, "Bad Request: message caption is too long", "too_long", false],
+    [400, "Bad Request: message thread not found", "thread_gone", false],
+    [400, "Bad Request: TOPIC_CLOSED", "thread_gone", false],
+    [400, "Bad Request: message to be replied not found", "reply_target_gone", false],
+    [400, "Bad Request: message to edit not found", "message_gone", false],
+    [400, "Bad Request: message to delete not found", "message_gone", false],
+    [400, "Bad Request: chat not found", "chat_not_found", false],
+    [400, "Bad Request: group chat was upgraded to a supergroup chat", "chat_migrated", false],
+    [400, "Bad Request: not enough rights to send text messages to the chat", "no_rights", false],
+    [400, "Bad Request: message text is empty", "empty_text", false],
+    [400, "Bad Request: something new", "bad_request", false],
+    [401, "Unauthorized", "unauthorized", false],
+    [403, "Forbidden: bot was blocked by the user", "blocked_by_user", false],
+    [403, "Forbidden: user is deactivated", "blocked_by_user", false],
+    [403, "Forbidden: bot was kicked from the group chat", "no_rights", false],
+    [404, "Not Found", "unauthorized", false],
+    [404, "Not Found: method not found", "method_unknown", false],
+    [409, "Conflict: terminated by other getUpdates request", "conflict", false],
+    [500, "Internal Server Error", "platform_error", true],
+    [502, "Bad Gateway", "platform_error", true],
+  ])("%i %s", async (code, description, reason, retryable) => {
+    expect(await failure(say(await answering(refusal(code, description))))).toMatchObject({ reason, retryable, fate: "not-sent" });
+  });
+
+  test("a 404 of getMe is about the bot, whatever else is said; that of another method is not", async () => {
+    const api = await answering(refusal(404, "Not Found: nothing of the kind"));
+    expect(await failure(api.call("getMe", {}))).toMatchObject({ reason: "unauthorized" });
+    expect(await failure(api.call("getUpdates", {}))).toMatchObject({ reason: "method_unknown", retryable: false, fate: "not-sent" });
+  });
+
+  test("429 carries the wait in full", async () => {
+    const api = await answering(refusal(429, "Too Many Requests: retry after 95", { retry_after: 95 }));
+    expect(await failure(say(api))).toMatchObject({ reason: "flood_wait", retryable: true, retryAfterMs: 95_000, fate: "not-sent" });
+  });
+
+  test("a page of a proxy in place of an answer", async () => {
+    expect(await failure(say(await answering(json(502, "<html>bad gateway</html>"))))).toMatchObject({
+      reason: "platform_error",
+      retryable: true,
+      fate: "not-sent",
+    });
+    expect(await failure(say(await answering(json(403, "<html>blocked</html>"))))).toMatchObject({
+      reason: "bad_answer",
+      retryable: false,
+      fate: "not-sent",
+    });
+  });
+
+  test("a description that repeats the address does not give the token away", async () => {
+    const error = await failure(say(await answering(refusal(400, `Bad Request: /bot${token}/sendMessage`))));
+    expect(error.message).toContain("[token]");
+  });
+});
+
+describe("connections", () => {
+  test("are kept: many calls use few of them", async () => {
+    const ports = new Set<number | undefined>();
+    const api = await answering((request, response) => {
+      ports.add(request.socket.remotePort);
+      json(200, { ok: true, result: { message_id: 1 } })(request, response);
+    });
+    for (let call = 0; call < 20; call += 1) await say(api);
+    expect(ports.size).toBeLessThanOrEqual(2);
+  });
+
+  test("an http proxy is asked for everything", async () => {
+    const asked: string[] = [];
+    const proxy = createHttpServer((request, response) => {
+      asked.push(new URL(request.url ?? "").host);
+      json(200, { ok: true, result: { message_id: 1 } })(request, response);
+    });
+    const proxyPort = await listen(proxy);
+    const api = await apiAt("http://bot.invalid:8081", { proxy: `http://127.0.0.1:${proxyPort}` });
+    expect(await say(api)).toEqual({ message_id: 1 });
+    expect(asked).toEqual(["bot.invalid:8081"]);
+  });
+
+  test("a socks5 proxy is asked for everything", async () => {
+    const target = createHttpServer(json(200, { ok: true, result: { message_id: 1 } }));
+    const targetPort = await listen(target);
+    let asked = "";
+    const proxy = createServer((socket) => {
+      socket.on("error", () => socket.destroy());
+      socket.once("data", () => {
+        socket.write(Buffer.from([5, 0]));
+        socket.once("data", (request: Buffer) => {
+          asked = request.subarray(5, 5 + (request[4] ?? 0)).toString();
+          const up = connect(targetPort, "127.0.0.1", () => {
+            socket.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 0]));
+            up.pipe(socket).pipe(up);
+          });
+          up.on("error", () => up.destroy());
+        });
+      });
+    });
+    const proxyPort = await listen(proxy);
+    const api = await apiAt("http://bot.invalid:8081", { proxy: `socks5://127.0.0.1:${proxyPort}` });
+    expect(await say(api)).toEqual({ message_id: 1 });
+    expect(asked).toBe("bot.invalid");
+  });
+
+  test("made anew, what was in flight fails and the next call works", async () => {
+    let calls = 0;
+    const api = await answering((request, response) => {
+      calls += 1;
+      if (calls > 1) json(200, { ok: true, result: { message_id: 1 } })(request, response);
+    });
+    const hanging = failure(say(api));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    api.renew();
+    expect(await hanging).toMatchObject({ fate: "unknown" });
+    expect(await say(api)).toEqual({ message_id: 1 });
+  });
+});
+
+test("updates are fetched while a hundred sends wait for their answers: the poll has a connection of its own", async () => {
+  const waiting: ServerResponse[] = [];
+  const api = await answering(
+    (request, response) => {
+      if (request.url?.endsWith("/getUpdates")) json(200, { ok: true, result: [] })(request, response);
+      else waiting.push(response);
+    },
+    { timeoutMs: 20_000 },
+  );
+  const sends = Array.from({ length: 100 }, () => say(api));
+  await expect.poll(() => waiting.length).toBe(64);
+  expect(await api.call("getUpdates", {})).toEqual([]);
+  // The rest of the sends comes as the first are answered.
+  const answer = json(200, { ok: true, result: { message_id: 1 } });
+  for (let answered = 0; answered < sends.length; answered += 1) {
+    await expect.poll(() => waiting.length).toBeGreaterThan(answered);
+    const response = waiting[answered];
+    if (response !== undefined) answer(response.req, response);
+  }
+  await Promise.all(sends);
+});

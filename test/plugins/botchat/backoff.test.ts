@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { createBackoff, pause } from "../../../plugins/botchat/backoff.ts";
+
+test("waits grow by 1.8 up to the longest, with up to a quarter more, and begin anew after a success", () => {
+  const backoff = createBackoff({ minMs: 2_000, maxMs: 30_000 });
+  const wanted = [2_000, 3_600, 6_480, 11_664, 20_995, 30_000, 30_000];
+  for (const least of wanted) {
+    const wait = backoff.next();
+    expect(wait).toBeGreaterThanOrEqual(least);
+    expect(wait).toBeLessThanOrEqual(Math.ceil(least * 1.25));
+  }
+  backoff.reset();
+  expect(backoff.next()).toBeLessThanOrEqual(2_500);
+});
+
+test("many that fail at once do not come back at once", () => {
+  const waits = new Set(Array.from({ length: 50 }, () => createBackoff({ minMs: 2_000, maxMs: 30_000 }).next()));
+  expect(waits.size).toBeGreaterThan(10);
+  expect(createBackoff({ minMs: 2_000, maxMs: 30_000, jitter: 0 }).next()).toBe(2_000);
+});
+
+test("a pause ends at once with its signal", async () => {
+  const stop = new AbortController();
+  const paused = pause(60_000, stop.signal);
+  stop.abort();
+  await paused;
+});

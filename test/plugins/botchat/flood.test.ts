@@ -1,0 +1,86 @@
+/** Sending to a platform that has limits, and to one that says no for a moment: over real HTTP. */
+import type { Address, ChannelConnection, Part } from "service-gateway/sdk";
+import { expect, test } from "vitest";
+import { ada, callsOf, direct, forum, messageIn, never, openPlatform, reply, start } from "./platform.ts";
+
+const limits = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
+const group: Address = { ...direct, chat: String(forum) };
+
+/** As the outbox does: each part when the connection lets it go. */
+async function sendInTurn(connection: ChannelConnection, text: string, address: Address): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const part of connection.render(reply(text), address)) {
+    await connection.admit?.(part, address, never);
+    ids.push((await connection.send(part, address, never)).messageId);
+  }
+  return ids;
+}
+
+test("answers in several chats and topics at once keep to the limits: none is refused, each is there once, in order", async () => {
+  const platform = await openPlatform({ limits });
+  const { connection } = await start({ limits, textChunkLimit: 12 }, { platform });
+  const people = [...platform.world.people.keys()].slice(0, 3);
+  for (const person of people) platform.act.say(person, person, "hello");
+  const topics = ["one", "two"].map((name) => ({ ...group, thread: String(platform.act.createTopic(ada, forum, name)) }));
+  const addresses = [...people.map((person) => ({ ...direct, chat: String(person) })), ...topics];
+  const sent = await Promise.all(addresses.map((address) => sendInTurn(connection, "first part\n\nsecond part", address)));
+  for (const [index, { chat }] of addresses.entries()) {
+    const texts = sent[index]?.map((messageId) => messageIn(platform, messageId, Number(chat))?.text);
+    expect(texts).toEqual(["first part", "second part"]);
+  }
+  const calls = callsOf(platform, "sendMessage");
+  expect(calls).toHaveLength(10);
+  expect(calls.map(({ status }) => status)).toEqual(calls.map(() => 200));
+});
+
+test("a 429 holds its chat: nothing is even tried there until it is over, and other chats go on", async () => {
+  const { platform, connection } = await start();
+  platform.act.say(ada, ada, "hello");
+  platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 1 });
+  await expect(sendInTurn(connection, "x", direct)).rejects.toMatchObject({ reason: "flood_wait", retryAfterMs: 1_000 });
+  const [part] = connection.render(reply("held"), direct);
+  await expect(connection.send(part as Part, direct, never)).rejects.toMatchObject({
+    reason: "flood_wait",
+    fate: "not-sent",
+    retryable: true,
+  });
+  expect(callsOf(platform, "sendMessage")).toHaveLength(1);
+  await connection.typing?.(direct);
+  expect(callsOf(platform, "sendChatAction")).toEqual([]);
+  const order: string[] = [];
+  await Promise.all([
+    sendInTurn(connection, "after", direct).then(() => order.push("held")),
+    sendInTurn(connection, "meanwhile", group).then(() => order.push("other")),
+    connection.react?.("1", "👍", direct).then(() => order.push("reaction")),
+  ]);
+  expect(order.toSorted()).toEqual(["held", "other", "reaction"]);
+  expect(order[0]).toBe("other");
+});
+
+test("a change of unknown fate surely may be made again; a message that is gone is not sent anew where it was to be changed", async () => {
+  const { platform, connection } = await start();
+  platform.act.say(ada, ada, "hello");
+  const [messageId = ""] = await sendInTurn(connection, "before", direct);
+  const [rendered] = connection.render(reply("after"), direct);
+  const change = { ...(rendered as Part), replaces: messageId, inPlace: true as const };
+  platform.faults.add({ method: "editMessageText", times: 1, kind: "reset-after" });
+  await expect(connection.send(change, direct, never)).rejects.toMatchObject({ fate: "not-sent", retryable: true });
+  expect(await connection.send(change, direct, never)).toEqual({ messageId });
+  expect(messageIn(platform, messageId)?.text).toBe("after");
+  await connection.remove?.(messageId, direct, never);
+  const { replaces: _gone, ...moved } = change;
+  for (const part of [change, moved])
+    await expect(connection.send(part, direct, never)).rejects.toMatchObject({ reason: "message_gone", retryable: false });
+  expect(callsOf(platform, "sendMessage")).toHaveLength(1);
+});
+
+test("what is too long for its markup goes out once, without it", async () => {
+  const { platform, connection } = await start();
+  platform.act.say(ada, ada, "hello");
+  platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", description: "Bad Request: message is too long" });
+  const [messageId] = await sendInTurn(connection, "**bold** words", direct);
+  expect(messageIn(platform, messageId)).toMatchObject({ text: "bold words" });
+  expect(messageIn(platform, messageId)?.entities).toBeUndefined();
+  platform.faults.add({ method: "sendMessage", times: 2, kind: "refuse", description: "Bad Request: message is too long" });
+  await expect(sendInTurn(connection, "**bold** words", direct)).rejects.toMatchObject({ reason: "too_long" });
+});

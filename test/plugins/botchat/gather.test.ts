@@ -1,0 +1,146 @@
+/** Which messages belong together, decided as they come in; and the one message that is made of them. */
+import fc from "fast-check";
+import type { Json } from "service-gateway/sdk";
+import { describe, expect, test } from "vitest";
+import { createGatherer } from "../../../plugins/botchat/gather.ts";
+import { joinTexts } from "../../../plugins/botchat/gathered.ts";
+import { parseUpdate } from "../../../plugins/botchat/parse.ts";
+import { createTestAccount } from "./account.ts";
+
+const bot = { id: "7000000001", username: "house_bot" };
+const ada = { id: 1001, first_name: "Ada" };
+const bela = { id: 1002, first_name: "Bela" };
+const group = { id: -5, type: "group", title: "Kitchen" };
+
+function update(updateId: number, message: object, kind = "message"): Json {
+  return { update_id: updateId, [kind]: { date: 1_700_000_000, chat: group, from: ada, ...message } } as Json;
+}
+
+async function gatherer(options: { readonly debounceMs?: number } = {}) {
+  const { account } = createTestAccount({ botToken: "7:token" }, options);
+  return await createGatherer({ ...account, now: () => 1_000 });
+}
+
+const long = "x".repeat(4_096);
+
+describe("what belongs together", () => {
+  test("a message stands under its own id, starts at once, and its edit stands with it", async () => {
+    const { place } = await gatherer();
+    expect(place(update(1, { message_id: 7, text: "a" }))).toEqual({ lane: "botchat:default:-5", gather: { key: "m:-5:7", due: 0 } });
+    expect(place(update(2, { message_id: 7, text: "b" }, "edited_message")).gather).toEqual({ key: "m:-5:7", due: 0 });
+  });
+
+  test("a press, a reaction and what is no message stand alone", async () => {
+    const { place } = await gatherer();
+    expect(
+      place({ update_id: 1, callback_query: { id: "1", from: ada, data: "x", message: { message_id: 7, chat: group } } } as Json),
+    ).toEqual({
+      lane: "botchat:default:-5",
+    });
+    expect(place({ update_id: 2, message: 5 })).toEqual({ lane: "botchat:default:unknown" });
+  });
+
+  test.each([
+    ["another person", { from: bela }],
+    ["an id that does not follow", { message_id: 9 }],
+    ["three seconds later", { date: 1_700_000_003 }],
+    ["a file", { text: undefined, photo: [{ file_id: "p" }] }],
+    ["a command", { text: "/stop" }],
+    ["a forwarded message", { forward_origin: { type: "hidden_user", sender_user_name: "Eve", date: 1 } }],
+    ["another topic", { message_thread_id: 4, is_topic_message: true }],
+  ])("a long text does not go on with %s", async (_name, more) => {
+    const { place } = await gatherer();
+    expect(place(update(1, { message_id: 7, text: long })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
+    expect(place(update(2, { message_id: 8, text: "end", ...more })).gather?.key).not.toBe("m:-5:7");
+  });
+
+  test("a long text goes on with the next id, and the last part, being shorter, waits for nothing more", async () => {
+    const { place } = await gatherer();
+    place(update(1, { message_id: 7, text: long }));
+    expect(place(update(2, { message_id: 8, text: long })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
+    expect(place(update(3, { message_id: 9, text: "end" })).gather).toEqual({ key: "m:-5:7", due: 1_000, extend: true });
+    expect(place(update(4, { message_id: 10, text: "new" })).gather).toEqual({ key: "m:-5:10", due: 0 });
+    expect(place(update(5, { message_id: 9, text: "END" }, "edited_message")).gather?.key).toBe("m:-5:7");
+  });
+
+  test("another process goes on where the former ended", async () => {
+    const { account } = createTestAccount({ botToken: "7:token" });
+    const first = await createGatherer({ ...account, now: () => 1_000 });
+    first.place(update(1, { message_id: 7, text: long }));
+    first.place(update(2, { message_id: 8, text: long }));
+    const second = await createGatherer({ ...account, now: () => 1_400 });
+    expect(second.place(update(3, { message_id: 9, text: "end" })).gather).toEqual({ key: "m:-5:7", due: 1_400, extend: true });
+    expect(second.place(update(4, { message_id: 8, text: "other" }, "edited_message")).gather?.key).toBe("m:-5:7");
+  });
+
+  test("an update that comes again, because it could not be stored, is judged as before", async () => {
+    const { place } = await gatherer({ debounceMs: 100 });
+    const all = [
+      update(1, { message_id: 7, text: "a" }),
+      update(2, { message_id: 8, text: "b" }),
+      update(3, { message_id: 8, text: "c" }, "edited_message"),
+      update(4, { message_id: 8, text: "c", reply_markup: {} }, "edited_message"),
+    ];
+    const first = all.map((each) => place(each));
+    expect(first.map(({ gather, silent }) => gather?.key ?? silent)).toEqual(["m:-5:7", "m:-5:7", "m:-5:7", "edit_changes_nothing"]);
+    // Only the last may be told once more, which is the side to err on.
+    expect(all.slice(0, 3).map((each) => place(each).gather?.key)).toEqual(["m:-5:7", "m:-5:7", "m:-5:7"]);
+  });
+});
+
+describe("what is made of them", () => {
+  test("joined at any cut, a text and its styles are what they were", () => {
+    const styles = fc.constantFrom("bold", "italic", "code", "strikethrough");
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9_000 }),
+        fc.array(fc.tuple(styles, fc.nat(9_000), fc.integer({ min: 1, max: 9_000 })), { maxLength: 4 }),
+        (length, spans) => {
+          const text = "abcdefghij".repeat(900).slice(0, length);
+          // Two of one kind that touch at the cut cannot be told from one that was cut.
+          const entities = [...new Map(spans.map((span) => [span[0], span])).values()]
+            .map(([type, offset, size]) => ({ type, offset: offset % length, length: Math.min(size, length - (offset % length)) }))
+            .sort((a, b) => a.offset - b.offset);
+          const parts = [];
+          for (let start = 0; start < length; start += 4_096) {
+            const end = Math.min(start + 4_096, length);
+            const inside = entities.flatMap(({ type, offset, length: size }) => {
+              const [from, to] = [Math.max(offset, start), Math.min(offset + size, end)];
+              return to > from ? [{ type, offset: from - start, length: to - from }] : [];
+            });
+            parts.push({ message_id: parts.length + 1, text: text.slice(start, end), entities: inside });
+          }
+          const [joined, ...rest] = joinTexts(parts);
+          expect(rest).toEqual([]);
+          expect(joined?.text).toBe(text);
+          expect(
+            ((joined?.entities ?? []) as typeof entities).toSorted((a, b) => a.offset - b.offset || a.type.localeCompare(b.type)),
+          ).toEqual(entities.toSorted((a, b) => a.offset - b.offset || a.type.localeCompare(b.type)));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test("a mention, a reply or a forward in any part counts for all", () => {
+    const parts = [
+      update(1, { message_id: 7, text: "please" }),
+      update(2, { message_id: 8, text: "@house_bot help", entities: [{ type: "mention", offset: 0, length: 10 }] }),
+    ];
+    expect(parseUpdate(parts[0] ?? null, bot, parts.slice(1))).toMatchObject({
+      text: "please\n@house_bot help",
+      mention: true,
+      messageId: "7",
+      messageIds: ["7", "8"],
+    });
+  });
+
+  test("edits alone are one edit, as the message stands now; junk among the parts is left out", () => {
+    const edits = [1, 2].map((n) => update(n, { message_id: 7, text: `v${n}`, edit_date: 1_700_000_000 + n }, "edited_message"));
+    expect(parseUpdate(edits[0] ?? null, bot, [...edits.slice(1), null, 5, { message: {} }])).toMatchObject({
+      kind: "edit",
+      text: "v2",
+      timestamp: 1_700_000_002_000,
+    });
+  });
+});

@@ -1,0 +1,173 @@
+/** What waits for whom, with a clock of the test's own. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createLimits, type Limits } from "../../../plugins/botchat/limits.ts";
+import { createLimiter } from "../../../plugins/playground/platform/limits.ts";
+import { never } from "./platform.ts";
+
+const usual = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
+const now = () => Date.now();
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
+afterEach(() => void vi.useRealTimers());
+
+/** Asks, and notes when it was let go. */
+function ask(limits: Limits, chat: string, went: (readonly [string, number])[], { messages = 1, signal = never, name = chat } = {}): void {
+  const go = () => void went.push([name, now() - 1_000_000]);
+  const wait = limits.admit(chat, messages, signal);
+  if (wait === undefined) go();
+  else void wait.then(go);
+}
+
+describe("messages", () => {
+  test("of one chat go a second apart, in the order of asking; other chats do not wait for them", async () => {
+    const limits = createLimits({ now, limits: usual });
+    const went: (readonly [string, number])[] = [];
+    for (const name of ["one", "two", "three"]) ask(limits, "7", went, { name });
+    ask(limits, "8", went, { name: "other" });
+    expect(went).toEqual([
+      ["one", 0],
+      ["other", 0],
+    ]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(went.slice(2)).toEqual([
+      ["two", 1_050],
+      ["three", 2_100],
+    ]);
+  });
+
+  test("and edits share the second of their chat, and a call that took long counts when it ended", async () => {
+    const limits = createLimits({ now, limits: usual });
+    const went: (readonly [string, number])[] = [];
+    ask(limits, "7", went);
+    const done = limits.sending("7");
+    await vi.advanceTimersByTimeAsync(400);
+    done();
+    ask(limits, "7", went, { messages: 0, name: "edit" });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(went).toEqual([
+      ["7", 0],
+      ["edit", 1_450],
+    ]);
+  });
+
+  test("an album counts with all it holds", async () => {
+    const limits = createLimits({ now, limits: { ...usual, perChatPerSecond: 0 } });
+    const went: (readonly [string, number])[] = [];
+    for (const name of ["one", "two", "three"]) ask(limits, "-7", went, { messages: 8, name });
+    await vi.advanceTimersByTimeAsync(70_000);
+    expect(went).toEqual([
+      ["one", 0],
+      ["two", 0],
+      ["three", 61_000],
+    ]);
+  });
+
+  test("no limits: nobody waits, and a flood wait is kept all the same", async () => {
+    const limits = createLimits({ now, limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 } });
+    const went: (readonly [string, number])[] = [];
+    for (let count = 0; count < 100; count += 1) ask(limits, "-7", went);
+    expect(went).toHaveLength(100);
+    limits.hold("-7", 3_000);
+    ask(limits, "-7", went);
+    expect(limits.held("-7")).toBe(3_000);
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(went).toHaveLength(100);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(went).toHaveLength(101);
+    expect(limits.held("-7")).toBe(0);
+  });
+
+  test("a flood wait holds its chat and whoever waits there; two chats at once hold the bot", async () => {
+    const limits = createLimits({ now, limits: usual });
+    const went: (readonly [string, number])[] = [];
+    ask(limits, "7", went);
+    ask(limits, "7", went, { name: "waits" });
+    limits.hold("7", 5_000);
+    ask(limits, "8", went);
+    limits.hold("8", 4_000);
+    ask(limits, "9", went);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(went).toEqual([
+      ["7", 0],
+      ["8", 0],
+      ["9", 4_000],
+      ["waits", 5_000],
+    ]);
+  });
+
+  test("whoever is called away leaves the row, and nobody waits for a closed account", async () => {
+    const limits = createLimits({ now, limits: usual });
+    const went: (readonly [string, number])[] = [];
+    const away = new AbortController();
+    ask(limits, "7", went);
+    ask(limits, "7", went, { signal: away.signal, name: "away" });
+    ask(limits, "7", went, { name: "next" });
+    away.abort();
+    await vi.advanceTimersByTimeAsync(1_050);
+    expect(went.map(([name]) => name)).toEqual(["7", "away", "next"]);
+    ask(limits, "7", went, { name: "late" });
+    limits.close();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(went.at(-1)).toEqual(["late", 1_050]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("previews and typing", () => {
+  test("give way to messages that wait, and leave five of a group's twenty to answers", async () => {
+    const limits = createLimits({ now, limits: usual });
+    expect(limits.delay("-7")).toBe(0);
+    for (let count = 0; count < 15; count += 1) {
+      ask(limits, "-7", []);
+      await vi.advanceTimersByTimeAsync(1_050);
+    }
+    expect(limits.delay("-7")).toBeGreaterThan(40_000);
+    ask(limits, "-7", []);
+    ask(limits, "-7", []);
+    expect(limits.delay("8")).toBe(0);
+    await vi.advanceTimersByTimeAsync(1_050);
+    expect(limits.delay("-7")).toBeGreaterThan(40_000);
+  });
+
+  test("count in their chat: what comes after one waits for the second", async () => {
+    const limits = createLimits({ now, limits: usual });
+    const went: (readonly [string, number])[] = [];
+    limits.used("7", 1_000, 1);
+    await vi.advanceTimersByTimeAsync(300);
+    limits.ended("7", 1_000);
+    ask(limits, "7", went, { messages: 0 });
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(went).toEqual([["7", 1_350]]);
+    expect(limits.delay("7")).toBe(0);
+  });
+});
+
+test("ten thousand messages to people and groups: the platform refuses none, and the bot is as fast as it may be", async () => {
+  const limits = createLimits({ now, limits: usual });
+  const limiter = createLimiter(usual, now);
+  let sent = 0;
+  const send = async (chat: string): Promise<void> => {
+    await limits.admit(chat, 1, never);
+    const done = limits.sending(chat);
+    // On its way for a while, which is another one each time.
+    await new Promise((resolve) => setTimeout(resolve, 5 + ((sent * 7) % 30)));
+    limiter.spend(1, chat, chat.startsWith("-"));
+    sent += 1;
+    done();
+  };
+  const began = now();
+  const chats = Array.from({ length: 1_000 }, (_, index) => (index % 10 === 0 ? `-${index + 1}` : String(index + 1)));
+  const all = Promise.all(
+    chats.map(async (chat) => {
+      for (let count = 0; count < 10; count += 1) await send(chat);
+    }),
+  );
+  let done = false;
+  const ended = all.finally(() => {
+    done = true;
+  });
+  while (!done) await vi.advanceTimersByTimeAsync(1_000);
+  await ended;
+  expect(sent).toBe(10_000);
+  expect((now() - began) / 1_000).toBeLessThan((10_000 / 30) * 1.06 + 5);
+});

@@ -1,0 +1,193 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ChannelError, type InboundMedia } from "service-gateway/sdk";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createTransport, type TransportOptions } from "../../../plugins/botchat/transport.ts";
+import { WireError } from "../../../plugins/botchat/wire.ts";
+import { callsOf, never, openPlatform, start, token } from "./platform.ts";
+
+const megabyte = 1024 * 1024;
+const png = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(1_000, 7)]);
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function folder(): string {
+  const directory = mkdtempSync(join(tmpdir(), "media-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function wire(options: TransportOptions = {}) {
+  const transport = createTransport(options);
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+async function failure(promise: Promise<unknown>): Promise<WireError> {
+  const thrown = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(thrown).toBeInstanceOf(WireError);
+  return thrown as WireError;
+}
+
+describe("a download", () => {
+  test("streams to a private file, and hands back its beginning", async () => {
+    const content = Buffer.alloc(3 * megabyte, "abc");
+    const url = await serve((_request, response) => response.end(content));
+    const to = join(folder(), "file");
+    const got = await wire().download(url, { to, maxBytes: 4 * megabyte, timeoutMs: 10_000 });
+    expect(got.size).toBe(content.length);
+    expect(got.head.equals(content.subarray(0, got.head.length))).toBe(true);
+    expect(readFileSync(to).equals(content)).toBe(true);
+    expect(statSync(to).mode & 0o777).toBe(0o600);
+  });
+
+  test.each([
+    ["says it is too large", { "content-length": 2 * megabyte }],
+    ["turns out to be too large", {}],
+  ])("that %s is cut off, and leaves nothing", async (_name, headers) => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, headers);
+      response.write(Buffer.alloc(megabyte + 1));
+    });
+    const directory = folder();
+    const error = await failure(wire().download(url, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 10_000 }));
+    expect(error.code).toBe("TOO_LARGE");
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test.each<[string, string | RegExp, RequestListener]>([
+    ["breaks in the middle", /RESET|SOCKET|CLOSED/, (_request, response) => response.write(Buffer.alloc(1_000), () => response.destroy())],
+    [
+      "ends before its length",
+      /SOCKET|CLOSED|RESET|MISMATCH/,
+      (_request, response) => {
+        response.writeHead(200, { "content-length": 2_000 });
+        response.write(Buffer.alloc(1_000), () => response.socket?.end());
+      },
+    ],
+    [
+      "drips without an end",
+      "TIMEOUT",
+      (_request, response) => {
+        const timer = setInterval(() => response.write("x"), 10);
+        response.once("close", () => clearInterval(timer));
+      },
+    ],
+    ["is never answered", /TIMEOUT/, () => {}],
+    ["is missing", "STATUS_404", (_request, response) => response.writeHead(404).end("no")],
+    ["is somewhere else", "STATUS_302", (_request, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end()],
+    ["is empty", "EMPTY", (_request, response) => response.end()],
+  ])("that %s fails, and leaves nothing", async (_name, code, listener) => {
+    const url = await serve(listener);
+    const directory = folder();
+    const error = await failure(wire().download(`${url}/secret`, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 300 }));
+    expect(error.code).toMatch(code);
+    expect(String(error)).not.toContain("secret");
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test("writes over nothing: what lies there stays, a link is not followed", async () => {
+    const url = await serve((_request, response) => response.end("new"));
+    const directory = folder();
+    symlinkSync(join(directory, "elsewhere"), join(directory, "link"));
+    const error = await failure(wire().download(url, { to: join(directory, "link"), maxBytes: 10, timeoutMs: 5_000 }));
+    expect(error.code).toBe("EEXIST");
+    expect(readdirSync(directory)).toEqual(["link"]);
+    expect(existsSync(join(directory, "elsewhere"))).toBe(false);
+  });
+
+  test("goes by the proxy, as every call does", async () => {
+    const asked: string[] = [];
+    const proxy = await serve((request, response) => {
+      asked.push(new URL(request.url ?? "").host);
+      response.end("by way of the proxy");
+    });
+    const to = join(folder(), "file");
+    const { size } = await wire({ proxy }).download("http://files.invalid:8081/a", { to, maxBytes: 100, timeoutMs: 5_000 });
+    expect(size).toBe(19);
+    expect(asked).toEqual(["files.invalid:8081"]);
+  });
+
+  test("ends with its signal", async () => {
+    const url = await serve((_request, response) => response.write("x"));
+    const stop = new AbortController();
+    const directory = folder();
+    const running = failure(wire().download(url, { to: join(directory, "file"), maxBytes: 10, timeoutMs: 5_000, signal: stop.signal }));
+    setTimeout(() => stop.abort(), 50);
+    expect((await running).code).toBe("ABORTED");
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+describe("a file of a message", () => {
+  const how = { maxBytes: 5 * megabyte, signal: never };
+
+  async function sent(bytes: Buffer, options: object = {}) {
+    const platform = await openPlatform();
+    const started = await start({ retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 10, jitter: 0 }, ...options }, { platform });
+    const kept = platform.files.add("document", { bytes, fileName: "a.exe", mimeType: "application/x-msdownload" });
+    const media: InboundMedia = { kind: "document", ref: kept.id, mimeType: "application/x-msdownload", fileName: "../../a.exe" };
+    const fetchMedia = started.connection.fetchMedia;
+    if (fetchMedia === undefined) throw new Error("the channel fetches no media");
+    return { ...started, media, fetchMedia };
+  }
+
+  test("lies in the account's directory under a random name, with the type of its content", async () => {
+    const { fetchMedia, media, account } = await sent(png);
+    const [one, two] = [await fetchMedia(media, how), await fetchMedia(media, how)];
+    expect(one).toMatchObject({ mimeType: "image/png", size: png.length });
+    expect(one.path).toMatch(/\/media\/[0-9a-f]{32}\.png$/);
+    expect(one.path.startsWith(account.account.directory)).toBe(true);
+    expect(two.path).not.toBe(one.path);
+    expect(readFileSync(one.path).equals(png)).toBe(true);
+    expect(statSync(join(account.account.directory, "media")).mode & 0o777).toBe(0o700);
+  });
+
+  test("that the platform says is too large is not even asked for", async () => {
+    const { fetchMedia, media, platform } = await sent(png);
+    await expect(fetchMedia({ ...media, size: 7 * megabyte }, how)).rejects.toThrow("the file is too large: 7.0 MB, at most 5.0 MB");
+    expect(callsOf(platform, "getFile")).toEqual([]);
+  });
+
+  test("that turns out to be too large is not kept", async () => {
+    const { fetchMedia, media, account } = await sent(png);
+    await expect(fetchMedia(media, { ...how, maxBytes: 100 })).rejects.toThrow(/too large/);
+    expect(readdirSync(account.account.directory).includes("media") ? readdirSync(join(account.account.directory, "media")) : []).toEqual(
+      [],
+    );
+  });
+
+  test("is asked for again after a failure that may pass, and not after one that may not", async () => {
+    const { fetchMedia, media, platform } = await sent(png);
+    platform.faults.add({ method: "getFile", times: 1, kind: "status", status: 502 });
+    expect((await fetchMedia(media, how)).mimeType).toBe("image/png");
+    expect(callsOf(platform, "getFile")).toHaveLength(2);
+    await expect(fetchMedia({ ...media, ref: "nowhere" }, how)).rejects.toThrow(ChannelError);
+    expect(callsOf(platform, "getFile")).toHaveLength(3);
+  });
+
+  test("that never comes fails in time, and what it says names no token", async () => {
+    const { fetchMedia, media, platform } = await sent(png, {
+      timeoutSeconds: 1,
+      retry: { attempts: 1, minDelayMs: 1, maxDelayMs: 1, jitter: 0 },
+    });
+    platform.faults.add({ method: "getFile", times: 1, kind: "drop" });
+    const thrown = await fetchMedia(media, how).catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(ChannelError);
+    expect(JSON.stringify(thrown) + String(thrown)).not.toContain(token);
+  });
+});

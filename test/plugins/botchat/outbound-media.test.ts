@@ -1,0 +1,272 @@
+/** Files on their way out: as what each is sent, albums, captions, and what is done when the platform does not take one. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { OutboundMedia, Reply } from "service-gateway/sdk";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createBotApi } from "../../../plugins/botchat/api.ts";
+import { renderReply } from "../../../plugins/botchat/render.ts";
+import { createSender, type Sender } from "../../../plugins/botchat/send.ts";
+import { createTransport, type Transport } from "../../../plugins/botchat/transport.ts";
+import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
+import { ada, callsOf, direct, messageIn, never, reply, token } from "./platform.ts";
+
+/** The smallest PNG: one transparent pixel. */
+const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
+const settings = {
+  textChunkLimit: 4000,
+  chunkMode: "length",
+  linkPreview: true,
+  replyToMode: "off",
+  capabilities: { inlineButtons: "all" },
+} as const;
+
+const directory = mkdtempSync(join(tmpdir(), "outbound-media-"));
+let platform: Platform;
+let transport: Transport;
+let sender: Sender;
+
+beforeAll(async () => {
+  platform = await createPlatform({ bots: [{ token, username: "house_bot", name: "House" }] });
+  platform.act.say(ada, ada, "hello");
+  transport = createTransport({});
+  const api = await createBotApi({ token, apiRoot: platform.url, transport, pollTimeoutMs: 1_000 });
+  sender = createSender(api, { keep: async () => {}, of: async () => undefined });
+});
+beforeEach(() => platform.calls.clear());
+afterAll(async () => {
+  await transport.close();
+  await platform.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A file as the gateway lays it down, with what it found out about it. */
+function file(name: string, mimeType: string, more: Partial<OutboundMedia> = {}): OutboundMedia {
+  const path = join(directory, name);
+  writeFileSync(path, mimeType === "image/png" ? png : `bytes of ${name}`);
+  const sides = mimeType.startsWith("image/") ? { width: 1, height: 1 } : {};
+  return { path, mimeType, fileName: name, size: 100, ...sides, ...more };
+}
+
+const render = (text: string, more: Partial<Reply>) => renderReply(reply(text, more), settings, { chat: direct.chat });
+
+async function send(text: string, more: Partial<Reply>) {
+  const receipts = [];
+  for (const part of render(text, more)) receipts.push(await sender.send(part, direct, never));
+  return receipts;
+}
+
+const shown = (messageId: string | undefined) => messageIn(platform, messageId) as unknown as Record<string, unknown>;
+const methods = () => platform.calls.list().map(({ method }) => method);
+const kindsOf = (text: string, media: readonly OutboundMedia[], more: Partial<Reply> = {}) =>
+  render(text, { media, ...more }).map(({ kind }) => kind);
+
+describe("as what a file is sent", () => {
+  test.each([
+    ["photo", "a.png", "image/png", {}],
+    ["animation", "a.gif", "image/gif", {}],
+    ["video", "a.mp4", "video/mp4", {}],
+    ["audio", "a.mp3", "audio/mpeg", {}],
+    ["voice", "v.ogg", "audio/ogg; codecs=opus", { as: "voice" }],
+    ["voice", "v.mp3", "audio/mpeg", { as: "voice" }],
+    ["voice", "v.m4a", "audio/mp4", { as: "voice" }],
+    ["video_note", "n.mp4", "video/mp4", { as: "video-note" }],
+    ["sticker", "s.webp", "image/webp", { as: "sticker" }],
+    ["document", "a.pdf", "application/pdf", {}],
+    ["document", "a.tif", "image/tiff", {}],
+  ] as const)("%s: %s of type %s arrives whole, under its name", async (field, name, type, more) => {
+    const [receipt] = await send("", { media: [file(name, type, more)] });
+    const found = shown(receipt?.messageId)[field] as { file_id: string; file_name?: string } | { file_id: string }[];
+    const sent = Array.isArray(found) ? found.at(-1) : found;
+    const { result } = (await (await fetch(`${platform.url}/bot${token}/getFile?file_id=${sent?.file_id}`)).json()) as {
+      result: { file_path: string };
+    };
+    const bytes = Buffer.from(await (await fetch(`${platform.url}/file/bot${token}/${result.file_path}`)).arrayBuffer());
+    expect(bytes.equals(type === "image/png" ? png : Buffer.from(`bytes of ${name}`))).toBe(true);
+    if (field === "document") expect(found).toMatchObject({ file_name: name });
+  });
+
+  test("what lies on the platform is sent by its handle", async () => {
+    const [first] = await send("", { media: [file("s.webp", "image/webp", { as: "sticker" })] });
+    const { file_id: ref } = shown(first?.messageId).sticker as { file_id: string };
+    const [second] = await send("", { media: [{ ref, as: "sticker" }] });
+    expect(shown(second?.messageId).sticker).toMatchObject({ file_id: ref });
+    expect(callsOf(platform, "sendSticker").at(-1)?.params).toMatchObject({ sticker: ref });
+  });
+
+  test.each([
+    ["over 10 MB", { size: 10_485_761 }],
+    ["with sides over 10,000", { width: 6_000, height: 4_001 }],
+    ["twenty times as wide as high", { width: 2_100, height: 100 }],
+    ["of sides that nobody could read", { width: undefined, height: undefined }],
+  ])("a picture %s is whole as a document", (_name, more) => {
+    const { width: _w, height: _h, ...bare } = file("a.png", "image/png");
+    const sides = Object.fromEntries(Object.entries({ width: 1, height: 1, ...more }).filter(([, value]) => value !== undefined));
+    expect(kindsOf("", [{ ...bare, ...sides }])).toEqual(["document"]);
+  });
+
+  test.each([
+    ["voice", "a.wav", "audio/wav", "audio", /not as voice: that takes OGG with Opus, MP3 or M4A, this is audio\/wav/],
+    ["voice", "a.ogg", "audio/ogg; codecs=vorbis", "audio", /not as voice/],
+    ["voice", "a.pdf", "application/pdf", "document", /not as voice/],
+    ["video-note", "a.mov", "video/quicktime", "video", /not as video-note: that takes MP4/],
+    ["sticker", "a.png", "image/png", "photo", /not as sticker/],
+  ] as const)("%s of what is none: sent as it is, and told (%s)", (as, name, type, kind, omitted) => {
+    const [part] = render("", { media: [file(name, type, { as })] });
+    expect(part?.kind).toBe(kind);
+    expect(part?.omitted?.join()).toMatch(omitted);
+  });
+
+  test("a name goes by when no type is known", () => {
+    const kinds = ["/x/a.png", "/x/a.mp4", "/x/a.flac", "/x/a"].map((path) => kindsOf("", [{ path }])[0]);
+    expect(kinds).toEqual(["photo", "video", "audio", "document"]);
+  });
+
+  test("a name that would break the upload is mended, and a long one keeps its ending", async () => {
+    const odd = file("a.pdf", "application/pdf", { fileName: `a"b;\r\nc/${"x".repeat(300)}.pdf` });
+    const [receipt] = await send("", { media: [odd] });
+    const { file_name: name } = shown(receipt?.messageId).document as { file_name: string };
+    expect(name).toMatch(/^a_b___c_x+\.pdf$/);
+    expect(name.length).toBeLessThanOrEqual(120);
+  });
+});
+
+describe("albums", () => {
+  test("neighbours of one class are one album, the caption below its first; all ids are told", async () => {
+    const media = [file("1.png", "image/png"), file("2.mp4", "video/mp4"), file("3.png", "image/png")];
+    const [receipt] = await send("**our** garden", { media });
+    expect(receipt?.messageIds).toHaveLength(3);
+    expect(receipt?.messageIds?.[0]).toBe(receipt?.messageId);
+    const messages = receipt?.messageIds?.map(shown) ?? [];
+    expect(messages.map((each) => ("photo" in each ? "photo" : "video"))).toEqual(["photo", "video", "photo"]);
+    expect(new Set(messages.map(({ media_group_id: album }) => album)).size).toBe(1);
+    expect(messages.map(({ caption }) => caption)).toEqual(["our garden", undefined, undefined]);
+    expect(messages[0]).toMatchObject({ caption_entities: [{ type: "bold" }] });
+    expect(methods()).toEqual(["sendMediaGroup"]);
+  });
+
+  test("sound and documents keep to themselves, what knows no album is alone, and no album has more than ten", () => {
+    const photo = file("1.png", "image/png");
+    const sound = file("1.mp3", "audio/mpeg");
+    const paper = file("1.pdf", "application/pdf");
+    const gif = file("1.gif", "image/gif");
+    expect(kindsOf("", [photo, photo, sound, sound, paper, paper, gif, gif, photo])).toEqual([
+      "album",
+      "album",
+      "album",
+      "animation",
+      "animation",
+      "photo",
+    ]);
+    const sizes = render("", { media: Array.from({ length: 21 }, () => photo) }).map(
+      ({ body }) => (body as { files: unknown[] }).files.length,
+    );
+    expect(sizes).toEqual([10, 10, 1]);
+  });
+
+  test("buttons stand below the text of an album, or below its last file when there is none", async () => {
+    const media = [file("1.png", "image/png"), file("2.png", "image/png"), file("3.png", "image/png")];
+    const buttons = [[{ text: "ok", callback_data: "ok" }]];
+    expect(kindsOf("which?", media, { buttons })).toEqual(["album", "text"]);
+    expect(kindsOf("", media, { buttons })).toEqual(["album", "photo"]);
+    for (const text of ["which?", ""]) {
+      const receipts = await send(text, { media, buttons });
+      expect(shown(receipts.at(-1)?.messageId)).toHaveProperty("reply_markup");
+    }
+  });
+
+  test("an album replies, and is silent, as any message", async () => {
+    const [parent] = await send("first", {});
+    const media = [file("1.png", "image/png"), file("2.png", "image/png")];
+    await send("", { media, replyTo: parent?.messageId ?? "", silent: true });
+    expect(callsOf(platform, "sendMediaGroup").at(-1)?.params).toMatchObject({ disable_notification: "true" });
+    expect(JSON.stringify(callsOf(platform, "sendMediaGroup").at(-1)?.params.reply_parameters)).toContain(parent?.messageId);
+  });
+});
+
+describe("captions", () => {
+  const photo = () => [file("1.png", "image/png")];
+  const textsOf = (count: number, media = photo()) =>
+    render("x ".repeat(count).trim(), { media }).map(({ kind, chars }) => `${kind} ${chars}`);
+
+  test("hold 1,024 units; the rest follows as text", () => {
+    expect(textsOf(512)).toEqual(["photo 1023"]);
+    expect(render("x".repeat(1_024), { media: photo() }).map(({ chars }) => chars)).toEqual([1_024]);
+    expect(render("x".repeat(1_025), { media: photo() }).map(({ chars }) => chars)).toEqual([1_024, 1]);
+    expect(textsOf(2_500)).toEqual(["photo 1023", "text 3975"]);
+  });
+
+  test("are formatted, and arrive with what follows in order", async () => {
+    const text = `**bold** ${"word ".repeat(600)}the end`;
+    const receipts = await send(text, { media: photo() });
+    const messages = receipts.map(({ messageId }) => shown(messageId));
+    expect(messages).toHaveLength(2);
+    expect(messages[0]).toMatchObject({ caption_entities: [{ type: "bold" }] });
+    expect(`${messages[0]?.caption} ${messages[1]?.text}`).toBe(text.replaceAll("**", ""));
+  });
+
+  test("there are none below round videos and stickers: the text follows", () => {
+    expect(kindsOf("look", [file("n.mp4", "video/mp4", { as: "video-note" })])).toEqual(["video-note", "text"]);
+    expect(kindsOf("look", [{ ref: "x", as: "sticker" }])).toEqual(["sticker", "text"]);
+  });
+});
+
+describe("what the platform does not take", () => {
+  const refuse = (method: string, description: string) =>
+    platform.faults.add({ method, times: 1, kind: "refuse", status: 400, description });
+
+  test("a caption that it cannot read is sent again without markup, the file with it", async () => {
+    refuse("sendPhoto", "Bad Request: can't parse entities: unexpected end tag");
+    const [receipt] = await send("**look**", { media: [file("1.png", "image/png")] });
+    expect(shown(receipt?.messageId)).toMatchObject({ caption: "look" });
+    expect(shown(receipt?.messageId)).not.toHaveProperty("caption_entities");
+  });
+
+  test("the same for the caption of an album", async () => {
+    refuse("sendMediaGroup", "Bad Request: can't parse entities: unexpected end tag");
+    const [receipt] = await send("**look**", { media: [file("1.png", "image/png"), file("2.png", "image/png")] });
+    expect(receipt?.messageIds?.map((each) => shown(each).caption)).toEqual(["look", undefined]);
+  });
+
+  test.each([
+    ["sendVoice", "sendAudio", "audio", file("v.mp3", "audio/mpeg", { as: "voice" })],
+    ["sendVideoNote", "sendVideo", "video", file("n.mp4", "video/mp4", { as: "video-note" })],
+  ] as const)("%s to somebody who wants none becomes %s, once", async (method, other, field, media) => {
+    refuse(method, "Bad Request: VOICE_MESSAGES_FORBIDDEN");
+    const [receipt] = await send("", { media: [media] });
+    expect(shown(receipt?.messageId)).toHaveProperty(field);
+    expect(methods()).toEqual([method, other]);
+    refuse(method, "Bad Request: VOICE_MESSAGES_FORBIDDEN");
+    refuse(other, "Bad Request: VOICE_MESSAGES_FORBIDDEN");
+    await expect(send("", { media: [media] })).rejects.toMatchObject({ reason: "voice_forbidden", fate: "not-sent", retryable: false });
+  });
+
+  test("a picture that it cannot show is sent as a document", async () => {
+    const broken = file("1.png", "image/jpeg");
+    const [receipt] = await send("look", { media: [broken] });
+    expect(shown(receipt?.messageId)).toMatchObject({ caption: "look", document: { file_name: "1.png" } });
+    expect(methods()).toEqual(["sendPhoto", "sendDocument"]);
+  });
+
+  test("an album with one it cannot show is an album of documents", async () => {
+    const [receipt] = await send("look", { media: [file("1.png", "image/png"), file("2.png", "image/jpeg"), file("3.mp4", "video/mp4")] });
+    const messages = receipt?.messageIds?.map(shown) ?? [];
+    expect(messages.map(({ document }) => (document as { file_name: string }).file_name)).toEqual(["1.png", "2.png", "3.mp4"]);
+    expect(messages[0]).toMatchObject({ caption: "look" });
+  });
+
+  test("a file that is gone fails its part for good, before anything goes out", async () => {
+    await expect(send("x", { media: [{ path: join(directory, "none.png"), mimeType: "image/png" }] })).rejects.toMatchObject({
+      reason: "media_missing",
+      fate: "not-sent",
+      retryable: false,
+      message: expect.not.stringContaining(directory),
+    });
+    expect(methods()).toEqual([]);
+  });
+
+  test("an address that nobody fetched is not handed on", async () => {
+    await expect(send("", { media: [{ url: "https://example.com/a.png" }] })).rejects.toMatchObject({ reason: "media_refused" });
+    expect(methods()).toEqual([]);
+  });
+});

@@ -1,0 +1,289 @@
+/** Polling against the emulated platform, with its faults and with short waits. */
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Json } from "service-gateway/sdk";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { updateKinds } from "../../../plugins/botchat/parse.ts";
+import { createTestAccount, openConnection, until } from "./account.ts";
+import { ada, callsOf, openPlatform, quick, start, token } from "./platform.ts";
+
+const lastStatus = (account: { statuses: readonly object[] }) => account.statuses.at(-1) as { state: string; detail?: string };
+
+describe("commit before confirm", () => {
+  test("an update is confirmed only after it was committed, by the offset of the next call", async () => {
+    const { platform, account } = await start();
+    let commit: () => void = () => {};
+    account.onReceive = () =>
+      new Promise((resolve) => {
+        commit = resolve;
+      });
+    platform.act.say(ada, ada, "one");
+    await until(() => callsOf(platform, "getUpdates").length >= 1 && commit !== undefined, "the update is being committed");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(platform.pending()).toBe(1);
+    account.onReceive = async () => {};
+    commit();
+    await until(() => platform.pending() === 0, "the update is confirmed");
+  });
+
+  test("when the commit fails the same updates come again, and the status says so", async () => {
+    const { platform, account } = await start();
+    let failures = 2;
+    account.onReceive = async () => {
+      if (failures-- > 0) throw new Error("disk full");
+    };
+    platform.act.say(ada, ada, "one");
+    await until(() => account.received.length === 1, "the update is stored at the third try");
+    expect(account.statuses.some((status) => status.state === "waiting" && /could not be stored/.test(status.detail ?? ""))).toBe(true);
+    await until(() => platform.pending() === 0, "the update is confirmed");
+    expect(account.received).toHaveLength(1);
+  });
+
+  test("a batch is handed in within one turn of the event loop, in order", async () => {
+    const platform = await openPlatform();
+    const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
+    const turns = new Set<number>();
+    let turn = 0;
+    const count = setInterval(() => {}, 1_000);
+    const tick = () => {
+      turn += 1;
+      immediate = setImmediate(tick);
+    };
+    let immediate = setImmediate(tick);
+    account.onReceive = async () => void turns.add(turn);
+    for (const text of ["one", "two", "three"]) platform.act.say(ada, ada, text);
+    const connection = openConnection(account);
+    await connection.start();
+    await until(() => account.received.length === 3, "three updates");
+    clearImmediate(immediate);
+    clearInterval(count);
+    expect(account.received.map(({ raw }) => (raw as { message: { text: string } }).message.text)).toEqual(["one", "two", "three"]);
+    expect(turns.size).toBe(1);
+  });
+
+  test("what an earlier process had not confirmed comes again under the same id", async () => {
+    const platform = await openPlatform();
+    const first = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
+    first.onReceive = () => new Promise(() => {});
+    platform.act.say(ada, ada, "one");
+    await openConnection(first).start();
+    await until(() => callsOf(platform, "getUpdates").length > 0, "the first poll");
+    first.close.abort();
+    const second = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
+    await openConnection(second).start();
+    await until(() => second.received.length === 1, "the update again");
+    expect(second.received[0]).toMatchObject({ id: "100000001", identity: "7000000001" });
+  });
+
+  test("only the update kinds that are handled are asked for", async () => {
+    const { platform } = await start();
+    await until(() => callsOf(platform, "getUpdates").length > 0, "a poll");
+    expect(callsOf(platform, "getUpdates")[0]?.params.allowed_updates).toEqual([...updateKinds]);
+  });
+});
+
+describe("when the platform does not answer as it should", () => {
+  test("another poller: the status says so, and polling goes on when it is gone", async () => {
+    const { platform, account } = await start();
+    platform.faults.add({
+      method: "getUpdates",
+      times: 2,
+      kind: "refuse",
+      status: 409,
+      description: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
+    });
+    await until(() => /another program polls/.test(lastStatus(account).detail ?? ""), "the conflict");
+    await until(() => lastStatus(account).state === "connected", "the end of the conflict");
+  });
+
+  test("a webhook that is set later is named as the cause, and removed", async () => {
+    const { platform, account } = await start();
+    platform.faults.add({
+      method: "getUpdates",
+      times: 1,
+      kind: "refuse",
+      status: 409,
+      description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+    });
+    await until(() => account.statuses.some(({ detail }) => /a webhook is set/.test(detail ?? "")), "the conflict");
+    await until(() => callsOf(platform, "deleteWebhook").length === 1, "the removal");
+  });
+
+  test("a webhook that an earlier setup left is removed before the first poll", async () => {
+    const platform = await openPlatform();
+    await fetch(`${platform.url}/bot${token}/setWebhook`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ url: "http://127.0.0.1:9/x" }),
+    });
+    const { account } = await start({}, { platform });
+    platform.act.say(ada, ada, "one");
+    await until(() => account.received.length === 1, "the update");
+  });
+
+  test("401 at the start: the account fails with the remedy, and does not try again", async () => {
+    const platform = await openPlatform();
+    const account = createTestAccount({ botToken: "7000000001:wrong", apiRoot: platform.url, polling: quick });
+    await expect(openConnection(account).start()).rejects.toMatchObject({ reason: "unauthorized" });
+    expect(lastStatus(account)).toMatchObject({ state: "failed", detail: expect.stringContaining("check botToken") });
+  });
+
+  test("401 later: the account stops with the remedy", async () => {
+    const { platform, account } = await start();
+    platform.faults.add({ method: "getUpdates", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
+    await until(() => lastStatus(account).state === "failed", "the stop");
+    const calls = callsOf(platform, "getUpdates").length;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(callsOf(platform, "getUpdates")).toHaveLength(calls);
+  });
+
+  test.each(["reset-before", "reset-after", "garbage", "status"] as const)("%s: it waits, says so, and nothing is lost", async (kind) => {
+    const { platform, account } = await start();
+    platform.faults.add({ method: "getUpdates", times: 3, kind, ...(kind === "status" && { status: 502 }) });
+    platform.act.say(ada, ada, "one");
+    await until(() => account.received.length > 0, "the update");
+    await until(() => platform.pending() === 0 && lastStatus(account).state === "connected", "all is well again");
+    expect(new Set(account.received.map(({ id }) => id)).size).toBe(1);
+    expect(account.statuses.some(({ state }) => state === "waiting")).toBe(true);
+  });
+
+  test("not reachable at the start: it tries on, and connects when the platform is there", async () => {
+    const platform = await openPlatform();
+    platform.faults.add({ method: "getMe", times: 3, kind: "reset-before" });
+    const { account } = await start({}, { platform });
+    expect(account.statuses.map(({ state }) => state)).toContain("waiting");
+    expect(lastStatus(account)).toMatchObject({ state: "connected", identity: { id: "7000000001", username: "house_bot", name: "House" } });
+  });
+
+  test("no completed getUpdates for the time of the watchdog: the connection is made anew", async () => {
+    const { platform, account } = await start({ polling: { ...quick, stallSeconds: 0.4 } });
+    platform.faults.add({ method: "getUpdates", times: 1, kind: "drop" });
+    platform.act.say(ada, ada, "one");
+    await until(() => account.logs.some(({ message }) => /connections are made anew/.test(message)), "the watchdog");
+    await until(() => account.received.length === 1 && platform.pending() === 0, "the update");
+  });
+
+  test("an answer that drips a byte now and then, and never ends, is given up by the same watchdog", async () => {
+    let polls = 0;
+    const drips: NodeJS.Timeout[] = [];
+    const server = createServer((request, response) => {
+      request.resume();
+      const url = request.url ?? "";
+      if (url.endsWith("/getMe"))
+        return void response.end(JSON.stringify({ ok: true, result: { id: 7000000001, is_bot: true, first_name: "House" } }));
+      if (!url.endsWith("/getUpdates")) return void response.end(JSON.stringify({ ok: true, result: { url: "" } }));
+      polls += 1;
+      response.write('{"ok":true,"result":[');
+      drips.push(setInterval(() => response.write(" "), 50));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      for (const drip of drips) clearInterval(drip);
+      server.closeAllConnections();
+      server.close();
+    });
+    const apiRoot = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const account = createTestAccount({ botToken: token, apiRoot, polling: { ...quick, stallSeconds: 0.4 } });
+    await openConnection(account).start();
+    await until(() => polls >= 2, "another poll");
+    expect(account.logs.some(({ message }) => /connections are made anew/.test(message))).toBe(true);
+    expect(account.statuses.some(({ detail }) => /getUpdates: no answer \(TIMEOUT/.test(detail ?? ""))).toBe(true);
+  });
+
+  // Tried again: the machine may do something else in the last wait.
+  test("waits grow while it fails, and begin anew after a success", { retry: 3 }, async () => {
+    const { platform, account } = await start({ polling: { ...quick, minDelayMs: 20, maxDelayMs: 2_000 } });
+    const conflict = {
+      method: "getUpdates",
+      kind: "refuse",
+      status: 409,
+      description: "Conflict: terminated by other getUpdates request",
+    } as const;
+    const waits = async (times: number) => {
+      platform.faults.add({ ...conflict, times });
+      const began = performance.now();
+      await until(() => lastStatus(account).state === "waiting", "the conflict");
+      await until(() => lastStatus(account).state === "connected", "the end of the conflict");
+      return performance.now() - began;
+    };
+    platform.act.say(ada, ada, "so that the poll ends");
+    // 20, 36, 65, 117, 210, 378: more than 800 ms together, and the last wait alone would be half of that.
+    expect(await waits(6)).toBeGreaterThan(800);
+    platform.act.say(ada, ada, "again");
+    await until(() => account.received.length === 2, "the success");
+    const calls = callsOf(platform, "getUpdates").length;
+    platform.faults.add({ ...conflict, times: 1 });
+    platform.act.say(ada, ada, "and again");
+    await until(() => callsOf(platform, "getUpdates").length > calls, "the conflict");
+    const began = performance.now();
+    await until(() => account.received.length === 3, "the next success");
+    expect(performance.now() - began).toBeLessThan(600);
+  });
+
+  test("updates without an id are not asked for again without a pause", async () => {
+    let polls = 0;
+    const server = createServer((request, response) => {
+      request.resume();
+      const me = request.url?.endsWith("/getMe") === true;
+      if (request.url?.endsWith("/getUpdates") === true) polls += 1;
+      response.end(JSON.stringify({ ok: true, result: me ? { id: 7000000001, is_bot: true, first_name: "House" } : [{ junk: true }] }));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const apiRoot = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const account = createTestAccount({ botToken: token, apiRoot, polling: { timeoutSeconds: 1, minDelayMs: 200, maxDelayMs: 200 } });
+    const began = performance.now();
+    await openConnection(account).start();
+    await until(() => lastStatus(account).state === "waiting", "the wait");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(polls).toBeLessThanOrEqual(1 + (performance.now() - began) / 150);
+  });
+
+  test("a flood wait is kept in full", async () => {
+    const { platform, account } = await start();
+    platform.faults.add({ method: "getUpdates", times: 1, kind: "flood", retryAfter: 1 });
+    await until(() => lastStatus(account).state === "waiting", "the wait");
+    const began = performance.now();
+    await until(() => lastStatus(account).state === "connected", "the end of it");
+    expect(performance.now() - began).toBeGreaterThan(900);
+  });
+});
+
+describe("the token and the bot's name", () => {
+  const openWith = (options: object) => openConnection(createTestAccount(options));
+
+  test("an account without a token, or with something that is none, does not open and says what to set", () => {
+    expect(() => openWith({})).toThrow(/there is no bot token/);
+    expect(() => openWith({ botToken: "not/a token" })).toThrow(/does not look like one/);
+  });
+
+  test("the bot's name is known again at the next start, before the platform was asked", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "botchat-"));
+    mkdirSync(directory, { recursive: true });
+    const platform = await openPlatform();
+    await start({}, { platform, directory });
+    const update: Json = {
+      update_id: 1,
+      message: {
+        message_id: 1,
+        date: 1,
+        chat: { id: -5, type: "group" },
+        from: { id: 2 },
+        text: "@house_bot hi",
+        entities: [{ type: "mention", offset: 0, length: 10 }],
+      },
+    };
+    const again = openConnection(createTestAccount({ botToken: token }, { directory }));
+    expect(again.parse(update)).toMatchObject({ mention: true });
+  });
+
+  test("nothing that is logged or told holds the token", async () => {
+    const { platform, account } = await start({ polling: { ...quick } });
+    platform.faults.add({ method: "*", times: 4, kind: "reset-before" });
+    await until(() => account.statuses.filter(({ state }) => state === "waiting").length >= 1, "a failure");
+    expect(JSON.stringify([account.logs, account.statuses])).not.toContain("connection-test");
+  });
+});

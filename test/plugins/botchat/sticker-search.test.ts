@@ -1,0 +1,42 @@
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { searchStickers } from "../../../plugins/botchat/sticker-search.ts";
+import { start } from "./platform.ts";
+
+const cat = { fileId: "cat", emoji: "😀", setName: "Pets_by_bot", description: "A laughing cat on a sofa" };
+const dog = { fileId: "dog", emoji: "🎉", setName: "party", description: "A dog with a party hat" };
+const hat = { fileId: "hat", description: "Hats" };
+const all = [cat, dog, hat];
+const found = (query: string, limit = 5) => searchStickers(all, query, limit).map(({ fileId }) => fileId);
+
+test.each([
+  ["laughing cat", ["cat"]],
+  ["HAT", ["hat", "dog"]],
+  ["dog hat", ["dog", "hat"]],
+  ["🎉", ["dog"]],
+  ["party time", ["dog"]],
+  ["pets", ["cat"]],
+  ["a", ["dog", "hat", "cat"]],
+  ["rocket", []],
+  ["  ", []],
+])("a search for %s finds %o, the best first", (query, expected) => {
+  expect(found(query)).toEqual(expected);
+});
+
+test("a search finds no more than it is asked for", () => {
+  expect(found("a", 2)).toEqual(["dog", "hat"]);
+});
+
+test("only stickers that this bot has a file id of are found, with their emoji and set", async () => {
+  const { account, connection } = await start();
+  const stickers = {
+    u1: { description: "a tea pot", emoji: "🫖", setName: "kitchen", fileIds: { "7000000001": "mine", "8": "other" } },
+    u2: { description: "a tea cup", fileIds: { "8": "other" } },
+    u3: { description: 7, fileIds: { "7000000001": "broken" } },
+  };
+  writeFileSync(join(dirname(account.account.directory), "sticker-cache.json"), JSON.stringify({ version: 1, stickers }));
+  expect(await connection.searchStickers?.("tea", 5)).toEqual([
+    { fileId: "mine", emoji: "🫖", setName: "kitchen", description: "a tea pot" },
+  ]);
+});

@@ -1,0 +1,179 @@
+/** Updates by webhook: the listener's rules by hand, and the whole way with the emulated platform. */
+import { request } from "node:http";
+import { connect, createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import { createTestAccount, openConnection, until } from "./account.ts";
+import { ada, callsOf, openPlatform, quick, token } from "./platform.ts";
+
+const secret = "webhook-secret-1";
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function listening() {
+  const platform = await openPlatform({ webhookRetryMs: 20 });
+  const port = await freePort();
+  const account = createTestAccount({
+    botToken: token,
+    apiRoot: platform.url,
+    polling: quick,
+    webhookUrl: `http://127.0.0.1:${port}/telegram-webhook`,
+    webhookSecret: secret,
+    webhookPort: port,
+  });
+  const connection = openConnection(account);
+  await connection.start();
+  await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
+  const post = (
+    path: string,
+    body: string,
+    headers: Record<string, string> = { "x-telegram-bot-api-secret-token": secret },
+    method = "POST",
+  ) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...(method === "POST" && { body }) }).then((response) => response.status);
+  return { platform, account, connection, port, post };
+}
+
+const update = JSON.stringify({
+  update_id: 5,
+  message: { message_id: 1, date: 1, chat: { id: 1, type: "private" }, from: { id: 1 }, text: "x" },
+});
+
+describe("telling the platform", () => {
+  async function refused(fault: Parameters<Awaited<ReturnType<typeof openPlatform>>["faults"]["add"]>[0]) {
+    const platform = await openPlatform();
+    platform.faults.add(fault);
+    const port = await freePort();
+    const account = createTestAccount({
+      botToken: token,
+      apiRoot: platform.url,
+      polling: quick,
+      webhookUrl: `http://127.0.0.1:${port}/telegram-webhook`,
+      webhookSecret: secret,
+      webhookPort: port,
+    });
+    await openConnection(account).start();
+    return { platform, account };
+  }
+
+  test("is tried again, and the status says why it waits", async () => {
+    const { platform, account } = await refused({ method: "setWebhook", times: 3, kind: "reset-before" });
+    await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
+    expect(account.statuses.find(({ state }) => state === "waiting")?.detail).toMatch(/cannot be reached/);
+    expect(callsOf(platform, "setWebhook").length).toBeGreaterThan(1);
+  });
+
+  test("waits as long as the platform asks", async () => {
+    const began = performance.now();
+    const { account } = await refused({ method: "setWebhook", times: 1, kind: "flood", retryAfter: 1 });
+    await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
+    expect(performance.now() - began).toBeGreaterThan(950);
+  });
+
+  test("ends with the remedy when the token is refused", async () => {
+    const { account } = await refused({ method: "setWebhook", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
+    await until(() => account.statuses.at(-1)?.state === "failed", "the end");
+    expect(account.statuses.at(-1)?.detail).toContain("check botToken");
+  });
+});
+
+describe("the listener", () => {
+  test("a message of a person arrives, and the platform keeps it until it was committed", async () => {
+    const { platform, account } = await listening();
+    let failures = 1;
+    account.onReceive = async () => {
+      if (failures-- > 0) throw new Error("disk full");
+    };
+    platform.act.say(ada, ada, "hello");
+    await until(() => account.received.length === 1, "the update at the second try");
+    await until(() => platform.pending() === 0, "the confirmation");
+    expect(account.received[0]).toMatchObject({ lane: "botchat:default:1001", identity: "7000000001" });
+  });
+
+  test("what belongs together is gathered, also when a part comes again because it could not be stored", async () => {
+    const { platform, account } = await listening();
+    let failures = 1;
+    account.onReceive = async () => {
+      if (failures-- > 0) throw new Error("disk full");
+    };
+    const [first] = platform.act.paste(ada, ada, "x".repeat(5_000));
+    await until(() => account.received.length === 2, "both parts");
+    const key = `m:${ada}:${first?.message_id}`;
+    expect(account.received.map(({ gather }) => gather?.key)).toEqual([key, key]);
+  });
+
+  test("the platform is told the secret and the update kinds", async () => {
+    const { platform } = await listening();
+    expect(callsOf(platform, "setWebhook")[0]?.params).toMatchObject({
+      secret_token: secret,
+      allowed_updates: expect.arrayContaining(["message", "callback_query"]),
+    });
+  });
+
+  test("health, path, method, secret, body, each with its status", async () => {
+    const { account, post } = await listening();
+    expect(await post("/healthz", "", {}, "GET")).toBe(200);
+    expect(await post("/", update)).toBe(404);
+    expect(await post("/telegram-webhook", "", {}, "GET")).toBe(405);
+    expect(await post("/telegram-webhook", update, {})).toBe(401);
+    expect(await post("/telegram-webhook", update, { "x-telegram-bot-api-secret-token": `${secret}x` })).toBe(401);
+    expect(await post("/telegram-webhook", "not json")).toBe(400);
+    expect(await post("/telegram-webhook", "{}")).toBe(400);
+    expect(account.received).toEqual([]);
+    expect(await post("/telegram-webhook", update)).toBe(200);
+    expect(account.received).toHaveLength(1);
+  });
+
+  test("the secret is judged before the body is there", async () => {
+    const { port } = await listening();
+    const status = await new Promise((resolve, reject) => {
+      const socket = connect(port, "127.0.0.1", () =>
+        socket.write("POST /telegram-webhook HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n"),
+      );
+      socket.on("data", (chunk) => resolve(chunk.toString().slice(9, 12)));
+      socket.on("error", reject);
+    });
+    expect(status).toBe("401");
+  });
+
+  test("a body over a MiB is refused, said or not", async () => {
+    const { port, post } = await listening();
+    expect(await post("/telegram-webhook", "x".repeat(1024 * 1024 + 1))).toBe(413);
+    const status = await new Promise((resolve) => {
+      const call = request(
+        {
+          port,
+          path: "/telegram-webhook",
+          method: "POST",
+          headers: { "x-telegram-bot-api-secret-token": secret, "transfer-encoding": "chunked" },
+        },
+        (response) => resolve(response.statusCode),
+      );
+      call.on("error", () => {});
+      for (let part = 0; part < 20; part += 1) call.write("x".repeat(64 * 1024));
+    });
+    expect(status).toBe(413);
+  });
+});
+
+test("an address without a secret is refused before anything starts", () => {
+  expect(() => openConnection(createTestAccount({ botToken: token, webhookUrl: "https://x.y" }))).toThrow(/webhookSecret is not/);
+});
+
+test("a port that is taken is one clear sentence", async () => {
+  const { port, platform } = await listening();
+  const second = createTestAccount({
+    botToken: token,
+    apiRoot: platform.url,
+    polling: quick,
+    webhookUrl: "http://127.0.0.1:1/x",
+    webhookSecret: secret,
+    webhookPort: port,
+  });
+  await expect(openConnection(second).start()).rejects.toThrow(/the port is taken: set webhookPort/);
+});

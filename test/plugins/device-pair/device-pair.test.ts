@@ -1,0 +1,283 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { scopedStore } from "../../../core/host/scope.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { devicesCli } from "../../../plugins/device-pair/cli.ts";
+import { openRoom } from "./room.ts";
+
+describe("a device is paired", () => {
+  test("with a code of the owner's it asks, waits, is approved, and gets a token that opens the management routes", async () => {
+    const room = await openRoom();
+    const answer = await room.say("/pair");
+    expect(answer).toContain(`${room.gateway.url}/devices/pair`);
+    expect(answer).toContain("10 minutes");
+    const asked = await room.ask(/`([A-Z2-9]{8})`/.exec(answer)?.[1] ?? "");
+    expect(asked).toMatchObject({ status: 202, body: { ok: true, status: "pending", id: expect.stringMatching(/^[A-Z2-9]{8}$/) } });
+    const { id, secret } = asked.body;
+    expect(room.chat.sent.at(-1)).toMatchObject({
+      chat: "7",
+      text: `\`Laptop\` (\`${id}\`) asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` lets it in, \`/pair revoke ${id}\` turns it down.`,
+    });
+    expect(await room.collect(id, secret)).toMatchObject({ status: 202, body: { status: "pending" } });
+
+    expect(await room.say("/pair approve")).toMatch(/^Approved: `Laptop` \(`[A-Z2-9]{8}`\)/);
+    const collected = await room.collect(id, secret);
+    expect(collected).toMatchObject({ status: 200, body: { ok: true, status: "approved", token: expect.any(String) } });
+    expect(collected.headers.get("cache-control")).toBe("no-store");
+    expect(await room.describe(collected.body.token)).toBe(200);
+    expect(await room.say("/pair status")).toMatch(/\*\*Paired\*\*\n- `Laptop` \(`[A-Z2-9]{8}`\), last used 20/);
+  });
+
+  test("by its id, where several wait; without an id it is the latest", async () => {
+    const room = await openRoom();
+    const first = await room.ask(await room.code(), "Phone");
+    const second = await room.ask(await room.code(), "Tablet");
+    expect(await room.say("/pair status")).toMatch(/\*\*Waiting\*\*\n- `Phone` .*\n- `Tablet` .*from `127/);
+    expect(await room.say(`/pair approve ${String(first.body.id).toLowerCase()}`)).toContain("Approved: `Phone`");
+    expect(await room.collect(second.body.id, second.body.secret)).toMatchObject({ body: { status: "pending" } });
+    expect(await room.say("/pair approve")).toContain("Approved: `Tablet`");
+    expect(await room.say("/pair approve")).toContain("No device waits for approval");
+    expect(await room.say("/pair approve NOSUCHID")).toContain("No device waits under this id");
+  });
+
+  test("fetches its token again when the answer was lost, until it has used one", async () => {
+    const room = await openRoom();
+    const { body } = await room.ask(await room.code());
+    await room.say("/pair approve");
+    const lost = (await room.collect(body.id, body.secret)).body.token;
+    const { token } = (await room.collect(body.id, body.secret)).body;
+    expect(await room.describe(lost)).toBe(401);
+    expect(await room.describe(token)).toBe(200);
+    expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 404 });
+    expect(await room.describe(token)).toBe(200);
+  });
+
+  test("stays paired when the gateway starts again", async () => {
+    const room = await openRoom();
+    const { token } = await room.pair();
+    await room.gateway.close();
+    const again = await openRoom({ directory: room.directory });
+    expect(await again.describe(token)).toBe(200);
+  });
+});
+
+test("a device's token opens every management route, and none without it", async () => {
+  const room = await openRoom();
+  const { token } = await room.pair();
+  const status = async (path: string, authorization: string) => {
+    const headers = { authorization, "content-type": "application/json" };
+    return (await fetch(`${room.gateway.url}${path}`, { method: "POST", headers, body: "{}" })).status;
+  };
+  for (const [path, opened] of [
+    ["/gateway/poke", 200],
+    ["/gateway/probe", 200],
+    ["/gateway/checks", 200],
+    ["/gateway/hooks/replay", 400],
+  ] as const) {
+    expect(await status(path, `Bearer ${token}`), path).toBe(opened);
+    expect(await status(path, "Bearer another"), path).toBe(401);
+  }
+});
+
+describe("a setup code", () => {
+  test("is good once, typed in any case and with dashes", async () => {
+    const room = await openRoom();
+    const code = await room.code();
+    const typed = `${code.slice(0, 4)}-${code.slice(4)}`.toLowerCase();
+    const both = await Promise.all([room.ask(typed), room.ask(code)]);
+    expect(both.map(({ status }) => status).sort()).toEqual([202, 403]);
+    expect(await room.ask(code)).toMatchObject({ status: 403, body: { ok: false, code: "code_invalid" } });
+  });
+
+  test("is over after its time, as is a request that nobody approved", async () => {
+    const room = await openRoom({ plugin: { codeTtlSeconds: 60, requestTtlSeconds: 120 } });
+    const code = await room.code();
+    room.wait(61);
+    expect(await room.ask(code)).toMatchObject({ status: 403 });
+    const { body } = await room.ask(await room.code());
+    room.wait(121);
+    expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 404 });
+    expect(await room.say("/pair approve")).toContain("No device waits");
+  });
+
+  test("is not given out in a group, and to no one but an owner", async () => {
+    const room = await openRoom();
+    const inGroup = await room.say("/pair", { chat: "-100", group: true });
+    expect(inGroup).toMatch(/direct chat/);
+    expect(inGroup).not.toMatch(/[A-Z2-9]{8}/);
+    expect(await room.say("/pair", { sender: "8" })).toContain("Only the owner");
+    expect(await room.say("/pair approve", { sender: "8" })).toContain("Only the owner");
+  });
+
+  test("cannot be guessed: after ten wrong ones a client waits, and is told how long", async () => {
+    const room = await openRoom();
+    const code = await room.code();
+    for (let attempt = 0; attempt < 10; attempt += 1) expect((await room.ask("WRONG234")).status).toBe(403);
+    const limited = await room.ask(code);
+    expect(limited).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+    expect(Number(limited.headers.get("retry-after"))).toBeGreaterThan(500);
+    expect((await room.collect("AAAAAAAA", "x")).status).toBe(429);
+    room.wait(601);
+    expect((await room.ask(await room.code())).status).toBe(202);
+  });
+
+  test("of the newest three alone is good", async () => {
+    const room = await openRoom();
+    const codes = [];
+    for (let count = 0; count < 4; count += 1) {
+      codes.push(await room.code());
+      room.wait(1);
+    }
+    expect((await room.ask(codes[0] ?? "")).status).toBe(403);
+    expect((await room.ask(codes[1] ?? "")).status).toBe(202);
+  });
+});
+
+test("approved on the command line, it may fetch its token for as long as the options say, which the command line does not know", async () => {
+  const room = await openRoom({ plugin: { requestTtlSeconds: 86_400 } });
+  const { body } = await room.ask(await room.code());
+  const store = await openSqliteStore({ directory: room.gateway.stateDirectory, now: Date.now });
+  const approve = devicesCli.commands.find(({ name }) => name === "approve");
+  const call = { args: [undefined], store: scopedStore(store, "plugin:device-pair", Date.now), now: Date.now, newId: () => "" };
+  expect((await approve?.run(call))?.lines).toEqual([`Laptop (${body.id}) is approved.`]);
+  await store.close();
+  room.wait(80_000);
+  expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 200 });
+});
+
+describe("a device is kept out", () => {
+  test("from the next request on, once it is revoked; its request can be turned down, too", async () => {
+    const room = await openRoom();
+    const { id, token } = await room.pair();
+    expect(await room.describe(token)).toBe(200);
+    expect(await room.say(`/pair revoke ${id}`)).toContain("Revoked: `Laptop`");
+    expect(await room.describe(token)).toBe(401);
+    const { body } = await room.ask(await room.code(), "Phone");
+    expect(await room.say(`/pair revoke ${body.id}`)).toContain("Turned down: `Phone`");
+    expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 404, body: { code: "request_unknown" } });
+    expect(await room.say("/pair revoke")).toContain("Which one?");
+    expect(await room.say("/pair revoke NOSUCHID")).toContain("no device with this id");
+  });
+
+  test("without the secret of its request, and before it is approved", async () => {
+    const room = await openRoom();
+    const { body } = await room.ask(await room.code());
+    expect(await room.collect(body.id, "another")).toMatchObject({ status: 404, body: { code: "request_unknown" } });
+    expect(await room.collect(body.id, "")).toMatchObject({ status: 404 });
+    expect(await room.describe(`${body.id}.${body.secret}`)).toBe(401);
+    expect(await room.describe(body.secret)).toBe(401);
+  });
+
+  test("when too many wait: the code stays good", async () => {
+    const room = await openRoom();
+    for (let count = 0; count < 10; count += 1) expect((await room.ask(await room.code())).status).toBe(202);
+    const code = await room.code();
+    expect(await room.ask(code)).toMatchObject({ status: 503, body: { code: "requests_full" } });
+    await room.say("/pair approve");
+    expect((await room.ask(code)).status).toBe(202);
+  });
+});
+
+test("a name that a device gives itself is one line of plain text in the chat", async () => {
+  const room = await openRoom();
+  await room.ask(await room.code(), "`x`\n**Paired**\u202e");
+  expect(await room.say("/pair status")).toContain("- `'x' **Paired**` (");
+});
+
+test("a request without a code or with a long name is refused before the code is looked at", async () => {
+  const room = await openRoom();
+  const code = await room.code();
+  expect(await room.ask(code, "n".repeat(65))).toMatchObject({ status: 400, body: { code: "invalid_payload" } });
+  expect(await room.ask("")).toMatchObject({ status: 400 });
+  expect((await room.ask(code)).status).toBe(202);
+});
+
+test("the address is the configured one, and otherwise the owner is told when it is of this machine only", async () => {
+  expect(await (await openRoom()).say("/pair")).toContain("plugins.entries.device-pair.options.address");
+  const answer = await (await openRoom({ plugin: { address: "https://gateway.example.org/" } })).say("/pair");
+  expect(answer).toContain("`https://gateway.example.org/devices/pair`");
+  expect(answer).not.toContain("options.address");
+});
+
+test.each(["http://0.0.0.0:18789", "http://[::]:18789"])("%s is where it listens, and nothing that a device can open", async (address) => {
+  expect(await (await openRoom({ plugin: { address } })).say("/pair")).toContain("plugins.entries.device-pair.options.address");
+});
+
+test("`/pair` with other words says what it knows", async () => {
+  const room = await openRoom();
+  for (const text of ["/pair nonsense", "/pair approve A B", "/pair status now"]) expect(await room.say(text)).toContain("I know `/pair`");
+});
+
+test("neither a token nor a secret nor a code, nor the gateway's token, stands in a log, in the state or in the chat", async () => {
+  const room = await openRoom();
+  const code = await room.code();
+  const { body } = await room.ask(code);
+  await room.say("/pair approve");
+  const { token } = (await room.collect(body.id, body.secret)).body;
+  await room.describe(token);
+  const state = room.gateway.stateDirectory;
+  const gatewayToken = readFileSync(join(state, "gateway-token"), "utf8").trim();
+  const said = room.chat.sent.map(({ text }) => text).join("\n");
+  for (const secret of [token, body.secret, gatewayToken]) expect(said).not.toContain(secret);
+  const log = readFileSync(join(state, "logs", "gateway.log"), "utf8");
+  for (const what of ["asks to be paired", "is approved"]) expect(log).toMatch(new RegExp(`"device":"${body.id}".*a device ${what}`));
+  await room.gateway.close();
+  const files = readdirSync(state, { recursive: true, encoding: "utf8" }).filter((file) => statSync(join(state, file)).isFile());
+  expect(files.length).toBeGreaterThan(2);
+  for (const file of files) {
+    const content = readFileSync(join(state, file), "latin1");
+    for (const secret of [token, body.secret]) expect(content.includes(String(secret)), `${file} holds ${secret}`).toBe(false);
+    if (file !== "gateway-token") expect(content.includes(gatewayToken)).toBe(false);
+  }
+});
+
+test("the page loads nothing from elsewhere, and its policy allows its own script alone", async () => {
+  const room = await openRoom();
+  const response = await fetch(`${room.gateway.url}/devices/pair`);
+  const text = await response.text();
+  expect(response.headers.get("content-type")).toContain("text/html");
+  expect(response.headers.get("content-security-policy")).toMatch(
+    /default-src 'none'; style-src 'sha256-.*script-src 'sha256-.*connect-src 'self'/,
+  );
+  expect(text).not.toMatch(/https?:/);
+});
+
+test("the page asks, waits for the approval and shows the token", async () => {
+  const room = await openRoom();
+  const { url } = room.gateway;
+  const html = await (await fetch(`${url}/devices/pair`)).text();
+  const script = /<script>([\s\S]*)<\/script>/.exec(html)?.[1] ?? "";
+  const state = { textContent: "" };
+  const output = { textContent: "" };
+  let submit: (event: object) => Promise<void> = async () => {};
+  const button = { disabled: false };
+  const form = {
+    addEventListener: (_: string, listener: typeof submit) => {
+      submit = listener;
+    },
+    querySelector: () => button,
+  };
+  const elements: Readonly<Record<string, object>> = { form, "#state": state, output };
+  const fields = { code: await room.code(), name: "Browser" };
+  runInNewContext(script, {
+    document: { querySelector: (selector: string) => elements[selector] },
+    FormData: function FormData() {
+      return Object.entries(fields);
+    },
+    fetch: (path: string, init: RequestInit) => fetch(url + path, init),
+    setTimeout: (done: () => void) => setTimeout(done, 20),
+  });
+  const submitted = submit({ preventDefault() {} });
+  await expect.poll(() => state.textContent).toMatch(/^Asked as [A-Z2-9]{8}\. The owner approves it in the chat: \/pair approve /);
+  await room.say("/pair approve");
+  await submitted;
+  expect(state.textContent).toContain("This device is paired");
+  expect(await room.describe(output.textContent)).toBe(200);
+  // The code is used up; the page says so, and can be used again.
+  button.disabled = true;
+  await submit({ preventDefault() {} });
+  expect(state.textContent).toContain("The code is wrong, used or too old");
+  expect(button.disabled).toBe(false);
+});

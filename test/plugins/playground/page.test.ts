@@ -1,0 +1,275 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ada, kitchen, openPlatform, pause, png, type TestPlatform, workshop } from "./client.ts";
+
+const chrome = "/usr/bin/chromium";
+const reason = existsSync(chrome) ? "" : ` (left out: ${chrome} is not installed)`;
+if (reason !== "") console.log(`the chat page in a browser is not tested${reason}`);
+
+const args = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--no-first-run",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** A bot of a few lines: grows an answer by edits, puts buttons below it, notices presses. */
+function runBot(home: TestPlatform, signal: AbortSignal): Promise<void> {
+  const answer = async (chat_id: number, text: string) => {
+    await home.call("sendChatAction", { chat_id, action: "typing" });
+    const { message_id } = (await home.call("sendMessage", { chat_id, text: "You" })).result;
+    for (const grown of ["You said", `You said <b>${text}</b>`]) {
+      await pause(30);
+      await home.call("editMessageText", { chat_id, message_id, text: grown, parse_mode: "HTML" });
+    }
+    const reply_markup = { inline_keyboard: [[{ text: "Again", callback_data: "again" }]] };
+    await home.call("editMessageReplyMarkup", { chat_id, message_id, reply_markup });
+  };
+  return (async () => {
+    let offset = 0;
+    while (!signal.aborted) {
+      for (const update of (await home.call("getUpdates", { offset, timeout: 1 })).result ?? []) {
+        offset = update.update_id + 1;
+        if (update.message?.text) await answer(update.message.chat.id, update.message.text);
+        const press = update.callback_query;
+        if (press) await home.call("answerCallbackQuery", { callback_query_id: press.id, text: `Pressed ${press.data}` });
+      }
+    }
+  })();
+}
+
+/** Runs in the page, where the types of this project do not reach. */
+const audit = `(() => {
+  const all = [...document.querySelectorAll("button, a[href], input, select, textarea, [role=tab], [role=option], [role=radio]")];
+  const named = (node) =>
+    [node.getAttribute("aria-label"), node.textContent, node.getAttribute("title")].some((text) => (text ?? "").trim() !== "") ||
+    (node.labels?.length ?? 0) > 0;
+  const ids = [...document.querySelectorAll("[id]")].map((node) => node.id);
+  const names = ["aria-labelledby", "aria-controls", "for"];
+  const points = [...document.querySelectorAll("[aria-labelledby], [aria-controls], label[for]")].flatMap((node) =>
+    names.map((name) => node.getAttribute(name)).filter(Boolean),
+  );
+  return [
+    ...all.filter((node) => !named(node)).map((node) => "no name: " + node.outerHTML.slice(0, 120)),
+    ...ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => "twice: " + id),
+    ...points.filter((id) => document.getElementById(id) === null).map((id) => "points nowhere: " + id),
+    ...[...document.querySelectorAll("img:not([alt])")].map(() => "img without alt"),
+  ];
+})()`;
+
+describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
+  let browser: Browser;
+  let home: TestPlatform;
+  let page: Page;
+  let running: Promise<void>;
+  const stop = new AbortController();
+  const complaints: string[] = [];
+
+  const watch = (opened: Page): void => {
+    opened.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    });
+    opened.on("pageerror", (error) => complaints.push(error.message));
+    opened.on("request", (request) => {
+      if (!request.url().startsWith(home.platform.url) && !request.url().startsWith("blob:"))
+        complaints.push(`request to ${request.url()}`);
+    });
+  };
+  const last = (text: string | RegExp) => page.locator("article").filter({ hasText: text }).last();
+  const focused = () => page.evaluate<string>("document.activeElement?.getAttribute('aria-label') ?? ''");
+
+  beforeAll(async () => {
+    home = await openPlatform();
+    await home.call("setMyCommands", {
+      commands: [
+        { command: "help", description: "Shows help" },
+        { command: "status", description: "Shows what runs" },
+      ],
+    });
+    running = runBot(home, stop.signal);
+    browser = await chromium.launch({ executablePath: chrome, args });
+    page = await (await browser.newContext({ viewport: { width: 1200, height: 800 } })).newPage();
+    watch(page);
+    await page.goto(home.platform.url);
+    await page.getByText("Connected").waitFor();
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    stop.abort();
+    await home?.platform.close();
+    await running?.catch(() => undefined);
+  });
+
+  test("Ada writes by keyboard and sees the answer grow, with its formatting", async () => {
+    const entry = page.getByLabel("Message", { exact: true });
+    await entry.focus();
+    await page.keyboard.type("first line");
+    await page.keyboard.press("Shift+Enter");
+    await page.keyboard.type("second line");
+    await page.keyboard.press("Enter");
+    await last("You said").waitFor();
+    const answer = page.locator("article.theirs").filter({ hasText: "first line" }).last();
+    await answer.waitFor();
+    expect(await answer.locator("strong").textContent()).toBe("first line\nsecond line");
+    await expect.poll(() => answer.locator(".meta").textContent()).toMatch(/^edited/);
+    expect(await entry.inputValue()).toBe("");
+  });
+
+  test("a pressed button reaches the bot, whose notice is shown", async () => {
+    const button = page.getByRole("button", { name: "Again" }).last();
+    await button.click();
+    await page.getByText("Pressed again").waitFor();
+    await expect.poll(() => button.getAttribute("aria-busy")).toBeNull();
+  });
+
+  test("a slash opens the commands, arrows choose, Enter takes and sends", async () => {
+    await page.getByLabel("Message", { exact: true }).focus();
+    await page.keyboard.type("/");
+    expect(await page.getByRole("option").allTextContents()).toEqual(["/helpShows help", "/statusShows what runs"]);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("/status ");
+    await page.keyboard.press("Enter");
+    await last(/^You said \/status/).waitFor();
+  });
+
+  test("arrow up edits the last own message, Escape takes it back", async () => {
+    const entry = page.getByLabel("Message", { exact: true });
+    await entry.focus();
+    await page.keyboard.press("ArrowUp");
+    expect(await entry.inputValue()).toBe("/status");
+    await page.keyboard.press("Escape");
+    expect(await entry.inputValue()).toBe("");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.type(" now");
+    await page.keyboard.press("Enter");
+    await page.locator("article.mine").filter({ hasText: "/status now" }).waitFor();
+  });
+
+  test("reactions are given by keyboard and shown, the bot's too", async () => {
+    const answer = page.locator("article.theirs").first();
+    await answer.focus();
+    await page.keyboard.press("Tab");
+    while (!(await focused()).startsWith("React")) await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    await answer.getByRole("group", { name: "Reactions" }).getByRole("button").waitFor();
+    await home.call("setMessageReaction", { chat_id: ada, message_id: 1, reaction: [{ type: "emoji", emoji: "👀" }] });
+    await page.getByRole("button", { name: "👀 by House" }).waitFor();
+  });
+
+  test("a reply shows what it answers", async () => {
+    const answer = page.locator("article.theirs").first();
+    await answer.hover();
+    await answer.getByRole("button", { name: "Reply" }).click();
+    await page.keyboard.type("to that");
+    await page.keyboard.press("Enter");
+    const mine = page.locator("article.mine").filter({ hasText: "to that" });
+    expect(await mine.getByRole("button", { name: "Answers House" }).textContent()).toContain("You said");
+  });
+
+  test("files are sent from the page, and received ones are shown", async () => {
+    await page.locator("#file").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: png(20, 10) });
+    await page.getByText("dot.png").waitFor();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator("article.mine img.photo").waitFor();
+    const document = new File(["hello"], "note.txt", { type: "text/plain" });
+    await home.form("sendDocument", { chat_id: String(ada), document });
+    expect(await page.getByRole("link", { name: /note\.txt/ }).getAttribute("download")).toBe("note.txt");
+  });
+
+  test("another chat is reached by arrows; what was said there meanwhile is marked", async () => {
+    home.platform.act.say(1002, kitchen, "bread?");
+    await page.getByLabel("1 unread").first().waitFor();
+    await page.locator(".chat[aria-current]").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Kitchen table" }).waitFor();
+    await last("bread?").waitFor();
+    expect(await page.locator(".chat[aria-current] .badge").count()).toBe(0);
+  });
+
+  test("who you are changes with the arrows, each with an own direct chat", async () => {
+    await page.getByRole("radio", { name: "Ada" }).focus();
+    await page.keyboard.press("ArrowRight");
+    expect(await page.getByRole("radio", { name: "Bela" }).getAttribute("aria-checked")).toBe("true");
+    await page.locator(".chat").first().click();
+    await page.getByText("Nothing has been said here yet.").waitFor();
+    await page.getByRole("button", { name: "Send /start" }).click();
+    await last("You said /start").waitFor();
+  });
+
+  test("a forum has its topics as tabs, and a message stays in its own", async () => {
+    await page.locator(".chat").filter({ hasText: "Workshop" }).click();
+    await page.getByRole("tab", { name: "Ideas" }).click();
+    await page.keyboard.type("@house_bot in ideas");
+    await page.keyboard.press("Enter");
+    await last("You said @house_bot in ideas").waitFor({ state: "detached" });
+    await page.locator("article.mine").filter({ hasText: "in ideas" }).waitFor();
+    await page.getByRole("tab", { name: /^General/ }).click();
+    await last("You said @house_bot in ideas").waitFor();
+    expect([...(home.platform.world.group(workshop)?.messages.values() ?? [])].some((message) => message.is_topic_message)).toBe(true);
+  });
+
+  test("the developer drawer shows calls and injects faults", async () => {
+    await page.getByRole("button", { name: "Developer drawer" }).click();
+    await page.locator(".call-method").filter({ hasText: "sendMessage" }).first().waitFor();
+    await page.getByRole("tab", { name: "Faults" }).click();
+    await page.getByLabel("Method").selectOption("sendPhoto");
+    await page.getByLabel("What happens").selectOption("flood");
+    await page.getByLabel("Seconds to wait").fill("9");
+    await page.getByRole("button", { name: "Add fault" }).click();
+    await page.getByText("sendPhoto · 1 left").waitFor();
+    expect(home.platform.faults.list()).toEqual([{ method: "sendPhoto", kind: "flood", times: 1, retryAfter: 9 }]);
+    await page.getByRole("button", { name: "Clear all" }).click();
+    await page.getByText("No faults wait").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.locator("#drawer").isHidden()).toBe(true);
+  });
+
+  test("markup in what somebody says stays text", async () => {
+    await page.locator(".chat").first().click();
+    await home.call("sendMessage", { chat_id: 1002, text: '<img src=x onerror="document.title=1"><script>1</script>' });
+    await page.locator("#log").getByText("<script>1</script>").waitFor();
+    expect(await page.locator("#log img, #log script").count()).toBe(0);
+  });
+
+  test("every control has a name, every id is used once, every label points to something", async () => {
+    const faults = await page.evaluate<readonly string[]>(audit);
+    expect(faults).toEqual([]);
+  });
+
+  test("on a phone there is one column: the list, then the chat, and back", async () => {
+    const phone = await (await browser.newContext({ viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true })).newPage();
+    watch(phone);
+    await phone.goto(home.platform.url);
+    await phone.locator(".chat").first().tap();
+    expect(await phone.locator(".side").isHidden()).toBe(true);
+    expect(await phone.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    await phone.getByRole("button", { name: "Back to the chats" }).tap();
+    expect(await phone.locator(".room").isHidden()).toBe(true);
+    await phone.context().close();
+  });
+
+  test("after the platform was gone, the page comes back with the new state", async () => {
+    const first = await openPlatform();
+    const { port } = new URL(first.platform.url);
+    const other = await (await browser.newContext()).newPage();
+    await other.goto(first.platform.url);
+    await other.getByText("Connected").waitFor();
+    await first.platform.close();
+    await other.getByText("Connecting…").waitFor();
+    await using second = await openPlatform({ port: Number(port) });
+    second.platform.act.say(ada, ada, "while you were away");
+    await other.locator("article.mine").filter({ hasText: "while you were away" }).waitFor();
+    await other.context().close();
+  });
+
+  test("the browser had nothing to complain of: no error, no policy violation, no request elsewhere", () => {
+    expect(complaints).toEqual([]);
+  });
+});

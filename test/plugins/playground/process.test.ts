@@ -1,0 +1,53 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { PluginHost } from "service-gateway/sdk";
+import { expect, test } from "vitest";
+import playground from "../../../plugins/playground/index.ts";
+import { callBot } from "./client.ts";
+
+const token = "42:playground-token";
+
+test("as a process it prints one line with its address and ends on SIGTERM", async () => {
+  const child = spawn(process.execPath, ["plugins/playground/serve.ts", "--port", "0", "--token", token, "--username", "some_bot"]);
+  let line = "";
+  for await (const chunk of child.stdout) {
+    line += chunk;
+    if (line.includes("\n")) break;
+  }
+  const url = /^playground: (http:\/\/127\.0\.0\.1:[0-9]+)\n$/.exec(line)?.[1] ?? "";
+  expect((await callBot(url, token, "getMe", {})).result).toMatchObject({ id: 42, username: "some_bot" });
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+});
+
+test("a port in use is one sentence and exit code 1", async () => {
+  const first = spawn(process.execPath, ["plugins/playground/serve.ts", "--port", "0"]);
+  const [chunk] = await once(first.stdout, "data");
+  const port = /:([0-9]+)\n/.exec(String(chunk))?.[1] ?? "";
+  const second = spawn(process.execPath, ["plugins/playground/serve.ts", "--port", port]);
+  let said = "";
+  second.stderr.on("data", (part) => {
+    said += part;
+  });
+  expect(await once(second, "close")).toEqual([1, null]);
+  expect(said).toMatch(/^playground: port [0-9]+ on 127\.0\.0\.1 is in use; choose another one.*\n$/);
+  first.kill();
+  await once(first, "exit");
+});
+
+test("as a plugin it listens when setup is done and is gone after close", async () => {
+  const closers: (() => void | Promise<void>)[] = [];
+  const lines: object[] = [];
+  const host = {
+    now: () => 1_800_000_000_000,
+    log: { info: (fields: object) => lines.push(fields) },
+    onClose: (fn: () => void | Promise<void>) => closers.push(fn),
+  } as unknown as PluginHost;
+  await playground.setup(host, { port: 0, token, username: "playground_bot", name: "Playground bot" });
+  const { url } = lines[0] as { url: string };
+  expect((await callBot(url, token, "getMe", {})).result.username).toBe("playground_bot");
+  expect(JSON.stringify(lines)).not.toContain(token);
+  for (const close of closers) await close();
+  await expect(callBot(url, token, "getMe", {})).rejects.toThrow();
+});

@@ -1,0 +1,191 @@
+/** A whole gateway in this process, on a state directory of its own, with a channel that a test holds at both ends. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createGateway, type Gateway, type GatewayOptions } from "../../core/gateway.ts";
+import {
+  type ChannelAccount,
+  type ChannelInbound,
+  defineChannel,
+  defineEngine,
+  type EngineTurn,
+  type Json,
+  type Part,
+  type PluginDefinition,
+  type Receipt,
+  type TurnEvent,
+  Type,
+} from "../../core/sdk.ts";
+import type { EventReport } from "../../core/state/report.ts";
+import { openSqliteStore } from "../../core/state/sqlite/index.ts";
+
+export function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), "gateway-test-"));
+}
+
+export interface Sent {
+  readonly chat: string;
+  readonly text: string;
+  readonly replaces?: string;
+}
+
+export interface Loopback {
+  readonly plugin: PluginDefinition;
+  readonly sent: readonly Sent[];
+  readonly removed: readonly string[];
+  /** Called before a part counts as sent; throw to fail it. */
+  beforeSend: (part: Part) => void | Promise<void>;
+  /** A person writes; resolves when the event is committed. */
+  say(
+    text: string,
+    from?: { readonly id?: string; readonly sender?: string; readonly chat?: string; readonly group?: boolean; readonly mention?: boolean },
+  ): Promise<string>;
+  /** Resolves when so many parts were sent. */
+  sentCount(count: number): Promise<void>;
+}
+
+/** A channel without a platform: what is said goes in, what is sent is kept. */
+export function createLoopback(options: { readonly id?: string; readonly previews?: boolean } = {}): Loopback {
+  const { id = "loopback", previews = false } = options;
+  const sent: Sent[] = [];
+  const removed: string[] = [];
+  const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  let account: ChannelAccount<object> | undefined;
+  let updates = 0;
+  let messages = 0;
+  const note = (entry: Sent): Receipt => {
+    sent.push(entry);
+    messages += 1;
+    for (const waiter of waiting) if (sent.length >= waiter.count) waiter.resolve();
+    return { messageId: entry.replaces ?? `m${messages}` };
+  };
+  const loopback: Loopback = {
+    sent,
+    removed,
+    beforeSend: () => {},
+    plugin: defineChannel({
+      id,
+      version: "1.0.0",
+      host: "^1.0.0",
+      options: Type.Object({}),
+      capabilities: {
+        maxChars: 40_000,
+        markup: "plain",
+        edits: previews,
+        threads: true,
+        reactions: false,
+        media: false,
+        buttons: false,
+        typing: false,
+        menu: false,
+      },
+      open(opened) {
+        account = opened;
+        return {
+          async start() {
+            opened.status({ state: "connected", identity: { id: "bot", username: "loop_bot" } });
+          },
+          parse: (raw) => raw as unknown as ChannelInbound,
+          render: (reply) => [{ kind: "text", chars: reply.text.length, body: reply.text }],
+          async send(part, address) {
+            await loopback.beforeSend(part);
+            return note({
+              chat: address.chat,
+              text: String(part.body),
+              ...(part.replaces === undefined ? {} : { replaces: part.replaces }),
+            });
+          },
+          async remove(messageId) {
+            removed.push(messageId);
+          },
+          async close() {},
+        };
+      },
+    }),
+    async say(text, from = {}) {
+      if (account === undefined) throw new Error("the channel is not open");
+      updates += 1;
+      const { sender = "7", chat = sender } = from;
+      const inbound: ChannelInbound = {
+        kind: "message",
+        chat: { id: chat, kind: from.group === true ? "group" : "direct" },
+        sender: { id: sender, name: `Person ${sender}` },
+        text,
+        media: [],
+        mention: from.mention ?? false,
+        timestamp: account.now(),
+        messageId: `in${updates}`,
+      };
+      const accepted = await account.receive(inbound as unknown as Json, { id: from.id ?? String(updates), lane: `${id}:default:${chat}` });
+      return accepted.eventId;
+    },
+    sentCount: (count) =>
+      new Promise((resolve) => {
+        if (sent.length >= count) resolve();
+        else waiting.push({ count, resolve });
+      }),
+  };
+  return loopback;
+}
+
+/** An engine that answers with what the function says. */
+export function createEngine(
+  run: (turn: EngineTurn, signal: AbortSignal) => AsyncIterable<TurnEvent> | string | Promise<string>,
+): PluginDefinition {
+  return defineEngine({
+    id: "scripted",
+    version: "1.0.0",
+    host: "^1.0.0",
+    async *run(turn, signal) {
+      const answer = run(turn, signal);
+      if (typeof answer === "object" && Symbol.asyncIterator in answer) {
+        yield* answer;
+        return;
+      }
+      yield { type: "text", delta: await answer };
+      yield { type: "done" };
+    },
+  });
+}
+
+export const repeat = createEngine((turn) => `heard: ${turn.inbound.text}`);
+
+export interface TestGateway {
+  readonly gateway: Gateway;
+  readonly directory: string;
+  readonly configFile: string;
+  /** The event's report, once it is settled. */
+  settled(eventId: string): Promise<EventReport>;
+}
+
+export async function startGateway(options: {
+  readonly directory?: string;
+  readonly config?: object;
+  readonly plugins?: readonly PluginDefinition[];
+  readonly gateway?: Partial<GatewayOptions>;
+}): Promise<TestGateway> {
+  const directory = options.directory ?? temporaryDirectory();
+  const configFile = join(directory, "config.jsonc");
+  writeFileSync(configFile, JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...options.config }));
+  const gateway = await createGateway({ configFile, environment: {}, bundled: false, plugins: options.plugins ?? [], ...options.gateway });
+  return { gateway, directory, configFile, settled: (eventId) => waitForEnd(gateway.stateDirectory, eventId) };
+}
+
+/** Reads the state as another process would, until the event has its end. */
+async function waitForEnd(stateDirectory: string, eventId: string): Promise<EventReport> {
+  const store = await openSqliteStore({ directory: stateDirectory, now: Date.now });
+  try {
+    for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+      const report = await store.event(eventId);
+      if (report?.state === "settled") return report;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Error(`event ${eventId} did not end: ${JSON.stringify(await store.event(eventId))}`);
+  } finally {
+    await store.close();
+  }
+}
+
+export function removeDirectory(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,258 @@
+/** Senders that sign as the platforms do: written from their documents, with nothing of what is tested. */
+import { createHmac, createPrivateKey, type KeyObject, sign as signWithKey } from "node:crypto";
+import type { SignatureSettings } from "../../core/webhooks/schemes.ts";
+
+export interface SentHook {
+  readonly headers: Record<string, string>;
+  readonly url: string;
+  readonly body: Buffer;
+}
+
+export interface Sender {
+  /** Of the test, where a scheme has several forms. */
+  readonly name: string;
+  readonly settings: SignatureSettings;
+  /** What the operator writes into the configuration. */
+  readonly secret: string;
+  readonly otherSecret: string;
+  /** The header that carries the signature. */
+  readonly header: string;
+  /** Where the time stands that is signed; absent where none is. */
+  readonly stamp?: "header" | "field" | "body";
+  send(options: { readonly body?: string; readonly at: number; readonly id?: string; readonly secret?: string }): SentHook;
+}
+
+const hmac = (algorithm: string, key: string | Buffer, text: string, encoding: "hex" | "base64" | "base64url" = "hex"): string =>
+  createHmac(algorithm, key).update(text, "utf8").digest(encoding);
+
+const seconds = (at: number): string => String(Math.floor(at / 1_000));
+
+/** `build` gets what is to be signed; everything else is the same for most senders. */
+function sender(
+  name: string,
+  header: string,
+  build: (sent: { readonly body: string; readonly at: number; readonly id: string; readonly secret: string }) => {
+    readonly headers: Record<string, string>;
+    readonly url?: string;
+    readonly body?: string;
+  },
+  more: {
+    readonly settings?: Partial<SignatureSettings>;
+    readonly stamp?: Sender["stamp"];
+    readonly secrets?: readonly [string, string];
+  } = {},
+): Sender {
+  const [secret, otherSecret] = more.secrets ?? ["a secret of the test", "another secret of it"];
+  return {
+    name,
+    header,
+    secret,
+    otherSecret,
+    settings: { scheme: name.split(" ")[0] as SignatureSettings["scheme"], ...more.settings },
+    ...(more.stamp === undefined ? {} : { stamp: more.stamp }),
+    send(options) {
+      const { at, id = "delivery-1" } = options;
+      const built = build({ body: options.body ?? `{"text":"Grüße","at":${at}}`, at, id, secret: options.secret ?? secret });
+      const body = built.body ?? options.body ?? `{"text":"Grüße","at":${at}}`;
+      return {
+        headers: { "content-type": "application/json", ...built.headers },
+        url: built.url ?? "/hooks/signed",
+        body: Buffer.from(body, "utf8"),
+      };
+    },
+  };
+}
+
+const keyOf = (whsec: string): Buffer => Buffer.from(whsec.slice("whsec_".length), "base64");
+const standardSecrets = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_c2VjcmV0LW9mLXRoZS10ZXN0LW51bWJlci0y"] as const;
+
+/** The private keys of two Ed25519 pairs, by their public halves. */
+const seeds = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)] as const;
+const privateKey = (seed: Buffer): KeyObject =>
+  createPrivateKey({ key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]), format: "der", type: "pkcs8" });
+const publicKeys = seeds.map((seed) => Buffer.from(String(privateKey(seed).export({ format: "jwk" }).x), "base64url"));
+const publicText = (encoding: "hex" | "base64", prefix = ""): readonly [string, string] => [
+  prefix + publicKeys[0]?.toString(encoding),
+  prefix + publicKeys[1]?.toString(encoding),
+];
+const signEd25519 = (secret: string, text: string, encoding: "hex" | "base64"): string => {
+  const raw = secret.startsWith("whpk_") ? Buffer.from(secret.slice(5), "base64") : Buffer.from(secret, "hex");
+  const seed = publicKeys[0]?.equals(raw) ? seeds[0] : seeds[1];
+  return signWithKey(null, Buffer.from(text, "utf8"), privateKey(seed)).toString(encoding);
+};
+
+export const publicUrl = "https://hooks.example.com/in/signed";
+
+export const senders: readonly Sender[] = [
+  sender("github", "x-hub-signature-256", ({ body, id, secret }) => ({
+    headers: { "x-hub-signature-256": `sha256=${hmac("sha256", secret, body)}`, "x-github-delivery": id, "x-github-event": "push" },
+  })),
+  sender("gitlab", "x-gitlab-token", ({ id, secret }) => ({ headers: { "x-gitlab-token": secret, "idempotency-key": id } })),
+  sender(
+    "stripe",
+    "stripe-signature",
+    ({ body, at, secret }) => ({
+      headers: { "stripe-signature": `t=${seconds(at)},v0=${"0".repeat(64)},v1=${hmac("sha256", secret, `${seconds(at)}.${body}`)}` },
+    }),
+    { stamp: "field" },
+  ),
+  sender(
+    "slack",
+    "x-slack-signature",
+    ({ body, at, secret }) => ({
+      headers: {
+        "x-slack-signature": `v0=${hmac("sha256", secret, `v0:${seconds(at)}:${body}`)}`,
+        "x-slack-request-timestamp": seconds(at),
+      },
+    }),
+    { stamp: "header" },
+  ),
+  sender("shopify", "x-shopify-hmac-sha256", ({ body, id, secret }) => ({
+    headers: { "x-shopify-hmac-sha256": hmac("sha256", secret, body, "base64"), "x-shopify-webhook-id": id },
+  })),
+  sender(
+    "twilio",
+    "x-twilio-signature",
+    ({ at, secret }) => {
+      const fields = { To: "+18005551212", From: "+14158675309", Body: "Grüße & more", MessageSid: `SM${at}` };
+      const text =
+        publicUrl +
+        Object.keys(fields)
+          .sort()
+          .map((name) => name + fields[name as keyof typeof fields])
+          .join("");
+      return {
+        headers: { "x-twilio-signature": hmac("sha1", secret, text, "base64"), "content-type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams(fields).toString(),
+      };
+    },
+    { settings: { url: publicUrl } },
+  ),
+  sender(
+    "linear",
+    "linear-signature",
+    ({ at, id, secret }) => {
+      const body = `{"action":"update","data":{"id":"i1"},"webhookTimestamp":${at}}`;
+      return { headers: { "linear-signature": hmac("sha256", secret, body), "linear-delivery": id }, body };
+    },
+    { stamp: "body" },
+  ),
+  sender(
+    "standard-webhooks",
+    "webhook-signature",
+    ({ body, at, id, secret }) => ({
+      headers: {
+        "webhook-id": id,
+        "webhook-timestamp": seconds(at),
+        "webhook-signature": `v1,${hmac("sha256", keyOf(secret), `${id}.${seconds(at)}.${body}`, "base64")}`,
+      },
+    }),
+    { stamp: "header", secrets: standardSecrets },
+  ),
+  sender(
+    "standard-webhooks with a public key",
+    "webhook-signature",
+    ({ body, at, id, secret }) => ({
+      headers: {
+        "webhook-id": id,
+        "webhook-timestamp": seconds(at),
+        "webhook-signature": `v1a,${signEd25519(secret, `${id}.${seconds(at)}.${body}`, "base64")}`,
+      },
+    }),
+    { stamp: "header", secrets: publicText("base64", "whpk_") },
+  ),
+  sender(
+    "gitlab with a signing token",
+    "webhook-signature",
+    ({ body, at, id, secret }) => ({
+      headers: {
+        "webhook-id": id,
+        "webhook-timestamp": seconds(at),
+        "webhook-signature": `v1,${hmac("sha256", keyOf(secret), `${id}.${seconds(at)}.${body}`, "base64")}`,
+      },
+    }),
+    { stamp: "header", secrets: standardSecrets },
+  ),
+  sender(
+    "svix",
+    "svix-signature",
+    ({ body, at, id, secret }) => ({
+      headers: {
+        "svix-id": id,
+        "svix-timestamp": seconds(at),
+        "svix-signature": `v1,${hmac("sha256", keyOf(secret), `${id}.${seconds(at)}.${body}`, "base64")}`,
+      },
+    }),
+    { stamp: "header", secrets: standardSecrets },
+  ),
+  sender("bitbucket", "x-hub-signature", ({ body, id, secret }) => ({
+    headers: { "x-hub-signature": `sha256=${hmac("sha256", secret, body)}`, "x-request-uuid": id },
+  })),
+  sender(
+    "calendly",
+    "calendly-webhook-signature",
+    ({ body, at, secret }) => ({
+      headers: { "calendly-webhook-signature": `t=${seconds(at)},v1=${hmac("sha256", secret, `${seconds(at)}.${body}`)}` },
+    }),
+    { stamp: "field" },
+  ),
+  sender(
+    "discord",
+    "x-signature-ed25519",
+    ({ body, at, secret }) => ({
+      headers: { "x-signature-ed25519": signEd25519(secret, seconds(at) + body, "hex"), "x-signature-timestamp": seconds(at) },
+    }),
+    { stamp: "header", secrets: publicText("hex") },
+  ),
+  sender("pagerduty", "x-pagerduty-signature", ({ body, secret }) => ({
+    headers: { "x-pagerduty-signature": `v1=${hmac("sha256", "replaced", body)},v1=${hmac("sha256", secret, body)}` },
+  })),
+  sender("sentry", "sentry-hook-signature", ({ body, id, secret }) => ({
+    headers: { "sentry-hook-signature": hmac("sha256", secret, body), "request-id": id },
+  })),
+  sender("typeform", "typeform-signature", ({ body, secret }) => ({
+    headers: { "typeform-signature": `sha256=${hmac("sha256", secret, body, "base64")}` },
+  })),
+  sender(
+    "zoom",
+    "x-zm-signature",
+    ({ body, at, secret }) => ({
+      headers: { "x-zm-signature": `v0=${hmac("sha256", secret, `v0:${seconds(at)}:${body}`)}`, "x-zm-request-timestamp": seconds(at) },
+    }),
+    { stamp: "header" },
+  ),
+  sender("hmac", "x-signature", ({ body, secret }) => ({ headers: { "x-signature": hmac("sha256", secret, body) } }), {
+    settings: { header: "X-Signature" },
+  }),
+  sender(
+    "hmac with a time and an id",
+    "authorization",
+    ({ body, at, id, secret }) => ({
+      headers: {
+        authorization: `HMAC ${hmac("sha512", Buffer.from(secret, "hex"), `${id}:${seconds(at)}:${body}`, "base64url")}`,
+        "x-time": seconds(at),
+        "x-event": id,
+      },
+    }),
+    {
+      stamp: "header",
+      secrets: ["00ff10".repeat(8), "00ff11".repeat(8)],
+      settings: {
+        header: "Authorization",
+        prefix: "HMAC ",
+        algorithm: "sha512",
+        encoding: "base64url",
+        secretEncoding: "hex",
+        timestampHeader: "X-Time",
+        idHeader: "X-Event",
+        payload: "{id}:{timestamp}:{body}",
+      },
+    },
+  ),
+];
+
+export function senderOf(name: string): Sender {
+  const found = senders.find((candidate) => candidate.name === name);
+  if (found === undefined) throw new Error(`there is no sender ${name}`);
+  return found;
+}

@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import definitions from "@octokit/webhooks-examples" with { type: "json" };
+import { describe, expect, test } from "vitest";
+import github from "../../transforms/github.ts";
+import { root } from "../house/sources.ts";
+import { delivery, matchesPage, samplesOf, survivesMutations, told } from "./deliveries.ts";
+
+interface Recorded {
+  readonly name: string;
+  readonly examples: readonly Readonly<Record<string, unknown>>[];
+}
+
+const recorded = (definitions as unknown as readonly Recorded[]).flatMap(({ name, examples }) =>
+  examples.map((payload) => ({ name, payload })),
+);
+const from = (name: string, payload: unknown) => delivery(payload, { "x-github-event": name });
+
+describe("github", () => {
+  test("every recorded delivery gives a message, or nothing with a reason", async () => {
+    expect(recorded).toHaveLength(329);
+    const numbers = new Map<string, number>();
+    const pages = recorded.map(({ name, payload }) => {
+      const title = [name, payload.action].filter((part) => part !== undefined).join(" ");
+      const number = (numbers.get(title) ?? 0) + 1;
+      numbers.set(title, number);
+      const { said, reason } = told(github, from(name, payload));
+      expect(said, title).not.toBeUndefined();
+      expect(said === null ? reason : said?.message, title).toMatch(/\S/);
+      return `## ${title} ${number}\n\n${said ? `${said.message}\n\n\`${said.sessionKey}\`` : `(nothing: ${reason})`}\n`;
+    });
+    await expect(pages.join("\n")).toMatchFileSnapshot(join(root, "test/fixtures/transforms/github.md"));
+  });
+
+  test("what the recordings lack: builds that fail, merges, bots, force pushes, forms", () =>
+    matchesPage(github, "github-cases", samplesOf("github-cases")));
+
+  test("fields that are missing or of another type never throw, and a message stays bounded", () => {
+    survivesMutations(github, [
+      ...recorded.map(({ name, payload }) => from(name, payload)),
+      ...samplesOf("github-cases").map(({ context }) => context),
+    ]);
+  });
+});

@@ -1,0 +1,71 @@
+/**
+ * A plain web form: its fields as lines, the title from `_subject` or the form's own name.
+ *
+ * `match: { path: "contact" }`, `body: "form"` (or JSON). A browser cannot send the hook token, and must not know it: let your site's server
+ * post the form. Strangers fill it in, so each has a session of its own. A filled trap field, or nothing filled in at all, is accepted and nothing happens.
+ */
+import { bold, type Context, nothing, plain, quote, type Said, say, word } from "./message.ts";
+
+/** Fields that people do not see and programs fill in. */
+const traps = new Set(["_gotcha", "_honeypot", "_honey", "honeypot", "bot-field", "bot_field", "hp_field", "leave_this_empty"]);
+
+/** Fields of the page and of services against spam, not of who filled it in; so are all that begin with an underscore. */
+const technical =
+  /^(?:_.*|form[-_]name|csrf.*|.*csrf[-_]?token|authenticity_token|g-recaptcha-response|h-captcha-response|cf-turnstile-response|utf8|submit)$/i;
+
+/** A secret does not belong into a chat. */
+const secret = /passw|secret(?!ar)|card[-_ ]?(?:number|no)|cvv|cvc|\biban\b|api[-_ ]?key|token/i;
+
+const mostFields = 30;
+
+/** Long texts, and those of several lines, come as a quote below their name. */
+const longText = 160;
+
+const shown = (value: unknown) =>
+  Array.isArray(value)
+    ? value
+        .map(word)
+        .filter((part) => part !== "")
+        .join(", ")
+    : typeof value === "boolean"
+      ? value
+        ? "yes"
+        : "no"
+      : word(value);
+
+const label = (name: string) => {
+  const spaced = name.replace(/[_-]+|(?<=[a-z])(?=[A-Z])/g, " ").trim();
+  return bold(spaced.charAt(0).toUpperCase() + spaced.slice(1), 60) || "**Field**";
+};
+
+function line([name, text]: readonly [name: string, text: string]): string {
+  if (secret.test(name)) return `${label(name)}: (not shown)`;
+  if (text.length <= longText && !/[\r\n]/.test(text)) return `${label(name)}: ${plain(text, longText)}`;
+  return `${label(name)}:\n${quote(text, { max: 1_200, lines: 20 })}`;
+}
+
+export default function form({ payload, path }: Context): Said | null | undefined {
+  // No fields: the mapping's own template decides.
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined;
+  const fields = Object.entries(payload)
+    .map(([name, value]) => [name.slice(0, 100), shown(value).slice(0, 10_000)] as const)
+    .filter(([, text]) => text !== "");
+  if (fields.some(([name]) => traps.has(name.toLowerCase()))) return nothing("a trap field was filled in");
+  const told = fields.filter(([name]) => !technical.test(name));
+  if (told.length === 0) return nothing("nothing was filled in");
+  const given = (name: string) => fields.find(([field]) => field === name)?.[1] ?? "";
+  const title = given("_subject") || given("form-name") || given("form_name");
+  const lines = told.slice(0, mostFields).map(line);
+  const more = told.length - mostFields;
+  return say({
+    blocks: [
+      `${bold(title, 120) || "**Form**"}${title === "" && path !== "" ? ` ${plain(path, 60)}` : ""}`,
+      lines
+        .filter((made) => !made.includes("\n"))
+        .map((made) => `- ${made}`)
+        .join("\n"),
+      ...lines.filter((made) => made.includes("\n")),
+      more > 0 ? `And ${more} more ${more === 1 ? "field" : "fields"}.` : "",
+    ],
+  });
+}

@@ -1,0 +1,37 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** What compares times: it is measured when nothing else of the suite runs, and again when the machine had other work. */
+const timed = "test/**/*.timed.test.ts";
+/** Changes its own process, or measures it, so that it needs one that no other file has used. */
+const alone = ["test/e2e/hook-flood.test.ts"];
+
+export default defineConfig({
+  resolve: {
+    alias: {
+      "service-gateway/sdk": source("./core/sdk.ts"),
+      "service-gateway/testkit": source("./core/testkit/index.ts"),
+    },
+  },
+  test: {
+    pool: "forks",
+    setupFiles: [source("./test/support/seed.ts")],
+    // Child processes and worker threads of the tests strip and compile each file once, not at every start.
+    env: { NODE_COMPILE_CACHE: source("./node_modules/.cache/tests") },
+    // One more than the machine has cores: half of what the tests do is waiting.
+    maxWorkers: 3,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
+    expect: { poll: { timeout: 20_000, interval: 20 } },
+    projects: [
+      // Long files first. Nothing in the house is shared by a process, hence a process may serve many files.
+      { extends: true, test: { name: "end to end", include: ["test/e2e/**/*.test.ts"], exclude: [timed, ...alone], isolate: false } },
+      { extends: true, test: { name: "own process", include: alone } },
+      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", timed], isolate: false } },
+      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 1, retry: 3, sequence: { groupOrder: 1 } } },
+    ],
+  },
+});
