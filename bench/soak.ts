@@ -15,7 +15,7 @@ import { createPlatform } from "../plugins/playground/platform/index.ts";
 import { type Check, check, type Findings, type Kill } from "./soak/checks.ts";
 import { createRandom, type Random } from "./soak/random.ts";
 import { createSenders, type Senders } from "./soak/senders.ts";
-import { countUnsettled, readPreviews, readState } from "./soak/state.ts";
+import { countForHeartbeat, countUnsettled, readPreviews, readState } from "./soak/state.ts";
 import { createVictims, type Victims } from "./soak/victim.ts";
 import { createWitness, type Witness } from "./soak/witness.ts";
 
@@ -134,6 +134,8 @@ interface Scene {
   readonly random: Random;
   readonly kills: Kill[];
   readonly unanswered: () => number;
+  /** Of those without an answer, the ones that nothing but a heartbeat will take along. */
+  readonly forHeartbeat: () => number;
   readonly previews: () => readonly string[];
 }
 
@@ -160,14 +162,20 @@ async function cycle({ victims, senders, witness, random, kills, unanswered, pre
   kills.push({ at, previews: new Set(previews()) });
 }
 
-/** An answer may have a button, which is pressed, which is answered: it is over when nothing at all is open, twice in a row. */
-async function drain({ victims, senders, unanswered }: Pick<Scene, "victims" | "senders" | "unanswered">): Promise<number | string> {
+/**
+ * An answer may have a button, which is pressed, which is answered: it is over when nothing at all is open, twice in a row. A hook run may
+ * end after the last wake and leave a summary for the next heartbeat, of which there is none by itself: what only waits for one gets it.
+ */
+async function drain({ victims, senders, unanswered, forHeartbeat }: Scene): Promise<number | string> {
   const victim = await victims.start();
   await victim.ready;
   await senders.settled();
-  await senders.wakeNow();
   const end = now() + 60_000;
-  for (let quiet = 0; now() < end && quiet < 2; await sleep(100)) quiet = unanswered() > 0 ? 0 : quiet + 1;
+  for (let quiet = 0; now() < end && quiet < 2; await sleep(100)) {
+    const [open, waiting] = [unanswered(), forHeartbeat()];
+    quiet = open > 0 ? 0 : quiet + 1;
+    if (open > 0 && open === waiting) await senders.wakeNow();
+  }
   return victim.stop(30_000);
 }
 
@@ -196,17 +204,19 @@ async function soak(directory: string): Promise<Findings & { readonly told: stri
   const witness = createWitness(platform, now);
   const kills: Kill[] = [];
   const unanswered = () => platform.pending() + senders.busy() + unlessMissing(() => countUnsettled(stateDirectory), 0);
+  const forHeartbeat = () => unlessMissing(() => countForHeartbeat(stateDirectory), 0);
   const previews = () => unlessMissing(() => readPreviews(stateDirectory), []);
+  const scene: Scene = { victims, senders, witness, random, kills, unanswered, forHeartbeat, previews };
   const began = now();
   try {
     for (let count = 1; count <= cycles; count += 1) {
-      await cycle({ victims, senders, witness, random, kills, unanswered, previews });
+      await cycle(scene);
       if (count % 25 === 0 || count === cycles) {
         const perCycle = Math.round((now() - began) / count);
         console.log(`${count} of ${cycles} kills, ${senders.said.length} updates, ${senders.hooks.length} hook calls, ${perCycle} ms each`);
       }
     }
-    const exitCode = await drain({ victims, senders, unanswered });
+    const exitCode = await drain(scene);
     const state = readState(stateDirectory);
     const lines = readFileSync(join(directory, "observed"), "utf8").trim().split("\n");
     const observed = lines.map((line) => line.split(" ")).map(([what = "", id = "", at]) => [what, id, Number(at)] as const);

@@ -115,7 +115,7 @@ function ends({ state }: Evidence): string[] {
     const unit = event.unit === null ? undefined : state.units.get(event.unit);
     const ended = outcomes[event.state];
     const sound = ended !== undefined && unit?.state === 2 && unit.outcome === ended && unit.settled_at !== null;
-    return sound ? [] : [`${event.id} (${event.kind}): event ${event.state}, unit ${unit?.state} ${unit?.outcome}`];
+    return sound ? [] : [`${event.id} (${event.kind}): event ${event.state}, due ${event.due}, unit ${unit?.state} ${unit?.outcome}`];
   });
 }
 

@@ -76,9 +76,8 @@ export function createSenders(options: {
     }
   }
 
-  async function call(mode: string, withKey = true): Promise<void> {
+  async function call(endpoint: HookCall["endpoint"], mode: string, withKey = true): Promise<void> {
     serial += 1;
-    const endpoint = random.pick(["wake", "agent"] as const);
     const made: HookCall = {
       endpoint,
       mark: `h${serial}`,
@@ -114,9 +113,11 @@ export function createSenders(options: {
     hooks,
     burst() {
       for (let count = random.whole(1, 3); count > 0; count -= 1) people.write(random.pick(persons));
-      for (let count = random.whole(0, 2); count > 0; count -= 1) begin(call(random.pick(["now", "next-heartbeat"]), random.chance(0.8)));
+      for (let count = random.whole(0, 2); count > 0; count -= 1) {
+        begin(call(random.pick(["wake", "agent"] as const), random.pick(["now", "next-heartbeat"]), random.chance(0.8)));
+      }
     },
-    wakeNow: () => call("now"),
+    wakeNow: () => call("wake", "now"),
     busy: () => running.size,
     async settled() {
       while (running.size > 0) await Promise.all(running);

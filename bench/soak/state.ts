@@ -13,6 +13,8 @@ export interface EventRow {
   readonly source: string;
   readonly kind: string;
   readonly accepted_at: number;
+  /** `null`: the next heartbeat. */
+  readonly due: number | null;
   readonly body: string;
 }
 
@@ -55,15 +57,20 @@ function open(directory: string): DatabaseSync {
   return new DatabaseSync(join(directory, "state.db"), { readOnly: true, timeout: 5_000 });
 }
 
-/** Events that may still start a unit, or run. */
-export function countUnsettled(directory: string): number {
+function count(directory: string, condition: string): number {
   const db = open(directory);
   try {
-    return Number(db.prepare("SELECT count(*) AS count FROM inbox WHERE state < 4").get()?.count);
+    return Number(db.prepare(`SELECT count(*) AS count FROM inbox WHERE ${condition}`).get()?.count);
   } finally {
     db.close();
   }
 }
+
+/** Events that may still start a unit, or run. */
+export const countUnsettled = (directory: string) => count(directory, "state < 4");
+
+/** Events that wait for the next heartbeat, whenever that is. */
+export const countForHeartbeat = (directory: string) => count(directory, "state = 2 AND due IS NULL");
 
 /** Messages of previews in progress, as `chat:message`: what the next process will know of. */
 export function readPreviews(directory: string): readonly string[] {
@@ -98,7 +105,9 @@ export function readState(directory: string): State {
     }
     const units = all<UnitRow>("SELECT id, event_id, lane, state, outcome, reason, settled_at FROM units");
     return {
-      events: all<EventRow>("SELECT sequence, id, state, attempts, unit, source, kind, accepted_at, body FROM inbox ORDER BY sequence"),
+      events: all<EventRow>(
+        "SELECT sequence, id, state, attempts, unit, source, kind, accepted_at, due, body FROM inbox ORDER BY sequence",
+      ),
       units: new Map(units.map((unit) => [unit.id, unit])),
       outbox: all<StoredPart>("SELECT * FROM outbox ORDER BY unit, position").map(outboxRow),
       codes,
