@@ -36,11 +36,12 @@ export function turnMessages(options: {
   return said === "" ? [asked] : [asked, { role: "assistant", content: said, at, unitId }];
 }
 
-function textOf(content: Json): string {
+/** The text of a stored message; of one in parts, that of all of them. */
+export function messageText(content: Json): string {
   if (typeof content === "string") return content;
   if (Array.isArray(content))
     return content
-      .map(textOf)
+      .map(messageText)
       .filter((text) => text !== "")
       .join("\n");
   const text = content !== null && typeof content === "object" ? (content as { readonly text?: Json }).text : undefined;
@@ -51,6 +52,6 @@ function textOf(content: Json): string {
 export function readTranscript(messages: readonly SessionMessage[], unitId: string): readonly EngineMessage[] {
   return messages
     .filter((message) => message.unitId === undefined || message.unitId !== unitId)
-    .map((message) => ({ role: message.role, text: textOf(message.content) }))
+    .map((message) => ({ role: message.role, text: messageText(message.content) }))
     .filter((message) => message.text !== "");
 }

@@ -6,6 +6,7 @@ import { type Add, type Described, group, type Handle, indented, type Run, whole
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
+import { addSessions } from "./sessions/commands.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
@@ -77,6 +78,7 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
   addOperations(program, add, handle);
   addPairing(program, add, handle);
   addMessages(program, add, handle);
+  addSessions(program, add, handle);
   addHooks(program, add, handle);
   addTransforms(program, add, handle);
   addConfig(program, add, handle);

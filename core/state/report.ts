@@ -1,5 +1,5 @@
 /** What an operator is shown of the state. */
-import type { Decision, Outcome } from "../types.ts";
+import type { Address, Decision, Json, Outcome } from "../types.ts";
 
 /** An event with its end, as the operator's view shows it. */
 export interface EventReport {
@@ -20,6 +20,21 @@ export interface EventReport {
   readonly agentId?: string;
   readonly reply?: string;
   readonly decisions: readonly Decision[];
+}
+
+/** A session with what is kept of its conversation, as the operator's view shows it. */
+export interface SessionReport {
+  readonly key: string;
+  /** Absent where only a transcript is left, and nothing says any more whose it was. */
+  readonly agentId?: string;
+  /** Grows with `/new` and `/reset`. */
+  readonly generation: number;
+  readonly settings: { readonly [key: string]: Json };
+  readonly lastRecipient?: Address;
+  /** Messages of the current generation. */
+  readonly messages: number;
+  /** Last message or last change, whichever came later. */
+  readonly updatedAt: number;
 }
 
 export interface StoreStats {

@@ -8,7 +8,7 @@
  */
 
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../types.ts";
-import type { EventReport, StoreStats } from "./report.ts";
+import type { EventReport, SessionReport, StoreStats } from "./report.ts";
 
 /** An event as the inbox keeps it. */
 export interface StoredEvent extends RawEvent {
@@ -257,6 +257,11 @@ export interface Store {
   }): Promise<readonly EventReport[]>;
   /** Body of an event, for replay and `show`. */
   body(eventId: string): Promise<Json | null>;
+  /**
+   * The last used first; also sessions of which there is a transcript and nothing else. It may walk through all transcripts: for people who look,
+   * not for the way of an event.
+   */
+  sessionReports(filter: { readonly limit: number }): Promise<readonly SessionReport[]>;
   stats(): Promise<StoreStats>;
 
   // key-value, with time to live

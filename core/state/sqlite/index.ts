@@ -12,6 +12,7 @@ import { outboxReads } from "./outbox.ts";
 import type { PruneInput } from "./prune.ts";
 import { openQueue, type WriteQueue } from "./queue.ts";
 import { idsOf } from "./sent.ts";
+import { sessionReportReads } from "./session-reports.ts";
 import { sessionReads } from "./sessions.ts";
 import { createStatements } from "./statements.ts";
 import type { ClaimedUnit } from "./units.ts";
@@ -42,6 +43,7 @@ function createReads(db: DatabaseSync, now: () => number) {
     ...inboxReads(sql, now),
     ...outboxReads(sql, now),
     ...sessionReads(sql),
+    ...sessionReportReads(sql),
     ...decisionReads(sql),
     ...keyValueReads(sql, now),
   };
@@ -237,6 +239,7 @@ function viewMethods(read: Read) {
     event: (id) => read((reads) => reads.event(id)),
     events: (filter) => read((reads) => reads.events(filter)),
     body: (eventId) => read((reads) => reads.body(eventId)),
+    sessionReports: (filter) => read((reads) => reads.sessionReports(filter)),
     stats: () => read((reads) => reads.stats()),
   } satisfies Partial<Store>;
 }

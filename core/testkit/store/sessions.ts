@@ -57,6 +57,29 @@ export function sessionRules(withStore: WithStore): void {
   );
 
   test(
+    "an operator is shown also sessions of which there is only a transcript; the last used first, with what the current generation holds",
+    withStore(async ({ store }) => {
+      expect(await store.sessionReports({ limit: 9 })).toEqual([]);
+      await acceptAll(store, newEvent("event"));
+      await take(store);
+      await say(store, "event", [], [user("1"), { ...assistant("2"), at: start + 5 }]);
+      await store.settle({ unitId: "event", at: start, outcome: "silent", reason: "test", agentId: "helper", decisions: [] });
+      await store.updateSession("changed", { agentId: "main", at: start + 9, settings: { model: "a/b" }, lastRecipient: address });
+      const changed = { key: "changed", agentId: "main", generation: 0, settings: { model: "a/b" }, lastRecipient: address };
+      const spoken = { key: "session", agentId: "helper", generation: 0, settings: {} };
+      expect(await store.sessionReports({ limit: 9 })).toEqual([
+        { ...changed, messages: 0, updatedAt: start + 9 },
+        { ...spoken, messages: 2, updatedAt: start + 5 },
+      ]);
+      expect(await store.sessionReports({ limit: 1 })).toMatchObject([{ key: "changed" }]);
+      await store.updateSession("session", { agentId: "helper", at: start + 10, newGeneration: true });
+      expect((await store.sessionReports({ limit: 1 }))[0]).toEqual({ ...spoken, generation: 1, messages: 0, updatedAt: start + 10 });
+      await speak(store, "later", [{ ...user("3"), at: start + 20 }]);
+      expect((await store.sessionReports({ limit: 1 }))[0]).toEqual({ ...spoken, generation: 1, messages: 1, updatedAt: start + 20 });
+    }),
+  );
+
+  test(
     "sessions are listed, the last used first",
     withStore(async ({ store }) => {
       await store.updateSession("old", { agentId: "main", at: start });

@@ -8,6 +8,8 @@ const commands = [
   "status",
   "why",
   "logs",
+  "channels status",
+  "doctor",
   "plugins list",
   "pairing list",
   "pairing approve",
@@ -18,12 +20,18 @@ const commands = [
   "config unset",
   "config validate",
   "config schema",
+  "sessions list",
+  "sessions show",
+  "message send",
   "hooks list",
   "hooks deliveries",
   "hooks show",
   "hooks replay",
   "hooks test",
   "hooks record",
+  "transforms list",
+  "transforms test",
+  "devices list",
 ];
 
 describe("the command line", () => {

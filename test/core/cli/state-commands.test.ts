@@ -69,6 +69,8 @@ describe("without a gateway", () => {
       ["hooks", "deliveries"],
       ["hooks", "show", "last"],
       ["hooks", "replay", "last"],
+      ["sessions", "list"],
+      ["sessions", "show", "last"],
     ]) {
       const { code, out, err } = await run(args, { home });
       expect([code, out]).toEqual([1, ""]);

@@ -1,0 +1,29 @@
+/** The commands of `sessions`: which conversations there are, and what was said in one. */
+import type { Command } from "commander";
+import { product } from "../../product.ts";
+import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
+
+const say = (line: string): string => `${product.command} sessions ${line}`;
+
+export function addSessions(program: Command, add: Add, handle: Handle): void {
+  const sessions = group(program, "sessions", "Look at conversations with agents.", say("list"));
+  add(sessions, "list", {
+    summary: "List sessions, the last used first.",
+    example: `${say("list")}\n${say("list --limit 100 --json")}`,
+    json: true,
+  })
+    .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
+    .action(handle(async () => (await import("./list.ts")).listSessions));
+  add(sessions, "show <session>", {
+    summary: "Show what was said in a session. Any part of its key that no other has is enough; last: the one used last.",
+    example: `${say("show last")}\n${say("show agent:main:main --limit 100")}\n${say("show agent:main:main --generation 0 --json")}`,
+    json: true,
+  })
+    .option("-n, --limit <number>", "how many messages, the newest; 0: all", wholeNumber, 20)
+    .option(
+      "--generation <number>",
+      "an older conversation of the same key: each /new and /reset begins the next, the first is 0",
+      wholeNumber,
+    )
+    .action(handle(async () => (await import("./show.ts")).showSession));
+}

@@ -1,0 +1,57 @@
+/** `sessions list`: which conversations there are, the last used first. */
+import { agentOfKey } from "../../agents/sessions.ts";
+import { HostError } from "../../errors.ts";
+import type { SessionReport } from "../../state/report.ts";
+import type { CommandContext } from "../context.ts";
+import { renderAgo } from "../times.ts";
+import { visibleLine } from "../visible.ts";
+
+const mostAtOnce = 1_000;
+
+export async function listSessions(
+  context: CommandContext,
+  _: readonly [],
+  { limit, json }: { readonly limit: number; readonly json?: boolean },
+): Promise<number> {
+  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  const store = await context.openState();
+  try {
+    const sessions = (await store.sessionReports({ limit })).map(withAgent);
+    if (json === true) context.terminal.json({ sessions });
+    else show(sessions, context);
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+/** A chat's key says whose it is, also when nothing else does any more. */
+export function withAgent(report: SessionReport): SessionReport {
+  const agentId = report.agentId ?? agentOfKey(report.key);
+  return agentId === undefined ? report : { ...report, agentId };
+}
+
+function show(sessions: readonly SessionReport[], { terminal, now }: CommandContext): void {
+  const { style } = terminal;
+  if (sessions.length === 0) {
+    terminal.line("Nobody has talked with an agent yet.");
+    return;
+  }
+  terminal.table([
+    ["used", "session", "agent", "messages", "set"].map((cell) => style("dim", cell)),
+    ...sessions.map((session) => [
+      renderAgo(session.updatedAt, now()),
+      visibleLine(session.key, 100),
+      visibleLine(session.agentId ?? "", 40),
+      String(session.messages),
+      visibleLine(settingsOf(session), 80),
+    ]),
+  ]);
+}
+
+/** What commands such as `/model` have set: `model acme/large, thinking low`. */
+export function settingsOf({ settings }: SessionReport): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}

@@ -1,0 +1,93 @@
+/** `sessions show`: what was said in one conversation. */
+import { messageText } from "../../agents/transcript.ts";
+import { HostError } from "../../errors.ts";
+import type { SessionReport } from "../../state/report.ts";
+import type { SessionMessage, Store } from "../../state/store.ts";
+import type { CommandContext } from "../context.ts";
+import type { Style, Terminal } from "../terminal.ts";
+import { renderAgo, renderClock } from "../times.ts";
+import { visible, visibleLine } from "../visible.ts";
+import { settingsOf, withAgent } from "./list.ts";
+
+/** How many sessions a part of a key is looked for in. */
+const searched = 100_000;
+
+interface Options {
+  readonly limit: number;
+  readonly generation?: number;
+  readonly json?: boolean;
+}
+
+interface Shown {
+  readonly session: SessionReport;
+  readonly generation: number;
+  readonly transcript: readonly SessionMessage[];
+}
+
+export async function showSession(context: CommandContext, [wanted]: readonly [string], options: Options): Promise<number> {
+  const store = await context.openState();
+  try {
+    const session = withAgent(await findSession(store, wanted));
+    const generation = options.generation ?? session.generation;
+    if (generation > session.generation) throw new HostError("usage", { reason: lastGeneration(session) });
+    const transcript = await store.transcript(session.key, { generation });
+    const shown = { session, generation, transcript: options.limit === 0 ? transcript : transcript.slice(-options.limit) };
+    if (options.json === true) context.terminal.json({ ...session, shown: generation, transcript: shown.transcript });
+    else show(shown, transcript.length, context);
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+const lastGeneration = ({ key, generation }: SessionReport): string =>
+  generation === 0 ? `${key} has one conversation, number 0` : `${key} has the conversations 0 to ${generation}`;
+
+/** By its key, by a part of one, or the newest. Throws `session_none`, `session_unknown`, and `usage` where a part fits several. */
+async function findSession(store: Store, wanted: string): Promise<SessionReport> {
+  const sessions = await store.sessionReports({ limit: wanted === "last" ? 1 : searched });
+  if (sessions.length === 0) throw new HostError("session_none");
+  const exact = wanted === "last" ? sessions[0] : sessions.find(({ key }) => key === wanted);
+  if (exact !== undefined) return exact;
+  const [first, ...others] = sessions.filter(({ key }) => key.includes(wanted));
+  if (first === undefined) throw new HostError("session_unknown", { session: wanted });
+  if (others.length > 0) {
+    throw new HostError("usage", {
+      reason: `"${wanted}" is part of ${others.length + 1} keys, ${first.key} among them; write more of one`,
+    });
+  }
+  return first;
+}
+
+function show({ session, generation, transcript }: Shown, count: number, { terminal, now }: CommandContext): void {
+  const { style } = terminal;
+  const { lastRecipient: to } = session;
+  terminal.line(style("bold", visibleLine(session.key)));
+  terminal.line();
+  const facts: (readonly [string, string | undefined])[] = [
+    ["agent", session.agentId],
+    ["used", `${renderClock(session.updatedAt)} (${renderAgo(session.updatedAt, now())})`],
+    ["set", settingsOf(session)],
+    [
+      "last recipient",
+      to && `${to.channel}, account ${to.account}, chat ${to.chat}${to.thread === undefined ? "" : `, thread ${to.thread}`}`,
+    ],
+    ["generation", session.generation === 0 ? undefined : `${generation} of 0 to ${session.generation}`],
+  ];
+  terminal.table(
+    facts.flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[style("dim", name), visibleLine(value, 500)]])),
+    { indent: "  " },
+  );
+  terminal.line();
+  if (transcript.length === 0) terminal.line("Nothing has been said in this conversation yet.");
+  if (count > transcript.length) terminal.line(style("dim", `${count - transcript.length} older messages; --limit 0 shows all`));
+  for (const message of transcript) tell(message, terminal);
+}
+
+const roleStyles: Readonly<Record<SessionMessage["role"], Style>> = { user: "cyan", assistant: "green", system: "dim" };
+
+function tell(message: SessionMessage, { line, style }: Terminal): void {
+  const event = message.unitId === undefined ? "" : style("dim", `  ${message.unitId}`);
+  line(`${style("dim", renderClock(message.at))}  ${style(roleStyles[message.role], message.role)}${event}`);
+  for (const text of visible(messageText(message.content)).split("\n")) line(`  ${text}`);
+}

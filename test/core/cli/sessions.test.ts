@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createEngine,
+  createLoopback,
+  removeDirectory,
+  startGateway,
+  type TestGateway,
+  temporaryDirectory,
+} from "../../support/gateway.ts";
+import { temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
+
+const token = "hook-token-of-the-session-tests";
+const config = {
+  agents: { defaults: { engine: "scripted" } },
+  channels: { loopback: { enabled: true, dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open" } },
+  hooks: { enabled: true, token, allowRequestSessionKey: true },
+};
+
+let gateway: TestGateway;
+const directory = temporaryDirectory();
+const chat = createLoopback();
+
+beforeAll(async () => {
+  const engine = createEngine((turn) => `echo of ${turn.inbound.text}\nin two lines`);
+  gateway = await startGateway({ directory, config, plugins: [chat.plugin, engine] });
+  const say = async (...args: Parameters<typeof chat.say>) => await gateway.settled(await chat.say(...args));
+  await say("before the new one");
+  await say("/new");
+  for (const text of ["first", "second", "third"]) await say(text);
+  const response = await fetch(`${gateway.gateway.url}/hooks/agent`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      message: "count\u001b[2J the invoices",
+      sessionKey: "hook:invoices",
+      sessionMode: "persistent",
+      wakeMode: "next-heartbeat",
+      deliver: false,
+    }),
+  });
+  await gateway.settled(((await response.json()) as { readonly eventId: string }).eventId);
+  await say("/think low", { chat: "-500", group: true, mention: true });
+  await say("hello group", { chat: "-500", group: true, mention: true });
+});
+afterAll(async () => {
+  await gateway.gateway.close();
+  removeDirectory(directory);
+});
+
+const sessions = async (...args: readonly string[]) =>
+  await run(["sessions", ...args, "--config", gateway.configFile, "--state", gateway.gateway.stateDirectory], { home: temporaryHome() });
+
+describe("sessions list", () => {
+  test("has every conversation, chats and hook runs alike, the last used first", async () => {
+    const { code, out } = await sessions("list");
+    expect(code).toBe(0);
+    const rows = out.trimEnd().split("\n").slice(1);
+    expect(rows[0]).toMatch(/^(just now|\d+ s ago) +agent:main:loopback:group:-500 +main +2 +thinking low$/);
+    expect(rows.find((row) => row.includes("hook:invoices"))).toMatch(/ hook:invoices +main +2 *$/);
+    expect(rows.find((row) => row.includes("agent:main:main"))).toMatch(/ agent:main:main +main +\d+ *$/);
+    expect(rows).toHaveLength(3);
+    const listed = JSON.parse((await sessions("list", "--limit", "1", "--json")).out);
+    expect(listed).toEqual({
+      sessions: [
+        {
+          key: "agent:main:loopback:group:-500",
+          agentId: "main",
+          generation: 0,
+          settings: { thinking: "low" },
+          messages: 2,
+          updatedAt: expect.any(Number),
+        },
+      ],
+    });
+  });
+
+  test("says which numbers --limit takes", async () => {
+    expect(await sessions("list", "--limit", "0")).toMatchObject({ code: 2, err: expect.stringContaining("--limit is from 1 to 1000") });
+  });
+});
+
+describe("sessions show", () => {
+  test("has what was said, who it was said to, and the event that `why` tells of", async () => {
+    const { code, out } = await sessions("show", "agent:main:main");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^agent:main:main\n\n {2}agent +main\n/);
+    expect(out).toMatch(/ {2}last recipient +loopback, account default, chat 7\n/);
+    expect(out).toMatch(/ {2}generation +1 of 0 to 1\n/);
+    expect(out).toMatch(
+      /\n[-\d]+ [:\d]+ {2}user {2}(\w+)\n {2}\[loopback [^\]]+\] third\n[-\d]+ [:\d]+ {2}assistant {2}\1\n {2}echo of third\n {2}in two lines\n/,
+    );
+    expect(out).not.toContain("before the new one");
+    const [, event = ""] = /user {2}(\w+)\n {2}[^\n]* first\n/.exec(out) ?? [];
+    const why = await run(["why", event, "--config", gateway.configFile, "--state", gateway.gateway.stateDirectory], {
+      home: temporaryHome(),
+    });
+    expect(why.out).toMatch(/^answered/);
+  });
+
+  test("takes a part of a key that no other has, or last, and shows no more messages than asked for", async () => {
+    expect((await sessions("show", "last")).out).toMatch(/^agent:main:loopback:group:-500\n/);
+    const { out } = await sessions("show", "main:main", "-n", "1");
+    expect(out).toMatch(/\d+ older messages; --limit 0 shows all\n/);
+    expect(out).not.toMatch(/ {2}user {2}/);
+    expect(JSON.parse((await sessions("show", "main:main", "-n", "0", "--json")).out).transcript.length).toBeGreaterThan(5);
+  });
+
+  test("has what was said before /new under its number, and says which numbers there are", async () => {
+    const older = JSON.parse((await sessions("show", "main:main", "--generation", "0", "--json")).out);
+    expect(older).toMatchObject({ key: "agent:main:main", generation: 1, shown: 0, transcript: [{ role: "user" }, { role: "assistant" }] });
+    expect(older.transcript[0].content).toContain("before the new one");
+    expect(await sessions("show", "main:main", "--generation", "2")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("agent:main:main has the conversations 0 to 1"),
+    });
+  });
+
+  test("what others wrote cannot move the cursor", async () => {
+    const { out } = await sessions("show", "invoices");
+    expect(out).toContain("\\u001b[2J the invoices");
+    expect(out).not.toContain("\u001b");
+  });
+
+  test("a key that nobody has and one that several share are told in a sentence", async () => {
+    expect(await sessions("show", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("There is no session nobody.") });
+    expect(await sessions("show", "agent:")).toMatchObject({ code: 2, err: expect.stringContaining('"agent:" is part of 2 keys') });
+  });
+});
