@@ -46,7 +46,7 @@ export function check(evidence: Evidence): Findings {
   const { state, said, exitCode } = evidence;
   const told = readTold(state, said);
   const gathering = checkGathering(state, said, told);
-  const flagged = state.outbox.filter((row) => row.possiblyRepeated);
+  const flagged = state.outbox.filter((row) => row.doubts > 0);
   const failed = (reason: string) => [...state.units.values()].filter((unit) => unit.reason === reason).length;
   return {
     checks: [
@@ -63,6 +63,7 @@ export function check(evidence: Evidence): Findings {
       { rule: "no end was told twice", violations: endsToldTwice(evidence) },
       { rule: "an event fails for no other reason than being killed again and again", violations: otherFailures(evidence) },
       { rule: "every answer stands on the platform, once, as it was meant", violations: [...answers(evidence), ...echoes(state, told)] },
+      { rule: "no answer is lost whose fate was unknown again and again", violations: lostInDoubt(evidence) },
       { rule: "the answers of a chat come in the order of its messages", violations: order(state) },
       { rule: "no message stands on the platform that nobody answers for", violations: strangers.unexplained },
       { rule: "of the previews that a kill interrupts, the next process knows most", violations: strangers.forgetful },
@@ -74,9 +75,9 @@ export function check(evidence: Evidence): Findings {
     gathered: gathering.together,
     ambiguous: {
       "parts that came too late for one unit": gathering.apart,
-      "sends of unknown fate": flagged.length,
+      "sends of unknown fate": flagged.reduce((all, { doubts }) => all + doubts, 0),
       "of them seen twice": strangers.repeats,
-      "given up after two sends of unknown fate": failed("send_fate_unknown"),
+      "given up after the last repetition": failed("send_fate_unknown"),
       "previews whose id was lost with the process": strangers.previews,
       "events that failed after three killed attempts": failed("attempts_exhausted"),
     },
@@ -178,6 +179,14 @@ function answers({ state, messages }: Evidence): string[] {
   return wrong;
 }
 
+/** What was given up because nobody knew its fate must be on the platform, once at least. */
+function lostInDoubt({ state, messages }: Evidence): string[] {
+  const there = new Set([...messages.values()].filter(({ deleted }) => !deleted).map(({ chat, text }) => `${chat}:${squeeze(text)}`));
+  return state.outbox
+    .filter((row) => row.reason === "send_fate_unknown" && !there.has(`${row.chat}:${squeeze(row.text)}`))
+    .map((row) => `unit ${row.unit}, part ${row.position}, after ${row.doubts} doubts`);
+}
+
 /** Each unit of a chat is answered with what it holds: nothing is missing, nothing is said twice. */
 function echoes(state: State, { units }: Told): string[] {
   return [...units].flatMap(([unit, said]) => {
@@ -222,7 +231,7 @@ function explainStrangers({ state, messages, kills }: Evidence): {
   const whole = new Set(state.outbox.map((row) => `${row.chat}:${squeeze(row.text)}`));
   const allowance = new Map<string, number>();
   for (const row of state.outbox) {
-    const copies = row.reason === "send_fate_unknown" ? 2 : row.possiblyRepeated ? 1 : 0;
+    const copies = row.reason === "send_fate_unknown" ? row.doubts + 1 : row.doubts;
     const name = `${row.chat}:${squeeze(row.text)}`;
     if (copies > 0) allowance.set(name, (allowance.get(name) ?? 0) + copies);
   }
@@ -258,11 +267,14 @@ function isLost(message: SeenMessage, next: Kill | undefined): boolean {
   return next !== undefined && !message.edited && !next.previews.has(`${message.chat}:${message.id}`);
 }
 
+/** Each doubt of each part has a decision of its own. */
 function untold(flagged: readonly OutboxRow[], { state }: Evidence): string[] {
-  const telling = new Set(["possibly_repeated", "send_fate_unknown"]);
-  return flagged
-    .filter((row) => state.codes.get(row.unit)?.some((code) => telling.has(code)) !== true)
-    .map((row) => `unit ${row.unit}, part ${row.position}: ${state.codes.get(row.unit)?.join(" ")}`);
+  return [...Map.groupBy(flagged, ({ unit }) => unit)].flatMap(([unit, rows]) => {
+    const codes = state.codes.get(unit) ?? [];
+    const doubts = rows.reduce((all, row) => all + row.doubts, 0);
+    const told = codes.filter((code) => code === "possibly_repeated").length;
+    return told === doubts ? [] : [`unit ${unit}: ${doubts} doubts, ${told} told: ${codes.join(" ")}`];
+  });
 }
 
 function totals({ state }: Evidence): string[] {

@@ -38,7 +38,8 @@ export interface OutboxRow {
   readonly text: string;
   /** 2: sent. */
   readonly state: number;
-  readonly possiblyRepeated: boolean;
+  /** Tries whose fate nobody knew. */
+  readonly doubts: number;
   readonly messageId: string | null;
   readonly reason: string | null;
 }
@@ -122,7 +123,7 @@ export function readState(directory: string): State {
 interface StoredPart extends Pick<OutboxRow, "unit" | "position" | "operation" | "state" | "reason"> {
   readonly address: string;
   readonly part: string;
-  readonly possibly_repeated: number;
+  readonly doubts: number;
   readonly message_id: string | null;
 }
 
@@ -136,7 +137,7 @@ function outboxRow(row: StoredPart): OutboxRow {
     operation: row.operation,
     text: readable(body?.payload?.text),
     state: row.state,
-    possiblyRepeated: row.possibly_repeated === 1,
+    doubts: row.doubts,
     messageId: row.message_id,
     reason: row.reason,
   };

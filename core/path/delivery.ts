@@ -10,6 +10,12 @@ import { patientWait, retryPolicy } from "./retry.ts";
 
 /** A send that surely did not happen is tried for so long: a platform may be away for hours, an answer is not thrown away for it. */
 const giveUpAfterMs = 24 * 60 * 60_000;
+/**
+ * A part is repeated so often at most because nobody knows what became of it. Once for a call whose answer did not come: it went out, and has
+ * most likely arrived. Once more where the process that was to repeat it died, because between its mark and its call it may have done nothing,
+ * and whoever asked would be left without an answer. Not without end: what kills the gateway may be this very part, and each start would add a copy.
+ */
+const mostRepetitions = 2;
 /** A preview that stays is ugly; a chat that waits for its removal would be worse. */
 const mostRemovals = 5;
 /** A wait for the platform's limits that somebody may ask about. */
@@ -103,17 +109,24 @@ async function mayGo(row: OutboxRow, leave: Promise<void> | undefined, options: 
 async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): Promise<Fate> {
   const { trace, store, now, signal } = options;
   const began = now();
-  let repeated = row.possiblyRepeated;
+  let { doubts } = row;
   if (leave !== "marked") {
+    // An earlier process began to send it and died: whether it arrived, nobody knows. A message that is changed or removed twice is so once:
+    // there is no doubt to be careful about.
+    const doubtful = options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
+    if (doubtful && doubts >= mostRepetitions) return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with unknown fate`, trace);
     if (!(await mayGo(row, leave, options))) return { interrupted: true };
-    // A message that is changed or removed twice is so once: there is no doubt to be careful about.
-    if (options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined) {
-      // An earlier process began to send it and died: whether it arrived, nobody knows.
-      if (repeated) return giveUp(row, "send_fate_unknown", "sent twice with unknown fate", trace);
-      repeated = true;
-      await markRepeated(row, { plugin: "core", detail: `part ${row.index + 1} may arrive twice` }, options);
-    } else await store.sending(row.id, { possiblyRepeated: repeated });
+    if (doubtful) {
+      doubts += 1;
+      await doubt(
+        row,
+        { plugin: "core", detail: `part ${row.index + 1} may arrive ${doubts === 1 ? "twice" : `${doubts + 1} times`}` },
+        options,
+      );
+    }
+    await store.sending(row.id);
   }
+  let repeated = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
       const receipt = await sendOnce(row, options);
@@ -131,12 +144,13 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       if (signal.aborted && error.fate === "not-sent") return { interrupted: true };
       if (error.fate === "unknown") {
         if (signal.aborted) return { interrupted: true };
-        if (repeated) return giveUp(row, "send_fate_unknown", error.message, trace);
+        if (repeated || doubts >= mostRepetitions) return giveUp(row, "send_fate_unknown", error.message, trace);
         repeated = true;
-        await markRepeated(row, { plugin: row.address.channel, detail: error.message }, options);
+        doubts += 1;
+        await doubt(row, { plugin: row.address.channel, detail: error.message }, options);
       } else if (!error.retryable || now() - began > giveUpAfterMs) return giveUp(row, error.reason, error.message, trace);
       if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
-      if (error.fate === "not-sent") await store.sending(row.id, { possiblyRepeated: repeated });
+      await store.sending(row.id);
     }
   }
 }
@@ -156,14 +170,17 @@ async function waitAfter(
   return (await sleep(delay, signal)) && (await mayGo(row, undefined, options));
 }
 
-/** Written before the second try, with the mark: a process that dies after it must not take the reason of a doubled message along. */
-async function markRepeated(
+/**
+ * Counted and told before the next try: a process that dies must not take the reason of a doubled message along. The mark of that try comes
+ * after it, and after the wait: who dies in between has surely not repeated anything, and the next process does so without another doubt.
+ */
+async function doubt(
   row: OutboxRow,
   { plugin, detail }: { readonly plugin: string; readonly detail: string },
   { store, trace }: Pick<DeliveryOptions, "store" | "trace">,
 ): Promise<void> {
   trace.add("delivery", { plugin, verdict: "retry", code: "possibly_repeated", detail });
-  await Promise.all([store.sending(row.id, { possiblyRepeated: true }), store.decide(row.unitId, trace.take())]);
+  await store.doubted(row.id, { decisions: trace.take() });
 }
 
 async function sendOnce({ operation, part, address }: OutboxRow, options: DeliveryOptions): Promise<Receipt | undefined> {

@@ -99,8 +99,8 @@ export interface OutboxRow {
   readonly state: OutboxState;
   readonly attempts: number;
   readonly messageId?: string;
-  /** Sent again after a try of unknown fate: the recipient may see it twice. */
-  readonly possiblyRepeated: boolean;
+  /** Tries whose fate nobody knows, each told in the chain of decisions: so many times more than once may the recipient see it. */
+  readonly doubts: number;
 }
 
 /** The end of a unit: all its events share it. */
@@ -169,8 +169,6 @@ export interface Store {
   ): Promise<void>;
   /** Durable. The one terminal state; a second settlement of the same unit is ignored and resolves `false`. */
   settle(settlement: Settlement): Promise<boolean>;
-  /** Adds to the chain of decisions before the end. */
-  decide(unitId: string, decisions: readonly Decision[]): Promise<void>;
   /** Remembers the messages of a preview in progress, so that a later attempt can take them up, or remove them. */
   setPreview(unitId: string, preview: PreviewLeft): Promise<void>;
   /** Puts a settled event back to waiting, with its attempts at zero. Resolves `false` when there is no such settled event. */
@@ -194,9 +192,14 @@ export interface Store {
   /** Rows of a unit that are neither sent nor failed, in order. */
   unsent(unitId: string): Promise<readonly OutboxRow[]>;
   /** Marks a row before a try. */
-  sending(rowId: number, options: { readonly possiblyRepeated: boolean }): Promise<void>;
+  sending(rowId: number): Promise<void>;
   /** A try surely did not happen: the row waits again, so that a later start sends it without doubt. */
   notSent(rowId: number): Promise<void>;
+  /**
+   * Nobody knows whether a try happened: that is counted, and told by `decisions`, in one commit. The row waits again: until it is marked as
+   * `sending`, the next try has surely not begun.
+   */
+  doubted(rowId: number, options: { readonly decisions: readonly Decision[] }): Promise<void>;
   /** Records the platform's message id, and marks `next` as sending in the same commit. */
   sent(rowId: number, receipt: Receipt, options: { readonly at: number; readonly next?: number }): Promise<void>;
   unsendable(rowId: number, options: { readonly at: number; readonly reason: string }): Promise<void>;

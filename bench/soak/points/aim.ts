@@ -2,7 +2,7 @@
 
 export interface Aim {
   /** A write of the store; absent: the platform's side kills. */
-  readonly write?: "say" | "sending" | "notSent" | "sent" | "unsendable" | "settle" | "setPreview" | "decide";
+  readonly write?: "say" | "sending" | "notSent" | "sent" | "unsendable" | "settle" | "setPreview" | "doubted";
   readonly when?: "before" | "after";
   /** The how many-th of its kind; default the first. */
   readonly nth?: number;
@@ -29,8 +29,6 @@ export interface Point {
   readonly strayPreview?: true;
   /** The first part was refused for good. */
   readonly refused?: true;
-  /** The one repetition that a doubt allows may have been used up by the process that died: then it ends as failed, and says why. */
-  readonly doubted?: true;
 }
 
 const texts: readonly Shape[] = ["plain", "grown", "buttons"];
@@ -51,8 +49,16 @@ export const points: readonly Point[] = [
   { label: "after the end is written", write: ["settle", "after"], shapes: [...texts, "album"] },
   { label: "before a preview is written down", write: ["setPreview", "before"], shapes: ["grown", "buttons"], strayPreview: true },
   { label: "after a preview is written down", write: ["setPreview", "after"], shapes: ["grown", "buttons"] },
-  { label: "before a doubt is written down", write: ["decide", "before"], fault: "reset-after", unknown: true, doubted: true, ...once },
-  { label: "after a doubt is written down", write: ["decide", "after"], fault: "reset-after", unknown: true, doubted: true, ...once },
+  { label: "before a doubt is written down", write: ["doubted", "before"], fault: "reset-after", unknown: true, ...once },
+  { label: "after a doubt is written down", write: ["doubted", "after"], fault: "reset-after", unknown: true, ...once },
+  {
+    label: "before the repetition of a doubtful part is marked",
+    write: ["sending", "before"],
+    fault: "reset-after",
+    unknown: true,
+    ...once,
+  },
+  { label: "after the repetition of a doubtful part is marked", write: ["sending", "after"], fault: "reset-after", unknown: true, ...once },
   { label: "a message was asked for, not sent", call: ["sendMessage", "seen"], ...once },
   { label: "a message was sent, not answered", call: ["sendMessage", "done"], unknown: true, ...once },
   { label: "a message was sent and answered", call: ["sendMessage", "answered"], unknown: true, ...once },

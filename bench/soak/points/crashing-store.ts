@@ -66,11 +66,11 @@ function crashing(store: Store, { write, when, nth = 1, chat }: Aim): Store {
     },
     setPreview: (unitId, preview) =>
       at("setPreview", scope.addUnit(unitId, [preview.address.chat]), () => store.setPreview(unitId, preview)),
-    sending: (rowId, how) => at("sending", scope.row(rowId), () => store.sending(rowId, how)),
+    sending: (rowId) => at("sending", scope.row(rowId), () => store.sending(rowId)),
     notSent: (rowId) => at("notSent", scope.row(rowId), () => store.notSent(rowId)),
     sent: (rowId, receipt, how) => at("sent", scope.row(rowId), () => store.sent(rowId, receipt, how)),
     unsendable: (rowId, how) => at("unsendable", scope.row(rowId), () => store.unsendable(rowId, how)),
     settle: (settlement) => at("settle", scope.unit(settlement.unitId), () => store.settle(settlement)),
-    decide: (unitId, decisions) => at("decide", scope.unit(unitId), () => store.decide(unitId, decisions)),
+    doubted: (rowId, how) => at("doubted", scope.row(rowId), () => store.doubted(rowId, how)),
   };
 }

@@ -41,20 +41,14 @@ export function judge(asked: Case, shown: readonly Shown[], state: State): Verdi
     if (copies < wanted) complain(`part ${part} of ${parts} is lost`);
     if (copies <= wanted) continue;
     repeated += copies - 1;
-    if (copies > 2) complain(`part ${part} is there ${copies} times`);
     if (point !== undefined && point.unknown !== true) complain(`part ${part} is repeated, though its fate was known`);
-    if (!rows.some((row) => row.possiblyRepeated)) complain(`part ${part} is repeated, and no row says so`);
+    if (!rows.some((row) => row.doubts >= copies - 1)) complain(`part ${part} is there ${copies} times, and no row says so`);
   }
   const stray = shown.filter((one) => !isPart(one, shown, name)).length;
   if (stray > (point?.strayPreview === true ? 1 : 0)) complain(`${stray} messages stay that are no part of the answer`);
   const units = [...state.units.values()].filter(({ lane }) => lane.endsWith(`:${chat}`));
   const ends = units.map((unit) => (unit.state === settled ? `${unit.outcome} ${unit.reason}` : "not settled")).join();
-  const allowed =
-    point?.refused === true
-      ? /^failed (?!send_fate_unknown)/
-      : point?.doubted === true
-        ? /^(?:answered |failed send_fate_unknown$)/
-        : /^answered /;
+  const allowed = point?.refused === true ? /^failed (?!send_fate_unknown)/ : /^answered /;
   if (units.length !== 1 || !allowed.test(ends)) complain(`it ended ${ends || "nowhere"}`);
   return { violations, repeated, stray };
 }

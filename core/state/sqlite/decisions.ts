@@ -15,17 +15,6 @@ export function packDecisions(decisions: readonly Decision[] | undefined): strin
   return decisions === undefined || decisions.length === 0 ? null : JSON.stringify(decisions);
 }
 
-export function decisionWrites(desk: Desk) {
-  return {
-    decide({ unitId, decisions }: { readonly unitId: string; readonly decisions: string | null }): void {
-      desk.requireFence();
-      const unit = desk.one<{ unit: number | null }>("SELECT unit FROM inbox WHERE id = ?", unitId)?.unit;
-      if (unit === undefined || unit === null) throw new Error(`The unit ${unitId} was never claimed.`);
-      appendDecisions(desk, unit, decisions);
-    },
-  };
-}
-
 interface ReportRow {
   readonly id: string;
   readonly source: string;

@@ -161,10 +161,6 @@ function workMethods(queue: WriteQueue, read: Read) {
         },
         durable,
       ),
-    decide: async (unitId, decisions) => {
-      const packed = packDecisions(decisions);
-      if (packed !== null) await queue.write("decide", { unitId, decisions: packed });
-    },
     setPreview: (unitId, preview) => queue.write("setPreview", { unitId, preview: JSON.stringify(preview) }),
     replay: (eventId, now) => queue.write("replay", { eventId, now }, durable),
   } satisfies Partial<Store>;
@@ -196,12 +192,13 @@ function outboxMethods(queue: WriteQueue, read: Read) {
       return rows.map((row, offset): OutboxRow => {
         const [id, index] = placed[offset] ?? [0, 0];
         const marked = offset === sent;
-        return { id, unitId, index, ...row, state: marked ? "sending" : "waiting", attempts: marked ? 1 : 0, possiblyRepeated: false };
+        return { id, unitId, index, ...row, state: marked ? "sending" : "waiting", attempts: marked ? 1 : 0, doubts: 0 };
       });
     },
     unsent: (unitId) => read((reads) => reads.unsent(unitId)),
-    sending: (rowId, { possiblyRepeated }) => queue.write("sending", { rowId, possiblyRepeated }),
+    sending: (rowId) => queue.write("sending", { rowId }),
     notSent: (rowId) => queue.write("notSent", { rowId }),
+    doubted: (rowId, { decisions }) => queue.write("doubted", { rowId, decisions: packDecisions(decisions) }),
     sent: (rowId, receipt, { at, next }) => queue.write("sent", { rowId, ...idsOf(receipt), at, next: next ?? null }),
     unsendable: (rowId, { at, reason }) => queue.write("unsendable", { rowId, at, reason }),
     failedPart: (unitId) => read((reads) => reads.failedPart(unitId)),

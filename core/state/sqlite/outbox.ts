@@ -23,12 +23,7 @@ export interface SayInput {
 }
 
 export function outboxWrites(desk: Desk) {
-  const markSending = (rowId: number, possiblyRepeated: boolean) =>
-    desk.run(
-      "UPDATE outbox SET state = 1, attempts = attempts + 1, possibly_repeated = possibly_repeated | ? WHERE id = ? AND state < 2",
-      possiblyRepeated ? 1 : 0,
-      rowId,
-    );
+  const markSending = (rowId: number) => desk.run("UPDATE outbox SET state = 1, attempts = attempts + 1 WHERE id = ? AND state < 2", rowId);
 
   return {
     /** Id and index of each row. */
@@ -62,9 +57,9 @@ export function outboxWrites(desk: Desk) {
       return placed;
     },
 
-    sending({ rowId, possiblyRepeated }: { readonly rowId: number; readonly possiblyRepeated: boolean }): void {
+    sending({ rowId }: { readonly rowId: number }): void {
       desk.requireFence();
-      markSending(rowId, possiblyRepeated);
+      markSending(rowId);
     },
 
     notSent({ rowId }: { readonly rowId: number }): void {
@@ -72,10 +67,19 @@ export function outboxWrites(desk: Desk) {
       desk.run("UPDATE outbox SET state = 0 WHERE id = ? AND state = 1", rowId);
     },
 
+    doubted({ rowId, decisions }: { readonly rowId: number; readonly decisions: string | null }): void {
+      desk.requireFence();
+      const row = desk.one<{ readonly unit: number }>(
+        "UPDATE outbox SET state = 0, doubts = doubts + 1 WHERE id = ? AND state < 2 RETURNING unit",
+        rowId,
+      );
+      if (row !== undefined) appendDecisions(desk, row.unit, decisions);
+    },
+
     sent(input: SentInput & { readonly next: number | null }): void {
       desk.requireFence();
       recordSent(desk, input);
-      if (input.next !== null) markSending(input.next, false);
+      if (input.next !== null) markSending(input.next);
     },
 
     unsendable(input: { readonly rowId: number; readonly at: number; readonly reason: string }): void {
@@ -93,14 +97,14 @@ interface WaitingRow {
   readonly part: string;
   readonly state: number;
   readonly attempts: number;
-  readonly possibly_repeated: number;
+  readonly doubts: number;
 }
 
 export function outboxReads(sql: Statements, now: () => number) {
   return {
     unsent(unitId: string): readonly OutboxRow[] {
       const rows = sql.all<WaitingRow>(
-        `SELECT o.id, o.position, o.address, o.operation, o.part, o.state, o.attempts, o.possibly_repeated
+        `SELECT o.id, o.position, o.address, o.operation, o.part, o.state, o.attempts, o.doubts
          FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state < 2 ORDER BY o.position`,
         unitId,
       );
@@ -113,7 +117,7 @@ export function outboxReads(sql: Statements, now: () => number) {
         part: JSON.parse(row.part) as Part,
         state: outboxStates[row.state] ?? "waiting",
         attempts: row.attempts,
-        possiblyRepeated: row.possibly_repeated === 1,
+        doubts: row.doubts,
       }));
     },
 

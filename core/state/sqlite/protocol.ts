@@ -1,7 +1,6 @@
 /** What the two threads say to each other. */
 import type { ErrorCode } from "../../errors.ts";
 import { acceptanceWrites } from "./acceptance.ts";
-import { decisionWrites } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
 import { inboxWrites } from "./inbox.ts";
 import { keyValueWrites } from "./key-value.ts";
@@ -17,7 +16,6 @@ export function createOperations(desk: Desk) {
     ...acceptanceWrites(desk),
     ...inboxWrites(desk),
     ...unitWrites(desk),
-    ...decisionWrites(desk),
     ...outboxWrites(desk),
     ...sessionWrites(desk),
     ...keyValueWrites(desk),

@@ -156,7 +156,10 @@ ALTER TABLE sent_by_id RENAME TO sent;
 CREATE INDEX sent_at ON sent (at);
 `;
 
-const migrations: readonly string[] = [foundation, silentEvents, sentById];
+/** It said once whether a part may be there twice, and says now how often it may have been sent too many times. */
+const countedDoubts = "ALTER TABLE outbox RENAME COLUMN possibly_repeated TO doubts;";
+
+const migrations: readonly string[] = [foundation, silentEvents, sentById, countedDoubts];
 
 function versionOf(db: DatabaseSync): number {
   return Number(db.prepare("PRAGMA user_version").get()?.user_version ?? 0);

@@ -40,22 +40,23 @@ function openDatabase({ file, directory }: WriterOptions): DatabaseSync {
 }
 
 /** Operations of one statement need no savepoint: SQLite undoes a failed statement by itself. An acceptance undoes its first itself. */
-const singleStatement: ReadonlySet<OperationName> = new Set([
-  "accept",
-  "set",
-  "delete",
-  "swap",
-  "decide",
-  "setPreview",
-  "updateSession",
-  "pass",
-]);
+const singleStatement: ReadonlySet<OperationName> = new Set(["accept", "set", "delete", "swap", "setPreview", "updateSession", "pass"]);
 
 /**
  * The operations of every turn check all they need before they write. A savepoint for each would be a tenth of the
  * writer's time, for errors that no check foresees; such a one undoes the whole transaction instead.
  */
-const checksFirst: ReadonlySet<OperationName> = new Set(["claim", "say", "sending", "notSent", "sent", "unsendable", "settle", "handBack"]);
+const checksFirst: ReadonlySet<OperationName> = new Set([
+  "claim",
+  "say",
+  "sending",
+  "notSent",
+  "doubted",
+  "sent",
+  "unsendable",
+  "settle",
+  "handBack",
+]);
 
 function runOperation(db: DatabaseSync, desk: WriterDesk, operations: Operations, name: OperationName, input: unknown): unknown {
   const operation = operations[name] as (input: unknown) => unknown;

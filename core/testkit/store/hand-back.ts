@@ -151,7 +151,8 @@ export function ownershipRules(withStore: WithStore): void {
       await expect(settle(store, "a")).rejects.toMatchObject(fenced);
       await expect(say(store, "a", ["twice"])).rejects.toMatchObject(fenced);
       await expect(store.handBack("a", { due: 0 })).rejects.toMatchObject(fenced);
-      await expect(store.decide("a", [decision("late")])).rejects.toMatchObject(fenced);
+      await expect(store.sending(row?.id ?? 0)).rejects.toMatchObject(fenced);
+      await expect(store.doubted(row?.id ?? 0, { decisions: [decision("late")] })).rejects.toMatchObject(fenced);
       await expect(
         store.setPreview("a", { address: { channel: "loopback", account: "default", chat: "5" }, messageIds: ["1"] }),
       ).rejects.toMatchObject(fenced);

@@ -28,7 +28,7 @@ export function outboxRules(withStore: WithStore): void {
           part: { replaces: "5" },
           state: "sending",
           attempts: 1,
-          possiblyRepeated: false,
+          doubts: 0,
         },
         { unitId: "a", index: 1, operation: "remove", state: "waiting", attempts: 0 },
       ]);
@@ -181,16 +181,25 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "each try is counted, a doubtful one is remembered, and one that surely did not happen is not in doubt",
+    "each try is counted, each doubt as well, with what tells of it; one that surely did not happen is not in doubt",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
       const [row] = await say(store, "a", ["one"]);
       const id = row?.id ?? 0;
       await store.notSent(id);
-      expect(await store.unsent("a")).toMatchObject([{ state: "waiting", attempts: 1, possiblyRepeated: false }]);
-      await store.sending(id, { possiblyRepeated: true });
-      expect(await store.unsent("a")).toMatchObject([{ state: "sending", attempts: 2, possiblyRepeated: true }]);
+      expect(await store.unsent("a")).toMatchObject([{ state: "waiting", attempts: 1, doubts: 0 }]);
+      await store.sending(id);
+      expect(await store.unsent("a")).toMatchObject([{ state: "sending", attempts: 2, doubts: 0 }]);
+      await store.doubted(id, { decisions: [decision("once")] });
+      expect(await store.unsent("a")).toMatchObject([{ state: "waiting", attempts: 2, doubts: 1 }]);
+      await store.sending(id);
+      await store.doubted(id, { decisions: [decision("twice")] });
+      expect(await store.unsent("a")).toMatchObject([{ state: "waiting", attempts: 3, doubts: 2 }]);
+      await store.sent(id, { messageId: "m1" }, { at: start });
+      await store.doubted(id, { decisions: [decision("too late")] });
+      expect(await store.unsent("a")).toEqual([]);
+      expect((await store.event("a"))?.decisions.map(({ code }) => code)).toEqual(["once", "twice"]);
     }),
   );
 
@@ -202,7 +211,7 @@ export function outboxRules(withStore: WithStore): void {
       const [first, second] = await say(store, "a", ["one", "two"]);
       await store.unsendable(first?.id ?? 0, { at: start, reason: "blocked_by_user" });
       expect((await store.unsent("a")).map(({ id }) => id)).toEqual([second?.id]);
-      await store.sending(first?.id ?? 0, { possiblyRepeated: false });
+      await store.sending(first?.id ?? 0);
       expect((await store.unsent("a")).map(({ id }) => id)).toEqual([second?.id]);
       expect((await store.stats()).outboxWaiting).toBe(1);
     }),

@@ -267,8 +267,10 @@ function endRules(withStore: WithStore): void {
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
-      await store.decide("a", [decision("one"), decision("two")]);
-      await store.decide("a", []);
+      await store.handBack("a", { due: 0, decisions: [decision("one"), decision("two")] });
+      await take(store);
+      await store.handBack("a", { due: 0, decisions: [] });
+      await take(store);
       await store.handBack("a", { due: 0, decisions: [decision("three")] });
       await take(store);
       await store.settle({ unitId: "a", at: start, ...answered, decisions: [decision("four")] });

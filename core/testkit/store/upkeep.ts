@@ -9,8 +9,8 @@ export function upkeepRules(withStore: WithStore): void {
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("ended"), newEvent("waits"));
       await take(store);
-      await store.decide("ended", [decision("x")]);
-      await say(store, "ended", ["one"]);
+      const [row] = await say(store, "ended", ["one"]);
+      await store.doubted(row?.id ?? 0, { decisions: [decision("x")] });
       await settle(store, "ended", start + hour);
       await acceptAll(store, newEvent("young", { at: start + 2 * hour, settled: { outcome: "silent", reason: "x" } }));
       const limits = { keepEventsMs: hour, keepEvents: 100, keepSentMs: hour };

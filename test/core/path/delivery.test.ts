@@ -15,6 +15,16 @@ const textPart = (text: string, more: Partial<Part> = {}): Part => ({ kind: "tex
 const addressOf = (chat: string): Address => ({ channel: "loopback", account: "default", chat });
 const answered = { outcome: "answered", reason: "answered" } as const;
 
+/** The turn of an event in a chat of its own is over, and its parts are in the outbox. */
+async function say(store: Store, chat: string, parts: readonly Part[], first?: "waiting"): Promise<readonly OutboxRow[]> {
+  const lane = `loopback:default:${chat}`;
+  const event = { source: "loopback", kind: "update", account: "default", lane, authority: "channel" as const, body: {} };
+  await store.accept({ event, id: chat, at: 1 });
+  await store.claim(lane, { now: 1, limit: 10 });
+  const rows = parts.map((part) => ({ address: addressOf(chat), operation: "send" as const, part }));
+  return store.say({ unitId: chat, at: 1, rows, ending: answered, ...(first !== undefined && { first }) });
+}
+
 describe("a process that died while it sent", () => {
   let directory: string;
   let running: TestGateway | undefined;
@@ -29,16 +39,6 @@ describe("a process that died while it sent", () => {
     removeDirectory(directory);
   });
 
-  /** The turn of an event in a chat of its own is over, and its parts are in the outbox. */
-  async function say(store: Store, chat: string, parts: readonly Part[], first?: "waiting"): Promise<readonly OutboxRow[]> {
-    const lane = `loopback:default:${chat}`;
-    const event = { source: "loopback", kind: "update", account: "default", lane, authority: "channel" as const, body: {} };
-    await store.accept({ event, id: chat, at: 1 });
-    await store.claim(lane, { now: 1, limit: 10 });
-    const rows = parts.map((part) => ({ address: addressOf(chat), operation: "send" as const, part }));
-    return store.say({ unitId: chat, at: 1, rows, ending: answered, ...(first !== undefined && { first }) });
-  }
-
   test("is followed by one that knows of a part that failed, repeats changes, and has no doubt about what waited", async () => {
     const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
     await store.begin(1);
@@ -47,7 +47,7 @@ describe("a process that died while it sent", () => {
     await say(store, "waited", [textPart("three")], "waiting");
     const [change] = await say(store, "changed", [textPart("four", { replaces: "m9" })]);
     // Others had died over it before.
-    await store.sending(change?.id ?? 0, { possiblyRepeated: true });
+    for (let count = 0; count < 3; count += 1) await store.sending(change?.id ?? 0);
     await say(store, "doubtful", [textPart("five")]);
     await store.close();
 
@@ -62,6 +62,53 @@ describe("a process that died while it sent", () => {
     );
     expect(repeated).toEqual([false, false, false, true]);
     expect(loopback.sent.map(({ text }) => text).toSorted()).toEqual(["five", "four", "three", "two"]);
+  });
+});
+
+describe("a part over which processes died again and again", () => {
+  let directory: string;
+  let running: TestGateway | undefined;
+
+  beforeEach(() => {
+    directory = temporaryDirectory();
+  });
+
+  afterEach(async () => {
+    await running?.gateway.close();
+    running = undefined;
+    removeDirectory(directory);
+  });
+
+  test("is sent by the next process, a fixed number of times in all, and each possible repetition is told", async () => {
+    const decision = { at: 1, station: "delivery", plugin: "core", verdict: "retry", code: "possibly_repeated" } as const;
+    const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+    await store.begin(1);
+    const sayDoubted = async (chat: string, doubts: number) => {
+      const [row] = await say(store, chat, [textPart(chat)]);
+      for (let count = 0; count < doubts; count += 1) await store.doubted(row?.id ?? 0, { decisions: [decision] });
+      return row?.id ?? 0;
+    };
+    await sayDoubted("planned", 1);
+    // The marks of repetitions: whether these were made, nobody knows.
+    await store.sending(await sayDoubted("begun", 1));
+    await sayDoubted("planned again", 2);
+    await store.sending(await sayDoubted("begun again", 2));
+    await store.close();
+
+    const loopback = createLoopback();
+    const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+    running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
+    const chats = ["planned", "begun", "planned again", "begun again"];
+    const ends = await Promise.all(chats.map(running.settled));
+    expect(ends.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual([
+      "answered answered",
+      "answered answered",
+      "answered answered",
+      "failed send_fate_unknown",
+    ]);
+    const doubts = ends.map(({ decisions }) => decisions.filter(({ code }) => code === "possibly_repeated").length);
+    expect(doubts).toEqual([1, 2, 2, 2]);
+    expect(loopback.sent.map(({ text }) => text).toSorted()).toEqual(["begun", "planned", "planned again"]);
   });
 });
 
@@ -95,7 +142,7 @@ describe("a row", () => {
       part: textPart("x"),
       state: "waiting",
       attempts: 0,
-      possiblyRepeated: false,
+      doubts: 0,
     });
     return {
       notes,

@@ -107,7 +107,7 @@ test("a removal that was interrupted again and again is still made: nobody is th
   for (let count = 0; count < 2; count += 1) {
     await store.begin(1);
     await store.claim(lane, { now: 1, limit: 10 });
-    for (const row of await store.unsent("e")) await store.sending(row.id, { possiblyRepeated: true });
+    for (const row of await store.unsent("e")) await store.sending(row.id);
   }
   await store.close();
   const loopback = createLoopback({ previews: true });

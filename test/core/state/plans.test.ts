@@ -54,7 +54,6 @@ function useEverything(sql: Statements): void {
   claim();
   operations.begin();
   claim();
-  operations.decide(unit);
   operations.setPreview({ unitId: "a", preview: "{}" });
   const rows = [1, 2, 3].map(() => ['{"channel":"c","account":"d","chat":"1"}', "send", "{}"] as const);
   const messages = [["user", '"hi"', 1, null]] as const;
@@ -63,7 +62,8 @@ function useEverything(sql: Statements): void {
   claim();
   operations.sent({ rowId: 1, messageId: "m", at: 1, next: 2 });
   operations.notSent({ rowId: 2 });
-  operations.sending({ rowId: 2, possiblyRepeated: true });
+  operations.sending({ rowId: 2 });
+  operations.doubted({ rowId: 2, decisions: "[]" });
   operations.unsendable({ rowId: 2, at: 1, reason: "r" });
   operations.settle({ ...unit, ...end });
   operations.replay({ eventId: "a", now: 1 });

@@ -121,7 +121,7 @@ async function answer(room: Room, text: string, previews: readonly string[]) {
       index,
       state: index === 0 ? "sending" : "waiting",
       attempts: 0,
-      possiblyRepeated: false,
+      doubts: 0,
     }),
   );
   const api = room.chat.api("outbox");
