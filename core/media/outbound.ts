@@ -49,6 +49,8 @@ const shortly: Readonly<Record<string, string>> = {
   no_room: "there is no room for it",
 };
 
+const mediaEnding = /\.(?:png|jpe?g|gif|webp|bmp|tiff?|heic|avif|mp4|m4[abv]|mov|webm|mkv|avi|mpe?g|wav|og[gav]|opus|flac|mp3|aac|amr)$/i;
+
 /** A file of ours that is about to be sent. */
 interface Laid {
   readonly path: string;
@@ -68,6 +70,12 @@ function nameOf({ fileName, path, url }: OutboundMedia): string {
   } catch {
     return last;
   }
+}
+
+/** A name says what the file is. Of an address it may end in what its server runs: no player opens `song.php`. */
+function isEndingMissing({ url, fileName }: OutboundMedia, name: string, mimeType: string): boolean {
+  if (extname(name) === "") return true;
+  return url !== undefined && fileName === undefined && /^(?:image|audio|video)\//.test(mimeType) && !mediaEnding.test(name);
 }
 
 function unavailable(media: OutboundMedia, thrown: unknown): string {
@@ -126,7 +134,7 @@ async function look(media: OutboundMedia, { path, name, declaredType }: Laid): P
     return {
       path,
       mimeType: codec === undefined ? mimeType : `${mimeType}; codecs=${codec}`,
-      fileName: extname(name) === "" ? `${name === "" ? "file" : name}.${extension}` : name,
+      fileName: isEndingMissing(media, name, mimeType) ? `${name === "" ? "file" : name}.${extension}` : name,
       size,
       ...sides,
       ...(media.as === undefined ? {} : { as: media.as }),

@@ -1,9 +1,8 @@
-/** The Bot API over grammY's client and our transport. */
-import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
+/** The Bot API over grammY's client and our transport; calls with files go past the client, whose forms know no types. */
 import type { Api, RawApi } from "grammy";
 import { ChannelError } from "service-gateway/sdk";
 import { loadLibrary } from "./library.ts";
+import { type Form, formOf } from "./multipart.ts";
 import { junkError, type Refused, refusalError, wireError } from "./platform-error.ts";
 import { createSignals } from "./signals.ts";
 import type { Transport } from "./transport.ts";
@@ -37,10 +36,12 @@ export interface BotApiOptions {
 
 /** The outer limit is grammY's own; ours is always reached before, and it knows whether the request went out. */
 const outerLimitSeconds = 3_700;
+const callMs = 60_000;
+const uploadMs = 500_000;
 
 interface FetchInit {
   readonly headers: Record<string, string>;
-  readonly body: string | ReadableStream;
+  readonly body: string;
   readonly signal: Stoppable;
 }
 
@@ -48,18 +49,18 @@ interface FetchInit {
 function createFetch({ transport, ...options }: BotApiOptions) {
   return async (address: string, init: FetchInit) => {
     const method = address.slice(address.lastIndexOf("/") + 1);
-    const upload = typeof init.body !== "string";
     const held = method === "getUpdates";
-    const timeoutMs = held ? options.pollTimeoutMs : (options.timeoutMs ?? (upload ? 500_000 : 60_000));
+    const timeoutMs = held ? options.pollTimeoutMs : (options.timeoutMs ?? callMs);
     const { connection: _hopByHop, ...headers } = init.headers;
-    const body = typeof init.body === "string" ? init.body : Readable.fromWeb(init.body);
-    const answer = await transport.request(address, { method: "POST", headers, body, signal: init.signal, timeoutMs, held });
+    const answer = await transport.request(address, { method: "POST", headers, body: init.body, signal: init.signal, timeoutMs, held });
     return { json: () => parseAnswer(method, answer.status, answer.text) };
   };
 }
 
+type Envelope = { readonly ok: true; readonly result: unknown } | ({ readonly ok: false } & Refused);
+
 /** The platform's envelope, checked: grammY would take any JSON for it. */
-function parseAnswer(method: string, status: number, text: string): object {
+function parseAnswer(method: string, status: number, text: string): Envelope {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -68,14 +69,16 @@ function parseAnswer(method: string, status: number, text: string): object {
   }
   if (typeof parsed !== "object" || parsed === null) throw junkError(method, status);
   const { ok, error_code: code, description } = parsed as { ok?: unknown; error_code?: unknown; description?: unknown };
-  if (ok === true && "result" in parsed) return parsed;
+  if (ok === true && "result" in parsed) return { ok, result: parsed.result };
   if (ok !== false) throw junkError(method, status);
-  return { ...parsed, error_code: typeof code === "number" ? code : status, description: String(description ?? "no description") };
+  return { ...parsed, ok, error_code: typeof code === "number" ? code : status, description: String(description ?? "no description") };
 }
+
+const cleaned = (text: string, token: string) => text.split(token).join("[token]").slice(0, 500);
 
 /** Walks grammY's wrappers to what happened, and rebuilds it. */
 function toChannelError(method: string, thrown: unknown, token: string): ChannelError {
-  const clean = (text: string) => text.split(token).join("[token]").slice(0, 500);
+  const clean = (text: string) => cleaned(text, token);
   const inner = thrown instanceof Error && "error" in thrown ? (thrown as { error: unknown }).error : thrown;
   if (inner instanceof ChannelError) return inner;
   if (inner instanceof WireError) return wireError(method, inner);
@@ -96,13 +99,25 @@ function toChannelError(method: string, thrown: unknown, token: string): Channel
 export async function createBotApi(options: BotApiOptions): Promise<BotApi> {
   const { Api: GrammyApi } = await loadLibrary();
   const fetch = createFetch(options) as unknown as typeof globalThis.fetch;
+  const apiRoot = options.apiRoot.replace(/\/+$/, "");
   const api: Api = new GrammyApi(options.token, {
-    apiRoot: options.apiRoot.replace(/\/+$/, ""),
+    apiRoot,
     timeoutSeconds: outerLimitSeconds,
     fetch: fetch as never,
   });
   const signals = createSignals();
   const raw = api.raw as unknown as Record<string, (payload: unknown, signal?: unknown) => Promise<unknown>>;
+
+  async function upload(method: string, { headers, body }: Form, signal: Stoppable | undefined): Promise<unknown> {
+    const address = `${apiRoot}/bot${options.token}/${method}`;
+    const timeoutMs = options.timeoutMs ?? uploadMs;
+    const sent = { method: "POST", headers, body, timeoutMs, ...(signal && { signal }) } as const;
+    const { status, text } = await options.transport.request(address, sent);
+    const answer = parseAnswer(method, status, text);
+    if (answer.ok) return answer.result;
+    throw refusalError(method, { ...answer, description: cleaned(answer.description, options.token) });
+  }
+
   return {
     async call(method, payload, signal) {
       try {
@@ -110,6 +125,8 @@ export async function createBotApi(options: BotApiOptions): Promise<BotApi> {
         const run = raw[method] as (payload: unknown, signal?: unknown) => Promise<unknown>;
         const bound = method === "getMe" || method === "getWebhookInfo";
         const stoppable = signal === undefined ? undefined : signals.share(signal);
+        const form = formOf(payload as object);
+        if (form !== undefined) return (await upload(method, form, stoppable)) as never;
         return (await (bound ? run(stoppable) : run(payload, stoppable))) as never;
       } catch (thrown) {
         throw toChannelError(method, thrown, options.token);

@@ -2,11 +2,10 @@
  * grammY, loaded when the first account opens, not when the plugin is declared. Its build for browsers is taken: the other
  * brings a client, a polyfill and a form encoder that are of no use here, 17 MB of them.
  */
-import type { Api, InputFile } from "grammy";
+import type { Api } from "grammy";
 
 interface Library {
   readonly Api: typeof Api;
-  readonly InputFile: typeof InputFile;
 }
 
 /** A logger inside looks for a browser's storage as it loads, and some Nodes have one that warns whoever looks. */

@@ -27,12 +27,13 @@ export function groupMedia(media: readonly OutboundMedia[], { lastAlone = false 
   return groups;
 }
 
-function fileOf({ path, ref, fileName }: OutboundMedia, field: string): PartFile {
+function fileOf({ path, ref, fileName, mimeType }: OutboundMedia, field: string): PartFile {
   return {
     field,
     ...(path !== undefined && { path }),
     ...(ref !== undefined && { ref }),
     ...(fileName !== undefined && { name: fileName }),
+    ...(mimeType !== undefined && { type: mimeType }),
   };
 }
 

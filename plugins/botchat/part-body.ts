@@ -8,6 +8,8 @@ export interface PartFile {
   readonly path?: string;
   readonly ref?: string;
   readonly name?: string;
+  /** By its content. */
+  readonly type?: string;
 }
 
 export interface PartBody {

@@ -1,33 +1,36 @@
 /** The files of a part as a call takes them, and the messages that come of it. */
-import { openAsBlob } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { ChannelError } from "service-gateway/sdk";
 import { id, record } from "./fields.ts";
-import { loadLibrary } from "./library.ts";
+import { Upload } from "./multipart.ts";
 import type { PartFile } from "./part-body.ts";
 
 type Payload = Readonly<Record<string, unknown>>;
 
 const longestName = 120;
 
-/** The name stands in a header that quotes nothing, and people see it. */
+/** The name stands in quotes in a header, and people see it. Not every server undoes an escape in there. */
 function headerName(name: string): string {
   const safe = name.replace(/[\p{Cc}\p{Zl}\p{Zp}";\\/]/gu, "_").trim();
   const ending = /\.[^.]{1,10}$/.exec(safe)?.[0] ?? "";
   return safe.length <= longestName ? safe : `${safe.slice(0, longestName - ending.length)}${ending}`;
 }
 
-/** Read anew at each try, and only as fast as it goes out. */
-async function open({ path, name, ref }: PartFile): Promise<unknown> {
+/** Without its parameters, which say how sound is coded. */
+function headerType(type: string | undefined): string {
+  return /^[\w.+-]+\/[\w.+-]+/.exec(type ?? "")?.[0] ?? "application/octet-stream";
+}
+
+/** Read anew at each try. */
+async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
   if (ref !== undefined) return ref;
   if (path === undefined) throw new ChannelError("media_refused", { detail: "only a file that the gateway has laid down is sent" });
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) {
     throw new ChannelError("media_missing", { detail: `the file ${basename(path)} is no longer where it was put for sending` });
   }
-  const { InputFile } = await loadLibrary();
-  return new InputFile((await openAsBlob(path)) as never, headerName(name ?? basename(path)));
+  return new Upload({ path, name: headerName(name ?? basename(path)), type: headerType(type), size: found.size });
 }
 
 /** The payload with the files in it. Throws `media_missing` before anything is sent. */

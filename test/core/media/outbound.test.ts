@@ -85,6 +85,20 @@ describe("files are laid down under random names, told by their content", () => 
     expect(statSync(media).mode & 0o777).toBe(0o700);
   });
 
+  test("from an address that ends in no ending of theirs: the name gets one", async () => {
+    files["picture.php"] = { body: picture(640, 480) };
+    files["photo.JPEG"] = { body: photo(4, 3) };
+    files["notes.py"] = { body: "print(1)" };
+    const address = (name: string) => ({ url: `http://files.example/${name}` });
+    const { media: found } = await complete("look", [
+      address("picture.php"),
+      address("photo.JPEG"),
+      address("notes.py"),
+      { ...address("picture.php"), fileName: "mine.v2" },
+    ]);
+    expect(found.map(({ fileName }) => fileName)).toEqual(["picture.php.png", "photo.JPEG", "notes.py", "mine.v2"]);
+  });
+
   test("from the workspace, as a copy that nobody changes", async () => {
     writeFileSync(join(workspace, "photo.jpg"), photo(4_000, 3_000));
     const {

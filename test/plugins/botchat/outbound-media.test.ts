@@ -74,7 +74,7 @@ describe("as what a file is sent", () => {
     ["sticker", "s.webp", "image/webp", { as: "sticker" }],
     ["document", "a.pdf", "application/pdf", {}],
     ["document", "a.tif", "image/tiff", {}],
-  ] as const)("%s: %s of type %s arrives whole, under its name", async (field, name, type, more) => {
+  ] as const)("%s: %s of type %s arrives whole, under its name and type", async (field, name, type, more) => {
     const [receipt] = await send("", { media: [file(name, type, more)] });
     const found = shown(receipt?.messageId)[field] as { file_id: string; file_name?: string } | { file_id: string }[];
     const sent = Array.isArray(found) ? found.at(-1) : found;
@@ -84,6 +84,7 @@ describe("as what a file is sent", () => {
     const bytes = Buffer.from(await (await fetch(`${platform.url}/file/bot${token}/${result.file_path}`)).arrayBuffer());
     expect(bytes.equals(type === "image/png" ? png : Buffer.from(`bytes of ${name}`))).toBe(true);
     if (field === "document") expect(found).toMatchObject({ file_name: name });
+    expect(Object.values(platform.calls.list()[0]?.params ?? {})).toContain(`${name} (${type.split(";")[0]}, ${bytes.length} bytes)`);
   });
 
   test("what lies on the platform is sent by its handle", async () => {
