@@ -1,7 +1,8 @@
 /**
  * Kills the gateway at random moments, again and again, while people write and programs call; then counts what was lost,
  * done twice, or left without an end. `npm run soak -- [--cycles 200] [--seed 1] [--mode both] [--keep]`.
- * With `-- --points 50 [--seed 1]` it kills at labelled points instead, so often at each of them.
+ * With `-- --points 50 [--seed 1]` it kills at labelled points instead, so often at each of them; with `-- --streams 200 [--seed 1]` so
+ * many answers are streamed, and nothing is killed.
  *
  * The platform and the senders live here, the gateway in a process of its own, on one state directory from start to end.
  */
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     mode: { type: "string", default: "both" },
     keep: { type: "boolean", default: false },
     points: { type: "string" },
+    streams: { type: "string" },
   },
 });
 const cycles = Number(values.cycles);
@@ -244,6 +246,10 @@ function unlessMissing<T>(read: () => T, fallback: T): T {
 if (values.points !== undefined) {
   const { runPoints } = await import("./soak/points/run.ts");
   process.exit((await runPoints({ seeds: Number(values.points), first: seed })) === 0 ? 0 : 1);
+}
+if (values.streams !== undefined) {
+  const { runStreams } = await import("./soak/streams/run.ts");
+  process.exit((await runStreams({ count: Number(values.streams), first: seed })) === 0 ? 0 : 1);
 }
 const directory = mkdtempSync(join(tmpdir(), "soak-"));
 const overdue = setTimeout(() => {

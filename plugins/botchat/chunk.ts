@@ -20,7 +20,7 @@ const mostStyles = 100;
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Longest character that is kept together; a longer one is made to burst such limits. */
-const longestCharacter = 64;
+export const longestCharacter = 64;
 
 /** The last place at or before `at` that is not inside a character. */
 function betweenCharacters(text: string, from: number, at: number): number {
@@ -117,18 +117,23 @@ function cutFor(source: Source, [from, last]: readonly [number, number], room: n
   return beyond === undefined ? cut : cutAfter(source, from, beyond);
 }
 
-export function chunkText(rich: RichText, { limit, firstLimit = limit, mode }: ChunkOptions): RichText[] {
+/** Where each message begins and ends. What is decided about one that begins at `from` depends on nothing beyond `from + limit + longestCharacter`. */
+export function messageRanges(rich: RichText, { limit, firstLimit = limit, mode }: ChunkOptions): (readonly [number, number])[] {
   const source = { rich, verbatim: rich.spans.filter(({ kind }) => kind === "pre"), limit };
   const starts = mode === "newline" ? [0, ...paragraphs(source)] : [0];
-  const chunks: RichText[] = [];
+  const ranges: (readonly [number, number])[] = [];
   for (const [index, start] of starts.entries()) {
     let [from, last] = trimmed(rich.text, start, starts[index + 1] ?? rich.text.length);
     while (from < last) {
-      const cut = cutFor(source, [from, last], chunks.length === 0 ? Math.min(firstLimit, limit) : limit);
-      const chunk = slice(rich, ...trimmed(rich.text, from, cut));
-      if (!isBlank(chunk.text)) chunks.push(chunk);
+      const cut = cutFor(source, [from, last], ranges.length === 0 ? Math.min(firstLimit, limit) : limit);
+      const range = trimmed(rich.text, from, cut);
+      if (!isBlank(rich.text.slice(...range))) ranges.push(range);
       [from, last] = trimmed(rich.text, cut, last);
     }
   }
-  return chunks;
+  return ranges;
+}
+
+export function chunkText(rich: RichText, options: ChunkOptions): RichText[] {
+  return messageRanges(rich, options).map((range) => slice(rich, ...range));
 }

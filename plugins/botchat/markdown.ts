@@ -10,7 +10,7 @@ const rule = "──────────";
 /** A quote of more lines is shown folded. */
 const longQuoteLines = 20;
 /** Deeper than this the parser would drop what is inside; such a text is sent as it is. */
-const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
+export const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
 
 function writeCode(walk: Walk, token: Token): void {
   const code = token.content.replace(/\n$/, "");
@@ -64,7 +64,7 @@ function openItem(walk: Walk, tokens: readonly Token[], at: number, token: Token
   walk.fresh = true;
 }
 
-function writeBlocks(walk: Walk, tokens: readonly Token[]): void {
+export function writeBlocks(walk: Walk, tokens: readonly Token[]): void {
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at] as Token;
     switch (token.type) {
@@ -123,7 +123,7 @@ function writeBlocks(walk: Walk, tokens: readonly Token[]): void {
 }
 
 /** Characters that no reader sees and the platform may refuse; a lone half of a pair is no text at all. */
-function clean(source: string): string {
+export function clean(source: string): string {
   return source
     .toWellFormed()
     .replace(/\r\n?/g, "\n")

@@ -5,13 +5,13 @@
  * edit is due), `calling` (one call is under way), `lost` (a message was sent and nobody knows whether it arrived: one
  * more might stand beside it for ever), `closed`. Only the newest text counts; nothing is queued.
  */
-import { type Address, ChannelError, type ChannelPreview, type PluginLog } from "service-gateway/sdk";
+import { type Address, ChannelError, type ChannelPreview, type Json, type PluginLog } from "service-gateway/sdk";
 import type { BotApi } from "./api.ts";
 import { id, record } from "./fields.ts";
+import { createGrowingText } from "./growing-text.ts";
 import type { Pace } from "./limits.ts";
 import type { AccountOptions } from "./options.ts";
 import { blockEnd } from "./preview-blocks.ts";
-import { chunkMarkdown, textPayload } from "./render.ts";
 import { replyFields, sendTarget } from "./send.ts";
 
 /** Less is not worth a notification. */
@@ -46,7 +46,7 @@ export interface PreviewOptions {
 interface Change {
   /** The first message that does not show what it should. */
   readonly index: number;
-  readonly payload: ReturnType<typeof textPayload>;
+  readonly payload: { readonly [key: string]: Json };
   readonly html: string;
 }
 
@@ -66,10 +66,13 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
   const ids = [...options.resume];
   /** HTML that each message shows, as far as this process knows. */
   const shown: (string | undefined)[] = ids.map(() => undefined);
+  const messagesOf = createGrowingText(settings);
   const stop = new AbortController();
   const everyMs = address.chat.startsWith("-") ? groupEditEveryMs : editEveryMs;
   let state: State = "collecting";
   let wanted = "";
+  /** All of this is shown. */
+  let whole: string | undefined;
   let blockAt = 0;
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -83,12 +86,13 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
 
   function nextChange(): Change | undefined {
     const text = visible();
+    if (text === whole) return undefined;
     if (text.trim().length < leastChars && ids.length === 0) return undefined;
-    for (const [index, chunk] of chunkMarkdown(text, settings).entries()) {
-      const payload = textPayload(chunk, settings);
+    for (const [index, payload] of messagesOf(text).entries()) {
       const html = String(payload.text);
       if (shown[index] !== html) return { index, payload, html };
     }
+    whole = text;
     return undefined;
   }
 

@@ -57,20 +57,24 @@ export interface RichTextBuilder {
   open(style: Style): void;
   close(kind: Style["kind"]): void;
   whole(run: () => void): void;
+  /** What was written so far, white space at its end included; another builder can go on behind it. */
+  soFar(): RichText;
   finish(): RichText;
 }
 
 type Growing = Style & { readonly start: number; end: number };
 
-export function createRichTextBuilder(): RichTextBuilder {
-  let text = "";
+export const nothingYet: RichText = { text: "", spans: [], wholes: [] };
+
+export function createRichTextBuilder(begun: RichText = nothingYet): RichTextBuilder {
+  let { text } = begun;
   /** Line ends at the end of the text, at most two: to look for them in a text that grows would put it together each time. */
-  let ends = 0;
-  let seen = 0;
+  let ends = text.endsWith("\n\n") ? 2 : text.endsWith("\n") ? 1 : 0;
+  let seen = text.length;
   /** In the order of opening, hence by start and the outer one first. */
-  const spans: Growing[] = [];
+  const spans: Growing[] = [...begun.spans];
   const open: Growing[] = [];
-  const wholes: Whole[] = [];
+  const wholes: Whole[] = [...begun.wholes];
   const write = (more: string) => {
     if (more === "") return;
     text += more;
@@ -106,6 +110,7 @@ export function createRichTextBuilder(): RichTextBuilder {
       run();
       wholes.push({ start, end: text.length });
     },
+    soFar: () => ({ text, spans: spans.filter((span) => span.end > span.start), wholes: [...wholes] }),
     finish() {
       for (const span of open.splice(0)) span.end = text.length;
       const rich = { text, spans: spans.filter((span) => span.end > span.start), wholes };

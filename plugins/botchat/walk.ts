@@ -1,5 +1,5 @@
 /** Where the walk over a Markdown tree stands, and how a block begins there. */
-import { createRichTextBuilder, type RichTextBuilder } from "./rich-text.ts";
+import { createRichTextBuilder, nothingYet, type RichText, type RichTextBuilder } from "./rich-text.ts";
 
 export interface List {
   readonly tight: boolean;
@@ -19,8 +19,9 @@ export interface Walk {
   links: number;
 }
 
-export function newWalk(): Walk {
-  return { out: createRichTextBuilder(), lists: [], indents: [], quotes: 0, fresh: true, links: 0 };
+/** A walk that goes on behind what an earlier one wrote. */
+export function newWalk(begun: RichText = nothingYet): Walk {
+  return { out: createRichTextBuilder(begun), lists: [], indents: [], quotes: 0, fresh: begun.text === "", links: 0 };
 }
 
 export function indentOf(walk: Walk): string {

@@ -1,95 +1,12 @@
-/** Streams of every length and speed through preview and outbox, in a chat where things go wrong; the clock is the test's. */
-import { type Address, ChannelError, type Part } from "service-gateway/sdk";
-import { Value } from "typebox/value";
+/** The preview's pace in one chat, and streams of every length and speed through preview and outbox; the clock is played. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createHooks } from "../../../core/hooks.ts";
-import { admission, deliver } from "../../../core/path/delivery.ts";
-import { createTrace } from "../../../core/path/ending.ts";
-import { renderSayings } from "../../../core/path/formatting.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
-import type { ChannelConnection } from "../../../core/sdk.ts";
-import type { OutboxRow, Store } from "../../../core/state/store.ts";
-import { createLimits } from "../../../plugins/botchat/limits.ts";
-import { type AccountOptions, accountOptions } from "../../../plugins/botchat/options.ts";
-import { createPreview } from "../../../plugins/botchat/preview.ts";
-import { renderReply } from "../../../plugins/botchat/render.ts";
-import { createSender } from "../../../plugins/botchat/send.ts";
-import { createFakeChat, type FakeCall, type Fault } from "./fake-chat.ts";
-import { never, reply } from "./platform.ts";
+import { startClock } from "../../../bench/soak/streams/clock.ts";
+import type { Fault } from "../../../bench/soak/streams/fake-chat.ts";
+import { judge } from "../../../bench/soak/streams/judge.ts";
+import { openPreview, openRoom } from "../../../bench/soak/streams/room.ts";
+import { type Outcome, runStream } from "../../../bench/soak/streams/stream.ts";
 
 const now = () => Date.now();
-const limits = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
-
-beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
-afterEach(() => void vi.useRealTimers());
-
-/** The same numbers in every run. */
-function createChance(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
-/** Evenly spread over the orders of magnitude. */
-const between = (least: number, most: number, chance: number) => Math.round(least * (most / least) ** chance);
-
-const pieces = [
-  "word ",
-  "another one, ",
-  "**bold words** ",
-  "`code` ",
-  "a sentence ends. ",
-  "\n\n",
-  "\n- a point\n",
-  "_slanted_ ",
-  "~~no~~ ",
-  "😀 ",
-];
-
-function textOf(length: number, chance: () => number): string {
-  let text = "";
-  while (text.length < length) text += pieces[Math.floor(chance() * pieces.length)];
-  return text.slice(0, length);
-}
-
-interface Room {
-  readonly chat: ReturnType<typeof createFakeChat>;
-  readonly settings: AccountOptions;
-  readonly pace: ReturnType<typeof createLimits>;
-  readonly address: Address;
-}
-
-function openRoom(
-  options: { readonly chat?: string; readonly thread?: string; readonly settings?: object; readonly latency?: () => number } = {},
-): Room {
-  const { chat = "1001", thread, settings = {}, latency = () => 20 } = options;
-  return {
-    chat: createFakeChat({ now, latency, limits }),
-    settings: Value.Default(accountOptions, settings) as AccountOptions,
-    pace: createLimits({ now, limits }),
-    address: { channel: "botchat", account: "default", chat, ...(thread !== undefined && { thread }) },
-  };
-}
-
-const log = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-
-function openPreview(room: Room, more: { readonly resume?: readonly string[]; readonly trigger?: string; readonly thread?: string } = {}) {
-  const { thread, resume = [], trigger } = more;
-  const address = thread === undefined ? room.address : { ...room.address, thread };
-  return createPreview({
-    ...room,
-    address,
-    api: async () => room.chat.api("preview"),
-    log,
-    resume,
-    onMessage: () => {},
-    ...(trigger !== undefined && { trigger }),
-  });
-}
 
 /** Time passes until it is done. */
 async function finished<T>(work: Promise<T>): Promise<T> {
@@ -102,53 +19,12 @@ async function finished<T>(work: Promise<T>): Promise<T> {
   return ended;
 }
 
-/** What the outbox does with an answer: the real station, with a store that only says yes. */
-async function answer(room: Room, text: string, previews: readonly string[]) {
-  const hooks = createHooks({ onObserverError: () => {} });
-  const sender = createSender(room.chat.api("outbox"), { keep: async () => {}, of: async () => undefined });
-  const store = { sent: yes, sending: yes, notSent: yes, unsendable: yes, decide: yes } as unknown as Store;
-  hooks.tap("test", "delivery", (part: Part, address, signal) => {
-    const done = room.pace.sending(address.chat);
-    return sender.send(part, address, signal).finally(done);
-  });
-  const connection = { render: (given: typeof said) => renderReply(given, room.settings, { chat: "1" }) } as unknown as ChannelConnection;
-  const said = reply(text);
-  const rows = renderSayings(said, room.address, { connection, previews, inPlace: true }).map(
-    (saying, index): OutboxRow => ({
-      ...saying,
-      id: index + 1,
-      unitId: "unit",
-      index,
-      state: index === 0 ? "sending" : "waiting",
-      attempts: 0,
-      doubts: 0,
-    }),
-  );
-  const api = room.chat.api("outbox");
-  const remove = async (messageId: string) => {
-    await api.call("deleteMessage", { chat_id: room.address.chat, message_id: Number(messageId) }).catch((error: unknown) => {
-      if (!(error instanceof ChannelError && error.reason === "message_gone")) throw error;
-    });
-  };
-  const admit: ChannelConnection["admit"] = (part, { chat }, signal) => room.pace.admit(chat, part.replaces === undefined ? 1 : 0, signal);
-  const account = () => ({ connection: { remove, admit }, options: room.settings }) as unknown as LiveAccount;
-  const sending = { hooks, store, trace: createTrace(now), now, random: () => 0.5, signal: never, resumed: false, account };
-  const first = rows[0] && admission(rows[0], sending);
-  return await deliver(rows, { ...sending, admission: first });
-}
-
-const yes = async () => {};
-
-/** Calls that the chat counted, those of unknown fate included. */
-const edits = (calls: readonly FakeCall[]) =>
-  calls.filter(({ method, fate }) => method !== "deleteMessage" && (fate === "done" || fate === "unknown"));
-
-const unknownSends = ({ chat }: Room, who?: string) =>
-  chat.calls.filter(({ method, fate, by }) => method === "sendMessage" && fate === "unknown" && by === (who ?? by)).length;
-
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 
 describe("a preview", () => {
+  beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
+  afterEach(() => void vi.useRealTimers());
+
   test("sends nothing more when nobody knows whether its message arrived: one of two would stay for ever", async () => {
     const room = openRoom();
     room.chat.fault = (method) => (method === "sendMessage" ? "reset-after" : undefined);
@@ -232,58 +108,41 @@ describe("a preview", () => {
   });
 });
 
-describe("200 streams", () => {
-  const faults: readonly Fault[] = ["flood", "refuse", "reset-before", "reset-after"];
+/** The others, some of which are slow for hours, are run by `npm run soak -- --streams 200`. */
+describe("150 streams at their real rates", () => {
+  const atOnce = 15;
 
-  /** One stream to its end. */
-  async function stream(seed: number) {
-    const chance = createChance(seed);
-    const length = between(1, 50_000, chance());
-    const group = chance() < 0.3;
-    const perSecond = Math.max(between(1, 500, chance()) * 4, length / 15);
-    const room = openRoom({
-      chat: group ? "-1001" : "1001",
-      settings: { streamMode: chance() < 0.2 ? "block" : "partial", textChunkLimit: chance() < 0.2 ? 1_000 : 4_000 },
-      latency: () => 5 + 200 * chance(),
-    });
-    const faulty = chance() < 0.5 ? chance() * 0.3 : 0;
-    room.chat.fault = () => (chance() < faulty ? faults[Math.floor(chance() * faults.length)] : undefined);
-    const text = textOf(length, chance);
-    const preview = openPreview(room);
-    const tick = Math.max(20, 1_000 / perSecond);
-    for (let shown = 0; shown < length; ) {
-      shown = Math.min(length, shown + Math.ceil((perSecond * tick) / 1_000));
-      preview.update(text.slice(0, shown));
-      await vi.advanceTimersByTimeAsync(tick);
-    }
-    const previews = await finished(preview.close());
-    const result = await finished(answer(room, text, previews));
-    const limited = room.chat.calls.filter(({ fate }) => fate === "limited").length;
-    const wanted = renderReply(reply(text), room.settings, { chat: "1" }).map(({ body }) =>
-      String((body as { payload: { text: string } }).payload.text),
-    );
-    return { room, wanted, limited, result, doubtful: unknownSends(room) };
-  }
-
-  test.each(Array.from({ length: 20 }, (_, part) => part))("part %i: nothing is provoked, and the answer is there once", async (part) => {
-    for (let seed = part * 10 + 1; seed <= part * 10 + 10; seed += 1) {
-      const { room, wanted, limited, result, doubtful } = await stream(seed);
-      const told = `seed ${seed}`;
-      expect(limited, told).toBe(0);
-      const times = edits(room.chat.calls).map(({ at }) => at);
-      for (const [index, at] of times.entries()) if (index > 0) expect(at - (times[index - 1] ?? 0), told).toBeGreaterThanOrEqual(1_000);
-      const sends = room.chat.calls.filter(({ method, fate }) => method === "sendMessage" && fate === "done");
-      expect(sends.length, told).toBeLessThanOrEqual(wanted.length + 1);
-      expect(unknownSends(room, "preview"), told).toBeLessThanOrEqual(1);
-      // Twice in doubt, it is not sent a third time.
-      expect(result.failure, told).toBe(doubtful > 1 ? result.failure : undefined);
-      const seen = [...room.chat.messages.values()].map(({ html }) => html);
-      // Exactly the answer, but for messages of which the platform never said that they are there.
-      if (doubtful === 0) expect(seen, told).toEqual(wanted);
-      else {
-        expect(seen, told).toEqual(expect.arrayContaining(wanted));
-        expect(seen.length - wanted.length, told).toBeLessThanOrEqual(doubtful);
+  test.each(Array.from({ length: 150 / atOnce }, (_, part) => part * atOnce + 1))(
+    "from seed %i: nothing is provoked, and the answer is there once",
+    async (first) => {
+      const clock = startClock();
+      try {
+        for (let seed = first; seed < first + atOnce; seed += 1)
+          expect(judge((await runStream(seed, clock)).outcome), `seed ${seed}`).toEqual([]);
+      } finally {
+        clock.end();
       }
-    }
+    },
+  );
+});
+
+describe("a stream is judged wrong", () => {
+  const call = (at: number, more: Partial<Outcome["calls"][number]> = {}) =>
+    ({ method: "editMessageText", at, by: "preview", fate: "done", messageId: "1", ...more }) as const;
+  const good: Outcome = { calls: [call(1_000), call(2_000)], shown: ["a", "b"], wanted: ["a", "b"], failure: undefined, tookMs: 2_000 };
+  const send = (by: string, fate: "done" | "unknown" = "done") => call(9_000, { method: "sendMessage", by, fate });
+
+  test.each([
+    [["1 calls were too fast for the platform"], { calls: [call(1_000, { fate: "limited" })] }],
+    [["1 calls came less than a second after the one before"], { calls: [call(1_000), call(1_900, { fate: "unknown" })] }],
+    [["4 messages were sent for an answer of 2"], { calls: [0, 1, 2, 3].map((index) => ({ ...send("outbox"), at: index * 1_000 })) }],
+    [["the answer failed: refused"], { failure: "refused" }],
+    [["a message of the answer is missing"], { shown: ["a"] }],
+    [["1 messages are there that are none of the answer, and 0 were in doubt"], { shown: ["a", "b", "a"] }],
+    [["the messages of the answer are in another order"], { shown: ["b", "a"] }],
+    [[], { calls: [send("outbox", "unknown")], shown: ["a", "a", "b"] }],
+  ])("%j", (violations, wrong) => {
+    expect(judge(good)).toEqual([]);
+    expect(judge({ ...good, ...wrong })).toEqual(violations);
   });
 });

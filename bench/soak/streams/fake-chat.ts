@@ -17,7 +17,8 @@ export interface FakeCall {
   /** When it took effect, or was refused. */
   readonly at: number;
   readonly by: string;
-  readonly fate: "done" | "refused" | "limited" | "flood" | "lost" | "unknown";
+  /** `unchanged`: an edit to what stands there already. `limited`: too fast. `flood`, `refused`, `lost`: by chance, without effect. */
+  readonly fate: "done" | "unchanged" | "refused" | "limited" | "flood" | "lost" | "unknown";
   readonly messageId: string | undefined;
 }
 
@@ -39,7 +40,7 @@ export function createFakeChat(options: { readonly now: () => number; readonly l
   const limiter = createLimiter(options.limits, now);
   let ids = 0;
 
-  function carryOut(method: string, payload: Record<string, unknown>, chat: FakeChat): FakeMessage {
+  function carryOut(method: string, payload: Record<string, unknown>, chat: FakeChat, unchanged: () => void): FakeMessage {
     if (method === "sendMessage") {
       ids += 1;
       const reply = payload.reply_parameters as { readonly message_id: number } | undefined;
@@ -57,8 +58,10 @@ export function createFakeChat(options: { readonly now: () => number; readonly l
     const message = chat.messages.get(String(payload.message_id));
     if (message === undefined) throw refused(method, 400, "Bad Request: message to edit not found");
     if (method === "deleteMessage") chat.messages.delete(message.id);
-    else if (message.html === payload.text) throw refused(method, 400, "Bad Request: message is not modified");
-    else message.html = String(payload.text);
+    else if (message.html === payload.text) {
+      unchanged();
+      throw refused(method, 400, "Bad Request: message is not modified");
+    } else message.html = String(payload.text);
     return message;
   }
 
@@ -101,7 +104,7 @@ export function createFakeChat(options: { readonly now: () => number; readonly l
             throw refused(method, 429, "Too Many Requests: retry after 1", 1);
           }
         }
-        const message = carryOut(method, payload, chat);
+        const message = carryOut(method, payload, chat, () => note("unchanged", String(payload.message_id)));
         note(fault === "reset-after" ? "unknown" : "done", message.id);
         await pause(latency());
         if (fault === "reset-after") throw wireError(method, new WireError("ECONNRESET", true));

