@@ -550,7 +550,8 @@ export interface ChannelConnection {
   /**
    * Fetches a file of a message that was let through, by streaming, into the folder `media` of the account's directory, and tells its
    * type by its content. The host names the limit (`mediaMaxMb`) and removes the file after seven days. Throws `ChannelError`; its
-   * `detail` is told to the agent. `describe` says in words what an image shows, where a model sees images.
+   * `detail` is told to the agent. `describe` says in words what an image shows, where a model sees images; it rejects once `signal`
+   * has aborted, which says nothing of the image.
    */
   fetchMedia?(
     media: InboundMedia,

@@ -15,7 +15,10 @@ export type Describe = (
   signal: AbortSignal,
 ) => Promise<string | undefined>;
 
-/** Resolves with nothing where no model sees images, and where it fails: a message never waits for more than that. */
+/**
+ * Resolves with nothing where no model sees images, and where it fails: a message never waits for more than that. Rejects with the reason
+ * of the signal: who was interrupted has not failed, and may be asked again.
+ */
 export function createDescribe(options: {
   readonly config: () => AgentsView;
   readonly engine: (agent: AgentSettings, model: string | undefined) => EngineDefinition;
@@ -33,6 +36,7 @@ export function createDescribe(options: {
       const said = (await engine.describe(image, { ...models, providers: options.providers() }, limit))?.replace(/\s+/g, " ").trim();
       return said === undefined || said === "" ? undefined : [...said].slice(0, maxCharacters).join("");
     } catch (thrown) {
+      if (signal.aborted) throw signal.reason;
       options.log.warn({ agent: route.agentId, reason: reasonOf(thrown) }, "an image could not be described");
       return undefined;
     }

@@ -19,9 +19,10 @@ export interface Engines {
 
 /** A turn that is under way. */
 export interface RunningTurn {
-  readonly eventId: string;
-  readonly agentId: string;
   readonly sessionKey: string;
+  /** `fetching`: the files of its message. */
+  readonly doing: "fetching" | "answering";
+  /** Since when, epoch milliseconds. */
   readonly startedAt: number;
 }
 
@@ -63,6 +64,11 @@ export interface AgentTurnsOptions {
   readonly now: () => number;
 }
 
+interface Preparing extends RunningTurn {
+  stopped: boolean;
+  readonly stopper?: AbortController;
+}
+
 const defaultTimeoutSeconds = 600;
 /** More than any answer needs; a model that never ends must not fill the memory. */
 const maxCharacters = 1_000_000;
@@ -98,7 +104,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const { store, engines, log, now } = options;
   const running = new Map<AbortController, RunningTurn>();
   /** Turns whose beginning is being read or fetched; to be stopped they are only marked. */
-  const preparing = new Set<{ readonly sessionKey: string; stopped: boolean; readonly stopper?: AbortController }>();
+  const preparing = new Set<Preparing>();
   const stoppedBefore = new WeakSet<Inbound>();
 
   /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
@@ -171,7 +177,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     if (outer.aborted) forward();
     else outer.addEventListener("abort", forward, { once: true });
     const timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
-    running.set(stopper, { eventId: turn.inbound.id, agentId: turn.agentId, sessionKey: turn.sessionKey, startedAt: now() });
+    running.set(stopper, { sessionKey: turn.sessionKey, doing: "answering", startedAt: now() });
     let characters = 0;
     try {
       for await (const event of abortable(engine.run(turn, signal), signal)) {
@@ -195,7 +201,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   return {
     async before({ sessionKey }, signal, work) {
       const stopper = new AbortController();
-      const asked = { sessionKey, stopped: false, stopper };
+      const asked: Preparing = { sessionKey, doing: "fetching", startedAt: now(), stopped: false, stopper };
       preparing.add(asked);
       try {
         const inbound = await work(AbortSignal.any([signal, stopper.signal]));
@@ -207,7 +213,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     },
     async turn(inbound, route, signal) {
       if (stoppedBefore.has(inbound)) throw stoppedTurn();
-      const asked = { sessionKey: route.sessionKey, stopped: false };
+      const asked: Preparing = { sessionKey: route.sessionKey, doing: "answering", startedAt: now(), stopped: false };
       preparing.add(asked);
       const prepared = await prepare(inbound, route).finally(() => preparing.delete(asked));
       if (asked.stopped) throw stoppedTurn();
@@ -226,7 +232,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       }
       return stopped.length + begun.length;
     },
-    running: () => [...running.values()],
+    running: () => [...preparing, ...running.values()].map(({ sessionKey, doing, startedAt }) => ({ sessionKey, doing, startedAt })),
     async prepare() {
       const config = options.config();
       for (const id of agentIds(config)) {

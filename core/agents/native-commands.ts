@@ -4,13 +4,14 @@ import type { CommandCall, CommandDefinition } from "../sdk.ts";
 import type { SessionRecord, Store } from "../state/store.ts";
 import type { Inbound, Json, Thinking } from "../types.ts";
 import type { Commands } from "./commands.ts";
-import { type AgentTurns, chooseEngine, type Engines } from "./engine.ts";
+import { type AgentTurns, chooseEngine, type Engines, type RunningTurn } from "./engine.ts";
 import { plainName } from "./envelope.ts";
 import { aliasOf, chooseModels, modelNames, resolveModel } from "./models.ts";
 import { resetSession } from "./sessions.ts";
 import { type AgentSettings, type AgentsView, agentSettings, knownAgentId } from "./settings.ts";
 
 const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];
+const doingWords: Readonly<Record<RunningTurn["doing"], string>> = { fetching: "fetching files", answering: "answering" };
 const reasoningModes = ["on", "off", "stream"] as const;
 
 export interface NativeCommandsOptions {
@@ -63,18 +64,23 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
     }
   }
 
+  async function doingNow(call: CommandCall): Promise<string> {
+    const mine = turns.running().filter((turn) => turn.sessionKey === call.route.sessionKey);
+    const [first] = mine.toSorted((a, b) => a.startedAt - b.startedAt);
+    if (first === undefined) return (await waits(call.inbound)) ? "a message waits for its turn" : "idle";
+    return `${doingWords[first.doing]} for ${Math.round((now() - first.startedAt) / 1_000)} s`;
+  }
+
   async function status(call: CommandCall): Promise<string> {
     const session = await store.session(call.route.sessionKey);
     const agent = agentOf(call);
-    const mine = turns.running().filter((turn) => turn.sessionKey === call.route.sessionKey);
-    const seconds = Math.round((now() - Math.min(...mine.map((turn) => turn.startedAt))) / 1_000);
     return [
       "**Status**",
       `- Agent: \`${agent.id}\`${agent.name === undefined ? "" : ` (${escaped(agent.name)})`}`,
       `- Session: \`${call.route.sessionKey}\``,
       `- Model: ${answering(agent, settingOf(session, "model"))}`,
       `- Thinking: ${settingOf(session, "thinking") ?? agent.thinking ?? "off"}, reasoning shown: ${settingOf(session, "reasoning") ?? "off"}`,
-      `- Now: ${mine.length === 0 ? "idle" : `answering for ${seconds} s`}, ${turns.running().length} at work in all`,
+      `- Now: ${await doingNow(call)}, ${turns.running().length} at work in all`,
     ].join("\n");
   }
 

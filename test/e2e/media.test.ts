@@ -7,7 +7,7 @@ import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Fault } from "../../plugins/playground/platform/faults.ts";
 import type { Message, Platform } from "../../plugins/playground/platform/index.ts";
-import { refuse, say } from "../openai-server/answers.ts";
+import { hang, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { type Conversation, converse } from "./conversation.ts";
@@ -102,6 +102,20 @@ describe("a file of a message that was let through", () => {
     expect(log + JSON.stringify(place.turns)).not.toContain(botToken.split(":")[1]);
     const left = readdirSync(join(gateway.stateDirectory, "botchat", "default", "media"));
     expect(left.filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  test("that is on its way is what /status tells of", async () => {
+    const place = await converse();
+    await place.start();
+    place.platform.faults.add({ method: "file", times: 1, kind: "drop" });
+    place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
+    await expect.poll(() => getFiles(place.platform).length).toBe(1);
+    place.platform.act.say(place.ada, place.ada, "/status");
+    await answered(place.platform, place.ada, /Now: fetching files for \d+ s, 1 at work in all/);
+    place.platform.act.say(place.ada, place.ada, "/stop");
+    await place.ended(3);
+    place.platform.act.say(place.ada, place.ada, "/status");
+    await answered(place.platform, place.ada, /Now: idle, 0 at work in all/);
   });
 
   test("that is on its way when /stop comes is not waited for, and brings no turn; the next message is answered", async () => {
@@ -212,6 +226,21 @@ describe("a sticker", () => {
     await answered(platform, ada, "Nice.");
     expect(getFiles(platform)).toEqual([]);
     expect(JSON.stringify(model.requests[0]?.body.messages)).toContain("<media:sticker> 👍");
+  });
+
+  test("whose words /stop has cut short is described at its next use", async () => {
+    const { model, platform, gateway, ada } = await withModel();
+    model.script(hang(), say("A cat that waves."), say("Hello, cat."));
+    platform.act.say(ada, ada, "", { media: sticker });
+    await expect.poll(() => model.requests.length).toBe(1);
+    platform.act.say(ada, ada, "/stop");
+    await answered(platform, ada, "Stopped.");
+    const [sent] = [...platform.world.rooms.values()].flatMap((room) => [...room.messages.values()]).filter((message) => message.sticker);
+    if (sent?.sticker === undefined) throw new Error("the sticker is not there");
+    platform.act.send(ada, ada, { sticker: sent.sticker });
+    await answered(platform, ada, "Hello, cat.");
+    expect(JSON.stringify(model.requests[2]?.body.messages)).toContain("A cat that waves.");
+    expect(readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be described");
   });
 
   test("of a model without eyes is answered all the same, and no words are made up", async () => {

@@ -176,11 +176,16 @@ describe("the native commands", () => {
 
   test("/status shows agent, session, model and what runs", async () => {
     const { say, state } = setup({ agents: { defaults: { model: "local/small", thinking: "low" } } });
-    state.running.push({ eventId: "e", agentId: "main", sessionKey: "agent:main:main", startedAt: 48_000 });
+    state.running.push({ sessionKey: "agent:main:main", doing: "answering", startedAt: 48_000 });
     const status = await say("/status");
     for (const piece of ["`main`", "`agent:main:main`", "`local/small`", "Thinking: low", "answering for 12 s"])
       expect(status).toContain(piece);
-    expect(await setup().say("/status")).toMatch(/no model, the engine `plain`[\s\S]*idle/);
+    state.running.unshift({ sessionKey: "agent:main:main", doing: "fetching", startedAt: 40_000 });
+    expect(await say("/status")).toContain("Now: fetching files for 20 s, 2 at work in all");
+    const idle = setup();
+    expect(await idle.say("/status")).toMatch(/no model, the engine `plain`[\s\S]*idle/);
+    idle.state.waits = true;
+    expect(await idle.say("/status")).toContain("Now: a message waits for its turn, 0 at work in all");
   });
 
   test("/stop ends what runs in this session, and says when there is nothing", async () => {

@@ -216,12 +216,12 @@ describe("how a turn ends", () => {
     const other = turns.turn(message("", { id: "event-2" }), route({ sessionKey: "agent:main:irc:group:1" }), never).then(collect);
     other.catch(() => undefined);
     while (turns.running().length < 2) await delay(1);
-    expect(turns.running()[0]).toEqual({ eventId: "event-1", agentId: "main", sessionKey: "agent:main:main", startedAt: 1 });
+    expect(turns.running()[0]).toEqual({ sessionKey: "agent:main:main", doing: "answering", startedAt: 1 });
     const began = performance.now();
     expect(turns.stop("agent:main:main")).toBe(1);
     expect((await ends).code).toBe("stopped");
     expect(performance.now() - began).toBeLessThan(200);
-    expect(turns.running().map((turn) => turn.eventId)).toEqual(["event-2"]);
+    expect(turns.running().map((turn) => turn.sessionKey)).toEqual(["agent:main:irc:group:1"]);
     turns.stop("agent:main:irc:group:1");
   });
 
