@@ -1,6 +1,7 @@
 /** Which mapping takes a request: the first that takes its body and whose match holds. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { HttpProblem } from "../http/problem.ts";
+import type { Json } from "../types.ts";
 import { type HookDelivery, sourceOf } from "./delivery.ts";
 import type { Mapping } from "./mapping.ts";
 import { type BodyKind, checkBodyType, parsePayload } from "./payload.ts";
@@ -15,6 +16,8 @@ export interface Posted {
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** What was read of the body, where it is known already. */
+  readonly payload?: Json;
   /** ISO 8601, UTC, with milliseconds. */
   readonly now: string;
 }
@@ -52,12 +55,12 @@ export function chooseMapping(
 }
 
 /** Parses the body once for each kind. */
-function createReader({ path, headers, query, body, now }: Posted): (kind: BodyKind) => HookDelivery {
+function createReader({ path, headers, query, body, payload: given, now }: Posted): (kind: BodyKind) => HookDelivery {
   const known = new Map<BodyKind, HookDelivery>();
   return (kind) => {
     let delivery = known.get(kind);
     if (delivery === undefined) {
-      const payload = parsePayload(kind, body);
+      const payload = given ?? parsePayload(kind, body);
       delivery = { path, source: sourceOf(payload), headers, query, payload, now };
       known.set(kind, delivery);
     }

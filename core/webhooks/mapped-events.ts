@@ -18,6 +18,8 @@ export interface KeptDelivery {
   /** As it was sent; of an element of a list: as the element saw it. Empty when the elements together are too large. */
   readonly body: string;
   readonly kind: BodyKind;
+  /** Of an element, which is kept as JSON: what its delivery was sent as. */
+  readonly sentAs?: BodyKind;
   /** Which element of its list it was; absent for a whole delivery. */
   readonly index?: number;
 }
@@ -70,7 +72,7 @@ export function runEvents(
     if (view !== undefined) {
       const body = JSON.stringify(view.payload);
       room -= body.length;
-      delivery = { ...kept, kind: "json", index: run.index, body: room >= 0 ? body : "" };
+      delivery = { ...kept, kind: "json", sentAs: kept.sentAs ?? kept.kind, index: run.index, body: room >= 0 ? body : "" };
     }
     const shared = {
       wrapped: run.wrapped,

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { HttpProblem } from "../http/problem.ts";
 import type { Store } from "../state/store.ts";
+import type { Json } from "../types.ts";
 import { chooseMapping, type Posted } from "./choose.ts";
 import { isDelivery, readKept } from "./kept.ts";
 import { type MappedDeps, planRuns } from "./mapped.ts";
@@ -56,7 +57,9 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
   return { mapping: mapping.id, eventIds: accepted.map((one) => one.eventId) };
 }
 
-function postedOf({ path, headers, query, body, kind }: KeptDelivery, now: number): Posted {
-  const type: IncomingHttpHeaders = { "content-type": types[kind] };
-  return { path, type, headers, query, body: Buffer.from(body), now: new Date(now).toISOString() };
+/** Of an element of a list it is known what was read; its mapping takes it by the kind that the whole delivery was of. */
+function postedOf({ path, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
+  const type: IncomingHttpHeaders = { "content-type": types[sentAs ?? kind] };
+  const read = sentAs === undefined ? {} : { payload: JSON.parse(body) as Json };
+  return { path, type, headers, query, body: Buffer.from(body), ...read, now: new Date(now).toISOString() };
 }

@@ -22,6 +22,8 @@ beforeAll(async () => {
         exposeReplies: true,
         mappings: [
           { match: { path: "list" }, forEach: "items", messageTemplate: "item {{ items[0] }}", deliver: false },
+          { match: { path: "names" }, body: "text", messageTemplate: "text wrong", deliver: false },
+          { match: { path: "names" }, body: "form", forEach: "name", messageTemplate: "item {{ name[0] }}", deliver: false },
           { match: { path: "plain" }, body: "text", messageTemplate: "text {{ payload }}", deliver: false },
           { match: { path: "form" }, body: "form", messageTemplate: "text {{ word }}", deliver: false },
           { match: { path: "alarm" }, action: "wake", textTemplate: "{{ what }}", wakeMode: "next-heartbeat" },
@@ -62,6 +64,16 @@ describe("a delivery through its mapping again", () => {
     const { json } = await replay({ eventId: eventIds[1] });
     expect(json).toMatchObject({ ok: true, mapping: "list", eventIds: [expect.any(String)] });
     expect(await started.settled(json.eventIds[0])).toMatchObject({ reply: "heard item b" });
+  });
+
+  test("one element of a list that came as a form runs alone, by the mapping that takes forms", async () => {
+    const { eventIds = [] } = await send("names", "name=ada&name=bela&name=carl", "application/x-www-form-urlencoded");
+    expect(eventIds).toHaveLength(3);
+    const { status, json } = await replay({ eventId: eventIds[1] });
+    expect(status, json.error).toBe(200);
+    expect(await started.settled(json.eventIds[0])).toMatchObject({ reply: "heard item bela" });
+    const again = await replay({ eventId: json.eventIds[0] });
+    expect(await started.settled(again.json.eventIds[0])).toMatchObject({ reply: "heard item bela" });
   });
 
   test("a text and a form are read as what they are", async () => {
