@@ -183,7 +183,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   heartbeat.start();
   await plugins.ready();
   startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()] });
-  followConfig({ current, environment, runtime, heartbeat, log, undo, mappings: hookSide.mappings });
+  followConfig({ current, environment, runtime, heartbeat, log, undo, hookSide });
   life.up = true;
   // Whatever the engine loads lazily is there before the first message asks for it.
   void runtime.turns.prepare();

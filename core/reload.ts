@@ -9,6 +9,7 @@ import type { GatewayConfig } from "./config/schema.ts";
 import type { Environment } from "./config/secrets.ts";
 import { watchConfig } from "./config/watch.ts";
 import { reasonOf } from "./errors.ts";
+import type { HookSide } from "./hook-side.ts";
 import type { Log } from "./log.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
@@ -35,8 +36,7 @@ export function followConfig(parts: {
   readonly heartbeat: Heartbeat;
   readonly log: Log;
   readonly undo: Undo;
-  /** Compiled anew for each configuration. */
-  readonly mappings: () => { readonly problems: readonly Problem[] };
+  readonly hookSide: Pick<HookSide, "mappings" | "results">;
 }): void {
   const { current, runtime, heartbeat, log, undo } = parts;
   const stop = new AbortController();
@@ -54,8 +54,9 @@ export function followConfig(parts: {
       }
       const waiting = changedAtStart(current.loaded.config, change.loaded.config);
       current.loaded = change.loaded;
-      for (const problem of [...change.loaded.problems, ...parts.mappings().problems]) tellProblem(log, problem);
+      for (const problem of [...change.loaded.problems, ...parts.hookSide.mappings().problems]) tellProblem(log, problem);
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");
+      parts.hookSide.results.recheck();
       heartbeat.reload();
       runtime.accounts.apply(change.loaded.config, change.loaded.disabled).then(
         () => log.info({ file: change.loaded.file }, "the configuration was taken over"),

@@ -17,6 +17,8 @@ export interface AuthenticateOptions {
 export interface Authenticate {
   /** Judges the token; reads headers only. */
   token(request: IncomingMessage): HttpProblem | undefined;
+  /** Whether the token that a request was let in with counts still; counts nothing. */
+  trusts(request: IncomingMessage): boolean;
   /** Counts a failure of whichever kind; answers `problem`, or that the client has failed too often. */
   failed(request: IncomingMessage, problem: HttpProblem): HttpProblem;
   /** Who knows a secret is served at any time, even from an address that others have used up. */
@@ -29,8 +31,9 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const failures = createFailureLimit({ now: options.now });
   const isToken = createTokenCheck();
   const authenticate: Authenticate = {
+    trusts: (request) => isToken(presentedToken(request.headers), options.token()),
     token(request) {
-      if (!isToken(presentedToken(request.headers), options.token())) return authenticate.failed(request, unauthorized);
+      if (!authenticate.trusts(request)) return authenticate.failed(request, unauthorized);
       authenticate.proved(request);
       return undefined;
     },

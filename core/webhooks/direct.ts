@@ -5,10 +5,11 @@ import type { AcceptedEvent } from "../state/store.ts";
 import type { RawEvent } from "../types.ts";
 import { type AgentDeps, agentEvent, parseAgent } from "./agent.ts";
 import type { Answers, Call } from "./answers.ts";
+import type { Authenticate } from "./authenticate.ts";
 import { readFields } from "./fields.ts";
 import { bodyFingerprint, deliveryKey, namedDelivery } from "./idempotency.ts";
 import { type AcceptInput, conflict, unavailable } from "./mapped-requests.ts";
-import type { RunAnswer } from "./results.ts";
+import type { AnswerRuns } from "./run-answer.ts";
 import { parseWake, type Wake, wakeEvent } from "./wake.ts";
 
 export interface DirectDeps extends AgentDeps {
@@ -17,7 +18,8 @@ export interface DirectDeps extends AgentDeps {
   readonly now: () => number;
   readonly log: { error(fields: object, message: string): void };
   /** Answers what was accepted. */
-  readonly answerRuns: (call: Call, answer: RunAnswer) => void;
+  readonly answerRuns: AnswerRuns;
+  readonly authenticate: Pick<Authenticate, "trusts">;
 }
 
 export interface Direct {
@@ -53,7 +55,8 @@ export function createDirect(deps: DirectDeps, answers: Answers): Direct {
     const event = agentEvent(asked, { newId: deps.newId, dedupeKey: dedupeKey(call) });
     store(call, event, body, ({ eventId }) => {
       const now = `{"ok":true,"runId":"${eventId}","eventId":"${eventId}"}`;
-      deps.answerRuns(call, { status: 202, body: now, runIds: [eventId], endedStatus: 200 });
+      const trusted = () => deps.authenticate.trusts(call.request.raw);
+      deps.answerRuns(call, { status: 202, body: now, runIds: [eventId], endedStatus: 200 }, trusted);
     });
   }
 

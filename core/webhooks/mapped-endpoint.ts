@@ -11,7 +11,7 @@ import { answerMapped, type MappedRequest, type MappedRequestDeps } from "./mapp
 import type { MappingTable, Way } from "./mapping.ts";
 import { createPendingBodies } from "./pending-bodies.ts";
 import type { Recordings } from "./recordings.ts";
-import type { RunAnswer } from "./results.ts";
+import type { AnswerRuns } from "./run-answer.ts";
 import { signatureInvalid, type Verified, verifySigned } from "./signed.ts";
 
 type MappedTarget = Extract<Target, { kind: "mapped" }>;
@@ -38,7 +38,7 @@ export function createMapped(
     answers,
     answerRuns,
     authenticate,
-  }: { readonly answers: Answers; readonly answerRuns: (call: Call, answer: RunAnswer) => void; readonly authenticate: Authenticate },
+  }: { readonly answers: Answers; readonly answerRuns: AnswerRuns; readonly authenticate: Authenticate },
 ): MappedEndpoint {
   const pending = createPendingBodies();
   const isoNow = createIsoClock(deps.now);
@@ -52,6 +52,14 @@ export function createMapped(
     }
     deps.log.debug({ reason: verified }, "a signature was not accepted");
     throw authenticate.failed(raw, signatureInvalid);
+  }
+
+  /** Whether the secret that a delivery was signed with is still one of its path. */
+  function signs({ signer }: Verified, path: string): boolean {
+    return deps
+      .mappings()
+      .way(path)
+      .signatures.some(({ signature }) => signature.signers.includes(signer));
   }
 
   function requestOf(
@@ -101,11 +109,12 @@ export function createMapped(
         answers.refuse(call, notFound);
         return;
       }
+      const trusted = () => (verified === undefined ? authenticate.trusts(call.request.raw) : signs(verified, target.path));
       answerMapped(request, deps).then(
         (answer) => {
           if (answer === undefined) answers.refuse(call, notFound);
           else if (answer === "empty") answers.empty(call);
-          else answerRuns(call, answer);
+          else answerRuns(call, answer, trusted);
         },
         (error: unknown) => answers.fail(call, error),
       );

@@ -24,6 +24,14 @@ export interface RunResult {
   readonly reply?: string;
 }
 
+/** Who waits for the end of a run. */
+export interface Waiter {
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  /** Whether what let the request in still counts: nobody is told anything by a secret that was changed meanwhile. */
+  readonly trusted: () => boolean;
+}
+
 export interface Waited {
   /** Whether the request was held as it asked; the answer then says so in `Preference-Applied`. */
   readonly applied: boolean;
@@ -46,10 +54,15 @@ export interface RunAnswer {
 export interface Results {
   /** `undefined`: there is no such run of a hook. Events of people are never shown here. */
   get(runId: string): Promise<RunResult | undefined>;
-  /** Resolves when the run has ended, at once when it has already; after `seconds`, when the client leaves or the gateway closes without a result. */
-  wait(runId: string, seconds: number, signal: AbortSignal): Promise<Waited>;
+  /**
+   * Resolves when the run has ended, at once when it has already; after `seconds`, when the client leaves, is trusted no more or the gateway
+   * closes without a result.
+   */
+  wait(runId: string, seconds: number, waiter: Waiter): Promise<Waited>;
   /** To be called with the end of every unit, after it is stored. */
   settled(record: Pick<TurnRecord, "eventId" | "source">): void;
+  /** The configuration is another one: lets those go who are trusted no more. */
+  recheck(): void;
   /** Lets everybody go who waits. */
   close(): void;
 }
@@ -74,8 +87,12 @@ export function keptReply(inbound: Inbound, reply: Reply, redact: (text: string)
 }
 
 export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: ResultsDeps): Results {
+  interface Listener {
+    readonly trusted: Waiter["trusted"];
+    readonly leave: () => void;
+  }
   /** By run id. */
-  const waiting = new Map<string, Set<() => void>>();
+  const waiting = new Map<string, Set<Listener>>();
   let count = 0;
   let closed = false;
 
@@ -85,21 +102,24 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
   }
 
   /** Registered before the store is asked, so that an end between the two is not missed. */
-  function listen(runId: string): { readonly ended: Promise<void>; readonly leave: () => void } {
+  function listen(runId: string, trusted: Waiter["trusted"]): { readonly ended: Promise<void>; readonly leave: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const listeners = waiting.get(runId) ?? new Set();
-    waiting.set(runId, listeners.add(resolve));
-    count += 1;
-    return {
-      ended: promise,
+    const listener: Listener = {
+      trusted,
       leave() {
         resolve();
-        if (!listeners.delete(resolve)) return;
+        if (!listeners.delete(listener)) return;
         count -= 1;
         if (listeners.size === 0 && waiting.get(runId) === listeners) waiting.delete(runId);
       },
     };
+    waiting.set(runId, listeners.add(listener));
+    count += 1;
+    return { ended: promise, leave: listener.leave };
   }
+
+  const listening = (): readonly Listener[] => [...waiting.values()].flatMap((listeners) => [...listeners]);
 
   const ended = async (runId: string): Promise<RunResult | undefined> => {
     const result = await get(runId);
@@ -108,9 +128,9 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
 
   return {
     get,
-    async wait(runId, seconds, signal) {
+    async wait(runId, seconds, { signal, trusted }) {
       if (closed || count >= maxWaiting || signal.aborted) return { applied: false };
-      const listener = listen(runId);
+      const listener = listen(runId, trusted);
       const timer = setTimeout(listener.leave, seconds * 1_000);
       signal.addEventListener("abort", listener.leave, { once: true });
       try {
@@ -119,6 +139,7 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
           await listener.ended;
           result = await ended(runId);
         }
+        if (!trusted()) return { applied: false };
         return result === undefined ? { applied: !closed } : { applied: true, result };
       } finally {
         clearTimeout(timer);
@@ -128,11 +149,14 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
     },
     settled({ eventId, source }) {
       if (source !== "hooks") return;
-      for (const leave of waiting.get(eventId) ?? []) leave();
+      for (const { leave } of waiting.get(eventId) ?? []) leave();
+    },
+    recheck() {
+      for (const { trusted, leave } of listening()) if (!trusted()) leave();
     },
     close() {
       closed = true;
-      for (const listeners of [...waiting.values()]) for (const leave of listeners) leave();
+      for (const { leave } of listening()) leave();
     },
   };
 }

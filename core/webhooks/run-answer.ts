@@ -2,15 +2,18 @@
 import { reasonOf } from "../errors.ts";
 import type { Answers, Call } from "./answers.ts";
 import { parsePrefer } from "./prefer.ts";
-import type { Results, RunAnswer, RunResult } from "./results.ts";
+import type { Results, RunAnswer, RunResult, Waiter } from "./results.ts";
+
+/** `trusted`: whether what let the request in still counts, asked again for as long as it is held. */
+export type AnswerRuns = (call: Call, answer: RunAnswer, trusted: Waiter["trusted"]) => void;
 
 export function createRunAnswers(deps: {
   readonly results: Results;
   readonly answers: Answers;
   readonly log: { error(fields: object, message: string): void };
-}): (call: Call, answer: RunAnswer) => void {
+}): AnswerRuns {
   const { results, answers, log } = deps;
-  return (call, answer) => {
+  return (call, answer, trusted) => {
     const seconds = answer.runIds.length === 0 ? undefined : parsePrefer(call.request.raw.headers);
     if (seconds === undefined) {
       answers.json(call, answer.status, answer.body);
@@ -18,7 +21,7 @@ export function createRunAnswers(deps: {
     }
     const gone = new AbortController();
     call.reply.raw.once("close", () => gone.abort());
-    Promise.all(answer.runIds.map((runId) => results.wait(runId, seconds, gone.signal))).then(
+    Promise.all(answer.runIds.map((runId) => results.wait(runId, seconds, { signal: gone.signal, trusted }))).then(
       (waited) => {
         if (gone.signal.aborted) return;
         if (waited.every(({ applied }) => applied)) call.reply.header("preference-applied", `wait=${seconds}`);

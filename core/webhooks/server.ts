@@ -58,7 +58,7 @@ function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: Fastif
   });
   const asking = { ...deps, settings: () => deps.config().hooks };
   const answerRuns = createRunAnswers({ results: deps.results, answers, log: deps.log });
-  const direct = createDirect({ ...asking, answerRuns }, answers);
+  const direct = createDirect({ ...asking, answerRuns, authenticate }, answers);
   const mapped = createMapped(asking, { answers, answerRuns, authenticate });
   let path: string | undefined;
   let base: string | undefined;

@@ -30,6 +30,8 @@ export type Verdict =
 export interface Signature {
   /** Headers that nobody behind the check may see. */
   readonly secretHeaders: readonly string[];
+  /** What stands for each of its secrets in a verdict. */
+  readonly signers: readonly string[];
   /** Never throws. */
   verify(request: SignedRequest): Verdict;
   /** The answer to a platform's test of this address. Only for a body that was verified. */
@@ -66,6 +68,7 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
   const digest = challenge === undefined ? undefined : compileKeys(scheme, secrets.slice(0, 1))[0]?.key.digest;
   return {
     secretHeaders: [scheme.header],
+    signers: secrets.map(signerOf),
     verify,
     ...(scheme.bodyKind === undefined ? {} : { bodyKind: scheme.bodyKind }),
     ...(challenge === undefined ? {} : { challenge: (body: Buffer) => answerChallenge(challenge, body, digest ?? (() => "")) }),

@@ -267,24 +267,25 @@ test("a reply that was kept is not shown any more once hooks.exposeReplies is of
 
 describe("those who wait", () => {
   const nobody = { event: async () => null };
+  const trusted = () => true;
 
   test("are bounded in number: one more is answered at once", async () => {
     const results = createResults({ store: nobody, exposeReplies: () => false, maxWaiting: 2 });
     const { signal } = new AbortController();
-    const held = [results.wait("a", 60, signal), results.wait("b", 60, signal)];
-    expect(await results.wait("c", 60, signal)).toEqual({ applied: false });
+    const held = [results.wait("a", 60, { signal, trusted }), results.wait("b", 60, { signal, trusted })];
+    expect(await results.wait("c", 60, { signal, trusted })).toEqual({ applied: false });
     results.close();
     expect(await Promise.all(held)).toEqual([{ applied: false }, { applied: false }]);
-    expect(await results.wait("d", 60, signal)).toEqual({ applied: false });
+    expect(await results.wait("d", 60, { signal, trusted })).toEqual({ applied: false });
   });
 
   test("make room when their client leaves or their time is over", async () => {
     const results = createResults({ store: nobody, exposeReplies: () => false, maxWaiting: 1 });
     const client = new AbortController();
-    const left = results.wait("a", 60, client.signal);
+    const left = results.wait("a", 60, { signal: client.signal, trusted });
     client.abort();
     await left;
-    expect(await results.wait("a", 0, new AbortController().signal)).toEqual({ applied: true });
-    expect(await results.wait("a", 0, AbortSignal.abort())).toEqual({ applied: false });
+    expect(await results.wait("a", 0, { signal: new AbortController().signal, trusted })).toEqual({ applied: true });
+    expect(await results.wait("a", 0, { signal: AbortSignal.abort(), trusted })).toEqual({ applied: false });
   });
 });
