@@ -1,13 +1,11 @@
 /** Waiting for the end of an event that an action became. */
 import type { Hooks } from "../hooks.ts";
 import type { Store } from "../state/store.ts";
-import type { Outcome, Receipt, TurnRecord } from "../types.ts";
+import type { Outcome, TurnRecord } from "../types.ts";
 
 export interface End {
   readonly outcome: Outcome;
   readonly reason: string;
-  /** Absent for an event that had ended before anybody waited for it. */
-  readonly receipts?: readonly Receipt[];
 }
 
 export interface Ends {

@@ -94,7 +94,8 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
       const [first] = sent;
       return first === undefined ? failure : { ...failure, error: `${failure.error} Part of it was sent, as message ${first.messageId}.` };
     }
-    const ids = end.receipts?.flatMap(({ messageId, messageIds = [messageId] }) => messageIds) ?? sent.map(({ messageId }) => messageId);
+    // Not those that this process was told of: an earlier one may have sent the first parts.
+    const ids = sent.map(({ messageId }) => messageId);
     const [messageId] = ids;
     if (messageId === undefined) return refuse("nothing_sent", "Nothing was sent.");
     return { ok: true, messageId, chatId: sent[0]?.chat ?? address.chat, ...(ids.length > 1 ? { messageIds: ids } : {}) };

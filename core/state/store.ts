@@ -205,7 +205,7 @@ export interface Store {
   unsendable(rowId: number, options: { readonly at: number; readonly reason: string }): Promise<void>;
   /** Reason of a unit's first part that could not be sent. */
   failedPart(unitId: string): Promise<string | null>;
-  /** The messages of a unit that the platform took, in order, for as long as the unit is kept. */
+  /** The messages of a unit that the platform took, in order, each of an album too, for as long as the unit is kept. */
   sentBy(unitId: string): Promise<readonly { readonly chat: string; readonly messageId: string }[]>;
   /** Unit and session of a message that was sent in the last 30 days. */
   findSent(where: {

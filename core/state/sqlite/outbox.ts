@@ -131,12 +131,16 @@ export function outboxReads(sql: Statements, now: () => number) {
     },
 
     sentBy(unitId: string): readonly { readonly chat: string; readonly messageId: string }[] {
-      const rows = sql.all<{ readonly address: string; readonly message_id: string }>(
-        `SELECT o.address, o.message_id
+      const rows = sql.all<{ readonly address: string; readonly message_id: string; readonly message_ids: string | null }>(
+        `SELECT o.address, o.message_id, o.message_ids
          FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 2 AND o.operation = 'send' ORDER BY o.position`,
         unitId,
       );
-      return rows.map((row) => ({ chat: (JSON.parse(row.address) as Address).chat, messageId: row.message_id }));
+      return rows.flatMap(({ address, message_id, message_ids }) => {
+        const { chat } = JSON.parse(address) as Address;
+        const ids = message_ids === null ? [message_id] : (JSON.parse(message_ids) as readonly string[]);
+        return ids.map((messageId) => ({ chat, messageId }));
+      });
     },
 
     findSent(where: { channel: string; account: string; chat: string; messageId: string }) {

@@ -159,7 +159,10 @@ CREATE INDEX sent_at ON sent (at);
 /** It said once whether a part may be there twice, and says now how often it may have been sent too many times. */
 const countedDoubts = "ALTER TABLE outbox RENAME COLUMN possibly_repeated TO doubts;";
 
-const migrations: readonly string[] = [foundation, silentEvents, sentById, countedDoubts];
+/** A JSON list, where a part became several messages; `message_id` is the first of them. */
+const allMessages = "ALTER TABLE outbox ADD COLUMN message_ids TEXT;";
+
+const migrations: readonly string[] = [foundation, silentEvents, sentById, countedDoubts, allMessages];
 
 function versionOf(db: DatabaseSync): number {
   return Number(db.prepare("PRAGMA user_version").get()?.user_version ?? 0);

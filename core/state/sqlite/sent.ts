@@ -26,14 +26,15 @@ interface EndedRow {
 export function endRow(
   desk: Desk,
   rowId: number,
-  { state, at, messageId = null, reason = null }: { state: 2 | 3; at: number; messageId?: string | null; reason?: string | null },
+  { state, at, messageIds = [], reason = null }: { state: 2 | 3; at: number; messageIds?: readonly string[]; reason?: string | null },
 ): EndedRow | undefined {
   const row = desk.one<EndedRow>(
-    `UPDATE outbox SET state = ?, ended_at = ?, message_id = ?, reason = ? WHERE id = ? AND state < 2
+    `UPDATE outbox SET state = ?, ended_at = ?, message_id = ?, message_ids = ?, reason = ? WHERE id = ? AND state < 2
      RETURNING unit_id, address, operation`,
     state,
     at,
-    messageId,
+    messageIds[0] ?? null,
+    messageIds.length > 1 ? JSON.stringify(messageIds) : null,
     reason,
     rowId,
   );
@@ -41,12 +42,11 @@ export function endRow(
   return row;
 }
 
-export function recordSent(desk: Desk, { rowId, messageId, messageIds, at }: SentInput): void {
-  const row = endRow(desk, rowId, { state: 2, at, messageId });
+export function recordSent(desk: Desk, { rowId, messageId, messageIds = [messageId], at }: SentInput): void {
+  const row = endRow(desk, rowId, { state: 2, at, messageIds });
   if (row?.operation !== "send") return;
   const address = JSON.parse(row.address) as Address;
-  if (messageIds === undefined) remember(desk, messageId, { address, unitId: row.unit_id, at });
-  else for (const each of messageIds) remember(desk, each, { address, unitId: row.unit_id, at });
+  for (const each of messageIds) remember(desk, each, { address, unitId: row.unit_id, at });
 }
 
 function remember(

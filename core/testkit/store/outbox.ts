@@ -67,8 +67,9 @@ export function outboxRules(withStore: WithStore): void {
       const sent = { rowId: second?.id ?? 0, receipt: receipt("m3", "m4"), at: start };
       await store.settle({ ...answered, unitId: "a", at: start, decisions: [], sent });
       const { thread, ...where } = address;
-      for (const messageId of ["m1", "m2", "m3", "m4"])
-        expect(await store.findSent({ ...where, messageId })).toEqual({ unitId: "a", thread });
+      const ids = ["m1", "m2", "m3", "m4"];
+      for (const messageId of ids) expect(await store.findSent({ ...where, messageId })).toEqual({ unitId: "a", thread });
+      expect(await store.sentBy("a")).toEqual(ids.map((messageId) => ({ chat: address.chat, messageId })));
     }),
   );
 
