@@ -177,6 +177,18 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     isControlCommand: (text, live) => commands.match(text, live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });
+  const completeFiles = createOutbound({
+    fetch: createGuardedFetch(),
+    stateDirectory: options.stateDirectory,
+    roots(agentId) {
+      const { workspace } = agentSettings(config(), agentId);
+      return {
+        secret: [options.configFile],
+        ...(workspace === undefined ? {} : { workspace: expandPath(workspace, options.configDirectory) }),
+      };
+    },
+    maxBytes: (to) => mostBytesOut(optionsOf(to)?.mediaMaxMb),
+  });
   const path: Path = createPath({
     hooks,
     store,
@@ -202,18 +214,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         }),
       );
     },
-    completeReply: createOutbound({
-      fetch: createGuardedFetch(),
-      stateDirectory: options.stateDirectory,
-      roots(agentId) {
-        const { workspace } = agentSettings(config(), agentId);
-        return {
-          secret: [options.configFile],
-          ...(workspace === undefined ? {} : { workspace: expandPath(workspace, options.configDirectory) }),
-        };
-      },
-      maxBytes: (to) => mostBytesOut(optionsOf(to)?.mediaMaxMb),
-    }),
+    completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => completeFiles(reply, route, signal)),
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, accounts.get(inbound.channel, inbound.account)?.options),
     // An isolated run begins with nothing and nobody goes on with it: what it said stands in the summary. Commands are between
     // a person and the gateway: a code or a value of the configuration is nothing for a model.

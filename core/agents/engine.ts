@@ -32,6 +32,8 @@ export interface AgentTurns {
    * then is not answered.
    */
   before(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Inbound>): Promise<Inbound>;
+  /** The same between a turn and its answer, such as fetching the files of that. `null`: `/stop` came meanwhile, and nothing is to be said. */
+  after<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null>;
   /** For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError` (`turn_timeout`, `engine_failed`), or the signal's reason. */
   turn(inbound: Inbound, route: Route, signal: AbortSignal): Promise<AsyncIterable<TurnEvent> | null>;
   /** Ends the turns of a session that have begun; their number. */
@@ -103,7 +105,7 @@ function stoppedTurn(): EngineError {
 export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const { store, engines, log, now } = options;
   const running = new Map<AbortController, RunningTurn>();
-  /** Turns whose beginning is being read or fetched; to be stopped they are only marked. */
+  /** Turns whose beginning is being read, or whose files are being fetched; to be stopped they are marked, and what can be is cut. */
   const preparing = new Set<Preparing>();
   const stoppedBefore = new WeakSet<Inbound>();
 
@@ -198,18 +200,28 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     }
   }
 
+  /** Work beside a turn that `/stop` aborts. */
+  async function stoppable<Result>(sessionKey: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>) {
+    const stopper = new AbortController();
+    const asked: Preparing = { sessionKey, doing: "fetching", startedAt: now(), stopped: false, stopper };
+    preparing.add(asked);
+    try {
+      const result = await work(AbortSignal.any([signal, stopper.signal]));
+      return { result, stopped: asked.stopped };
+    } finally {
+      preparing.delete(asked);
+    }
+  }
+
   return {
     async before({ sessionKey }, signal, work) {
-      const stopper = new AbortController();
-      const asked: Preparing = { sessionKey, doing: "fetching", startedAt: now(), stopped: false, stopper };
-      preparing.add(asked);
-      try {
-        const inbound = await work(AbortSignal.any([signal, stopper.signal]));
-        if (asked.stopped) stoppedBefore.add(inbound);
-        return inbound;
-      } finally {
-        preparing.delete(asked);
-      }
+      const { result, stopped } = await stoppable(sessionKey, signal, work);
+      if (stopped) stoppedBefore.add(result);
+      return result;
+    },
+    async after({ sessionKey }, signal, work) {
+      const { result, stopped } = await stoppable(sessionKey, signal, work);
+      return stopped ? null : result;
     },
     async turn(inbound, route, signal) {
       if (stoppedBefore.has(inbound)) throw stoppedTurn();

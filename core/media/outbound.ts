@@ -58,6 +58,13 @@ interface Laid {
   readonly declaredType?: string;
 }
 
+interface Laying {
+  readonly route: Route;
+  /** Bytes. */
+  readonly most: number;
+  readonly signal: AbortSignal;
+}
+
 function nameOf({ fileName, path, url }: OutboundMedia): string {
   if (fileName !== undefined) return fileName;
   if (path !== undefined) return basename(path);
@@ -92,15 +99,16 @@ function create(path: string): Promise<FileHandle> {
 }
 
 /** Not more than was judged, though somebody may write to the file meanwhile. */
-async function copy(from: FileHandle, to: string, maxBytes: number): Promise<void> {
+async function copy(from: FileHandle, to: string, { most, signal }: Pick<Laying, "most" | "signal">): Promise<void> {
   const file = await create(to);
   try {
     const buffer = Buffer.alloc(262_144);
     for (let size = 0; ; ) {
       const { bytesRead } = await from.read(buffer, 0, buffer.length, size);
       if (bytesRead === 0) return;
+      if (signal.aborted) throw new ChannelError("aborted", { detail: "the copy was stopped" });
       size += bytesRead;
-      if (size > maxBytes) throw tooLarge(maxBytes);
+      if (size > most) throw tooLarge(most);
       await file.writeFile(buffer.subarray(0, bytesRead));
     }
   } finally {
@@ -146,12 +154,7 @@ async function look(media: OutboundMedia, { path, name, declaredType }: Laid): P
 }
 
 export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: OutboundOptions): Outbound {
-  async function lay(
-    media: OutboundMedia,
-    path: string,
-    about: { readonly route: Route; readonly most: number; readonly signal: AbortSignal },
-  ): Promise<Laid> {
-    const { route, most, signal } = about;
+  async function lay(media: OutboundMedia, path: string, { route, most, signal }: Laying): Promise<Laid> {
     const name = nameOf(media);
     if (media.url !== undefined) {
       const { declaredType } = await fetch(media.url, { path, limits: { maxBytes: most, ...usualLimits }, signal });
@@ -167,7 +170,7 @@ export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: Outbo
     try {
       if (local.size > most) throw tooLarge(most);
       if (local.kept) return { path: local.path, name };
-      await copy(local.handle, path, most);
+      await copy(local.handle, path, { most, signal });
       return { path, name };
     } finally {
       await local.handle.close();

@@ -4,7 +4,7 @@ import type { FormattingContext, Hooks } from "../hooks.ts";
 import type { ChannelConnection } from "../sdk.ts";
 import type { PreviewLeft } from "../state/store.ts";
 import type { Address, Inbound, Outcome, Part, Reply } from "../types.ts";
-import type { Trace } from "./ending.ts";
+import type { Stop, Trace } from "./ending.ts";
 import { Interrupted } from "./hand-back.ts";
 import type { LiveAccount } from "./live-account.ts";
 import type { CompleteReply } from "./options.ts";
@@ -38,7 +38,7 @@ export async function formatting(
     /** Aborted when the gateway closes. */
     readonly signal: AbortSignal;
   },
-): Promise<Formatted> {
+): Promise<Formatted | Stop> {
   const { hooks, trace, previews } = options;
   const { inbound, route } = context;
   const cleared = route.to === null ? [] : removals(previews, route.to);
@@ -59,21 +59,27 @@ export async function formatting(
   }
   trace.add("formatting", { plugin: "core", verdict: "pass", code: "formatted" });
   const whole = formatted.media.length === 0 ? formatted : await withFiles(formatted, context, options);
+  if (whole === null) {
+    trace.add("formatting", { plugin: "core", verdict: "silent", code: "stopped", detail: "stopped while its files were fetched" });
+    return { stop: { outcome: "silent", reason: "stopped" } };
+  }
   if (whole === undefined) return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };
   return render(whole, context, options);
 }
 
 /**
  * After every tap, so that a file which a tap adds is judged too. A file that cannot be had is told in the answer, and fails nothing; what
- * is delivered as it was given goes out whole or, `undefined`, not at all.
+ * is delivered as it was given goes out whole or, `undefined`, not at all. `null`: it was stopped, which ends an answer here as it does in its turn.
  */
 async function withFiles(
   reply: Reply,
   { inbound, route }: FormattingContext,
   { trace, completeReply, signal }: { readonly trace: Trace; readonly completeReply: CompleteReply; readonly signal: AbortSignal },
-): Promise<Reply | undefined> {
-  const { reply: complete, problems } = await completeReply(reply, route, signal);
+): Promise<Reply | undefined | null> {
+  const completed = await completeReply(reply, route, signal);
   if (signal.aborted) throw new Interrupted();
+  if (completed === null) return null;
+  const { reply: complete, problems } = completed;
   const fails = inbound.request?.deliverOnly === true;
   for (const detail of problems)
     trace.add("formatting", { plugin: "core", verdict: fails ? "failed" : "pass", code: "media_unavailable", detail });

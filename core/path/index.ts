@@ -141,11 +141,11 @@ export function createPath(options: PathOptions): Path {
     if (interruption.signal.aborted) throw new Interrupted();
     slot.release();
     const place = { sessionKey: route.sessionKey, agentId: route.agentId };
-    if (isStop(result)) {
-      const ending = { ...result.stop, ...place };
-      return say(unit, trace, { ending, sayings: sayingsOf(result.say, previews, route.to), inbound, route, presence });
+    const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, { ...pipe, trace, previews });
+    if (isStop(formatted)) {
+      const ending = { ...formatted.stop, ...place };
+      return say(unit, trace, { ending, sayings: sayingsOf(formatted.say, previews, route.to), inbound, route, presence });
     }
-    const formatted = await formatting(result.reply, { inbound, route }, { ...pipe, trace, previews });
     const { outcome, reason, reply, sayings } = formatted;
     const kept = options.keptReply(inbound, reply);
     const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };

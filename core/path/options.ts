@@ -5,12 +5,12 @@ import type { Ending, SessionMessage, Store } from "../state/store.ts";
 import type { Inbound, RawEvent, Reply, Route } from "../types.ts";
 import type { LiveAccount } from "./live-account.ts";
 
-/** Fetches, checks and lays down the files of a reply; never rejects. */
+/** Fetches, checks and lays down the files of a reply; never rejects. `null`: somebody stopped it, and the reply is not to be sent. */
 export type CompleteReply = (
   reply: Reply,
   route: Route,
   signal: AbortSignal,
-) => Promise<{ readonly reply: Reply; readonly problems: readonly string[] }>;
+) => Promise<{ readonly reply: Reply; readonly problems: readonly string[] } | null>;
 
 export interface PathOptions {
   readonly hooks: Hooks;

@@ -1,5 +1,5 @@
 /** Files that an agent sends: from its workspace, made on the spot, or from an address; over HTTP to the platform. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -85,4 +85,45 @@ test("what may be sent arrives as what it is, what may not is told, and the oper
     [true, undefined],
   ]);
   expect(await says("show voice", 1)).toMatchObject([{ voice: { file_size: 3_952 } }]);
+});
+
+test("an answer whose files are being had when /stop comes is not sent, its preview goes, and nothing is left of them", async () => {
+  const platform = await openPlatform();
+  const directory = temporaryDirectory();
+  onTestFinished(() => removeDirectory(directory));
+  const [ada = 0] = people(platform);
+  const work = join(directory, "work");
+  mkdirSync(work);
+  // Of holes alone: nothing to make, and seconds to copy.
+  writeFileSync(join(work, "huge.bin"), "");
+  truncateSync(join(work, "huge.bin"), 4_000_000_000);
+  async function* answer(): AsyncGenerator<TurnEvent> {
+    yield { type: "text", delta: "Here you are: it is the whole of what was asked for." };
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    yield { type: "media", media: { path: "huge.bin" } };
+    yield { type: "done" };
+  }
+  const { gateway } = await startGateway({
+    directory,
+    config: {
+      agents: { defaults: { engine: "scripted", workspace: work } },
+      channels: { botchat: openChannel(platform, { mediaMaxMb: 4_000 }) },
+    },
+    plugins: [botchat, createEngine(() => answer())],
+  });
+  onTestFinished(() => gateway.close());
+  const said = () =>
+    [...([...platform.world.rooms.values()].find((room) => room.chat.id === ada)?.messages.values() ?? [])]
+      .filter(({ from }) => from?.is_bot === true)
+      .map(({ text }) => text ?? "");
+  const files = () => readdirSync(join(directory, "state", "botchat", "default", "media"));
+  platform.act.say(ada, ada, "all of it, please");
+  await expect.poll(() => said().join()).toMatch(/^Here you are/);
+  await expect.poll(files, { interval: 5 }).toHaveLength(1);
+  const began = performance.now();
+  platform.act.say(ada, ada, "/stop");
+  await expect.poll(files, { interval: 5 }).toEqual([]);
+  // What it takes to come through the platform and the lanes included; the copy alone goes on for seconds.
+  expect(performance.now() - began).toBeLessThan(1_000);
+  await expect.poll(said).toEqual(["Stopped."]);
 });

@@ -225,6 +225,19 @@ describe("how a turn ends", () => {
     turns.stop("agent:main:irc:group:1");
   });
 
+  test("/stop cuts what is done after a turn of its session, and what that resolves with is not said", async () => {
+    const { turns } = setup([deaf]);
+    const work = (signal: AbortSignal) => new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("cut")));
+    const here = turns.after(route(), never, work);
+    const closing = new AbortController();
+    const elsewhere = turns.after(route({ sessionKey: "agent:main:irc:group:1" }), closing.signal, work);
+    expect(turns.stop("agent:main:main")).toBe(1);
+    expect(await here).toBeNull();
+    closing.abort();
+    expect(await elsewhere).toBe("cut");
+    expect(turns.stop("agent:main:main")).toBe(0);
+  });
+
   test("what came before a /stop does not begin any more, what comes after it does; also when it is just being prepared", async () => {
     const { turns } = setup([recorder("one").definition], { settings: { stop: { event: "event-5", at: 1 } } });
     for (const id of ["event-4", "event-5"])

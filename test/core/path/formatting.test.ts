@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createHooks } from "../../../core/hooks.ts";
 import { createTrace } from "../../../core/path/ending.ts";
-import { formatting, renderSayings } from "../../../core/path/formatting.ts";
+import { type Formatted, formatting, renderSayings } from "../../../core/path/formatting.ts";
 import { Interrupted } from "../../../core/path/hand-back.ts";
 import type { LiveAccount } from "../../../core/path/live-account.ts";
 import type { CompleteReply } from "../../../core/path/options.ts";
@@ -72,7 +72,7 @@ async function format(
       signal,
     },
   );
-  return { formatted, triggers, decisions: trace.take() };
+  return { formatted: formatted as Formatted, triggers, decisions: trace.take() };
 }
 
 test("the channel is told which message is answered, where a person wrote one", async () => {
@@ -117,6 +117,12 @@ test("what is delivered as it was given goes out whole or not at all", async () 
   expect(formatted).toMatchObject({ outcome: "failed", reason: "media_unavailable" });
   expect(steps(formatted.sayings)).toEqual(["remove 1"]);
   expect(decisions.at(-1)).toMatchObject({ verdict: "failed", code: "media_unavailable" });
+});
+
+test("an answer that is stopped while its files are fetched is none", async () => {
+  const { formatted, decisions } = await format([text()], { reply: withFile, completeReply: async () => null });
+  expect(formatted).toEqual({ stop: { outcome: "silent", reason: "stopped" } });
+  expect(decisions.at(-1)).toMatchObject({ verdict: "silent", code: "stopped" });
 });
 
 test("a gateway that closes while files are fetched says nothing without them: the event is walked again", async () => {
