@@ -601,6 +601,14 @@ export interface OptionProblem {
   readonly hint: string;
 }
 
+/** Where an account stands, for a check that looks beyond it. */
+export interface AccountSurroundings<Options = unknown> {
+  /** Its configuration path, such as `channels.irc.accounts.work`. */
+  readonly path: string;
+  /** The accounts before it, of those that run: what they have is taken. */
+  readonly before: readonly { readonly path: string; readonly options: Options }[];
+}
+
 /** A channel is a plugin whose whole setup is one definition. Several accounts of it may run at once; each has a connection of its own. */
 export interface ChannelDefinition<O extends TObject = TObject> {
   /** Also the config key: `channels.<id>`. */
@@ -628,10 +636,10 @@ export interface ChannelDefinition<O extends TObject = TObject> {
    */
   signsInAs?(options: Static<O>): string | undefined;
   /**
-   * What is wrong with options that each fit the schema, such as two that need one another: told with the account's path by
+   * What is wrong with options that each fit the schema, such as two that need one another, or a port that an account before it has: told with the account's path by
    * `config validate` and before an edit is written; the account does not open. Secrets must not stand in it.
    */
-  check?(options: Static<O>): readonly OptionProblem[];
+  check?(options: Static<O>, around: AccountSurroundings<Static<O>>): readonly OptionProblem[];
   /** Environment variables that stand in for options of the account `default`, when it has no credential in the configuration. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly capabilities: ChannelCapabilities;

@@ -42,6 +42,7 @@ interface From {
 export function readAccounts(definition: ChannelDefinition, section: unknown, from: From): readonly ReadAccount[] {
   const seen: SeenAccounts = new Map();
   const told = new Set<string>();
+  const before: AccountSettings[] = [];
   return channelAccounts(section)
     .filter((account) => account.enabled)
     .map((account) => {
@@ -49,10 +50,11 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
       const read = readAccount(definition, account, path, from);
       if (read.settings === undefined) return read;
       const pathOf = settingPath(section, definition.id, account.id);
-      const wrong = contradictions(read.settings, pathOf);
+      const wrong = contradictions(read.settings, { before, pathOf });
       if (wrong.length > 0) return { id: read.id, path, problems: [...read.problems, ...wrong] };
       const twin = twinProblem(read.settings, { seen, at: credentialPlace(definition, account, pathOf) });
       if (twin !== undefined) return { id: read.id, path, problems: [...read.problems, twin] };
+      before.push(read.settings);
       const ignored = ignoredSenders(read.settings, pathOf);
       // What several accounts inherit stands in the file once.
       const news = ignored.filter((problem) => !told.has(renderProblem(problem)));
@@ -145,9 +147,12 @@ function withoutPath(message: string, path: string): string {
 }
 
 /** What only the channel knows of options that each fit. */
-function contradictions({ definition, options, path }: AccountSettings, pathOf: PathOf): readonly Problem[] {
+function contradictions(
+  { definition, options, path }: AccountSettings,
+  { before, pathOf }: { readonly before: readonly AccountSettings[]; readonly pathOf: PathOf },
+): readonly Problem[] {
   try {
-    const found = definition.check?.(options as never) ?? [];
+    const found = definition.check?.(options as never, { path, before: before as never }) ?? [];
     return found.map(({ option, message, hint }) => ({ severity: "error", path: pathOf([option]), message, hint }));
   } catch (error) {
     return [{ severity: "error", path, message: `cannot be checked by its channel: ${reasonOf(error)}` }];

@@ -1,6 +1,7 @@
 /** The channel `botchat`: bots of the Telegram Bot API. */
 import { defineChannel } from "service-gateway/sdk";
 import { createConnection } from "./connection.ts";
+import { checkListeners } from "./listeners.ts";
 import { accountOptions, connectionOptions } from "./options.ts";
 import { messageLimit } from "./render.ts";
 import { checkOptions, signsInAs } from "./token.ts";
@@ -13,7 +14,7 @@ export default defineChannel({
   secrets: ["botToken", "webhookSecret"],
   credentials: ["botToken", "tokenFile"],
   signsInAs,
-  check: checkOptions,
+  check: (options, around) => [...checkOptions(options), ...checkListeners(options, around)],
   connectionOptions,
   secretFiles: { tokenFile: "botToken" },
   environment: { botToken: "BOTCHAT_BOT_TOKEN" },

@@ -95,6 +95,16 @@ describe("config", () => {
     expect(set.err).toContain("hooks.mappings[0].messageTemplate");
   });
 
+  test("validate finds two accounts that would listen on one address", async () => {
+    const accounts = { home: { botToken: "1:a", webhookPath: "/one" }, work: { botToken: "2:b", webhookPath: "/two" } };
+    const { home } = homeWith(
+      JSON.stringify({ channels: { botchat: { webhookUrl: "https://example.org/h", webhookSecret: "s", accounts } } }),
+    );
+    const { code, out } = await run(["config", "validate"], { home });
+    expect(code).toBe(1);
+    expect(out).toContain("channels.botchat.accounts.work.webhookPort: is 8787, and channels.botchat.accounts.home listens there already");
+  });
+
   test("validate of a file in order exits with 0", async () => {
     const { home, file } = homeWith("{}");
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });

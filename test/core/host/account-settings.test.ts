@@ -63,6 +63,41 @@ test("a token that cannot be one and a webhook without its secret are told at th
   expect(JSON.stringify(found)).not.toContain("not-a-real");
 });
 
+const listening = (accounts: object, root: object = {}) =>
+  problemsOf({ webhookUrl: "https://example.org/hook", webhookSecret: "s", ...root, accounts }).map(({ path, message, hint }) => [
+    `${path}: ${message}`,
+    hint,
+  ]);
+
+test.each<[string, object, object, string]>([
+  ["by default", { a: { botToken: "1:a" }, b: { botToken: "2:b" } }, {}, "accounts.b.webhookPort: is 8787"],
+  ["by the root", { a: { botToken: "1:a" }, b: { botToken: "2:b" } }, { webhookPort: 9000 }, "webhookPort: is 9000"],
+  ["with paths that differ", { a: { botToken: "1:a", webhookPath: "/a" }, b: { botToken: "2:b" } }, {}, "accounts.b.webhookPort: is 8787"],
+  [
+    "one of them everywhere",
+    { a: { botToken: "1:a" }, b: { botToken: "2:b", webhookHost: "0.0.0.0" } },
+    {},
+    "accounts.b.webhookPort: is 8787",
+  ],
+  ["by another name", { a: { botToken: "1:a" }, b: { botToken: "2:b", webhookHost: "localhost" } }, {}, "accounts.b.webhookPort: is 8787"],
+])("of two accounts that listen on one address, %s, the second is refused, with both places", (_name, accounts, root, expected) => {
+  expect(listening(accounts, root)).toEqual([
+    [
+      `channels.botchat.${expected}, and channels.botchat.accounts.a listens there already`,
+      "Set channels.botchat.accounts.b.webhookPort to a port of its own, also where the paths differ.",
+    ],
+  ]);
+});
+
+test("accounts that poll, that listen elsewhere or on any free port, or beside one that is off, may run together", () => {
+  const a = { botToken: "1:a" };
+  expect(problemsOf({ accounts: { a, b: { botToken: "2:b" } } })).toEqual([]);
+  expect(listening({ a, b: { botToken: "2:b", webhookPort: 8788 } })).toEqual([]);
+  expect(listening({ a, b: { botToken: "2:b", webhookHost: "127.0.0.2" } })).toEqual([]);
+  expect(listening({ a, b: { botToken: "2:b" } }, { webhookPort: 0 })).toEqual([]);
+  expect(listening({ a: { ...a, enabled: false }, b: { botToken: "2:b" } })).toEqual([]);
+});
+
 test("a channel whose own check fails costs its account, with the reason, and no other", () => {
   const channel = {
     ...botchat.channel,
