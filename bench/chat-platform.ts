@@ -11,7 +11,9 @@ export type ChatTask =
   /** Everybody writes so often; how many messages the bot has sent by then. */
   | { readonly what: "write"; readonly bot: string; readonly messages: number }
   /** How many messages the bots have sent so far. */
-  | { readonly what: "count"; readonly bot: string };
+  | { readonly what: "count"; readonly bot: string }
+  /** Of what everybody has written: how much was answered once, and how much more often. */
+  | { readonly what: "answered"; readonly bot: string };
 
 const people = Array.from({ length: 1_000 }, (_, index) => ({ id: 10_001 + index, first_name: `Person ${index}` }));
 const bots = process.argv.slice(2).map((username, index) => ({ username, name: username, token: `${7_000 + index}:bench-bot-token` }));
@@ -19,8 +21,15 @@ const platform = await createPlatform({ bots, seed: { people, groups: [] }, reco
 let serial = 0;
 let newcomers = 0;
 let answers = 0;
+/** What everybody wrote, with the chat, and how often it was answered. */
+const notes = new Map<string, number>();
 platform.on((event) => {
-  if (answerOf(event) !== undefined) answers += 1;
+  const text = answerOf(event);
+  if (text === undefined || event.type !== "message") return;
+  answers += 1;
+  const note = `${event.message.chat.id} ${text}`;
+  const before = notes.get(note);
+  if (before !== undefined) notes.set(note, before + 1);
 });
 
 /** Text of a bot's message. */
@@ -47,12 +56,23 @@ async function roundtrip(bot: string, count: number): Promise<readonly number[]>
 }
 
 function write(bot: string, messages: number): void {
-  for (let round = 0; round < messages; round += 1) for (const { id } of people) platform.act.say(id, id, `note ${round}`, { bot });
+  for (let round = 0; round < messages; round += 1) {
+    for (const { id } of people) {
+      notes.set(`${id} note ${round}`, 0);
+      platform.act.say(id, id, `note ${round}`, { bot });
+    }
+  }
+}
+
+function answered(): readonly number[] {
+  const often = [...notes.values()];
+  return [often.filter((times) => times === 1).length, often.filter((times) => times > 1).length];
 }
 
 async function work(task: ChatTask): Promise<readonly number[]> {
   if (task.what === "roundtrip") return roundtrip(task.bot, task.count);
   if (task.what === "throughput" || task.what === "backlog") return flood(task);
+  if (task.what === "answered") return answered();
   if (task.what === "write") write(task.bot, task.messages);
   return [answers];
 }

@@ -1,5 +1,5 @@
 /**
- * The benchmarks: `npm run bench -- [NAME ...] [--rounds 5] [--write]`.
+ * The benchmarks: `npm run bench -- [NAME ...] [--rounds 5] [--write]`, and `npm run bench -- outbox --whole`.
  *
  * Each is measured against a reference in the same run, by turns, because the machine is never the same twice. `--write`
  * puts the results into the table of README.md here.
@@ -23,8 +23,23 @@ const marks = ["<!-- results -->", "<!-- end of results -->"] as const;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: "string", default: "5" }, write: { type: "boolean", default: false } },
+  options: {
+    rounds: { type: "string", default: "5" },
+    write: { type: "boolean", default: false },
+    whole: { type: "boolean", default: false },
+  },
 });
+
+function runOf({ name, run, whole }: Bench): () => Promise<readonly Result[]> {
+  if (!values.whole) return () => run({ rounds: Number(values.rounds) });
+  if (whole !== undefined && !values.write) return whole;
+  const names = benches.filter((bench) => bench.whole !== undefined).map((bench) => bench.name);
+  throw new Error(
+    values.write
+      ? "The table of README.md has no whole runs: leave out --write."
+      : `There is no whole run of ${name}; name one of: ${names.join(", ")}.`,
+  );
+}
 
 function chosen(): readonly Bench[] {
   const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
@@ -49,9 +64,9 @@ function write(results: readonly Result[]): void {
 }
 
 const results: Result[] = [];
-for (const bench of chosen()) {
+for (const { bench, run } of chosen().map((bench) => ({ bench, run: runOf(bench) }))) {
   console.log(`${bench.name}: ${bench.summary}`);
-  const found = await bench.run({ rounds: Number(values.rounds) });
+  const found = await run();
   for (const result of found) print(result);
   results.push(...found);
 }

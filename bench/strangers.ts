@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { flood } from "../test/support/flood.ts";
 import { createWire, renderRequest } from "../test/support/wire.ts";
+import { beforeEnd } from "./before-end.ts";
 import { hookToken, inWorkshop } from "./cases/processes.ts";
 
 const { values } = parseArgs({
@@ -72,6 +73,7 @@ await inWorkshop(async (workshop) => {
   const child = spawn(process.execPath, [fileURLToPath(new URL("weighed-gateway.ts", import.meta.url)), config], {
     stdio: ["pipe", "pipe", "inherit"],
   });
+  const ended = beforeEnd(() => child.kill("SIGKILL"));
   try {
     const lines = createInterface({ input: child.stdout });
     const [ready] = (await once(lines, "line")) as [string];
@@ -107,5 +109,6 @@ await inWorkshop(async (workshop) => {
     if (kept.length > 0 || share(beside, 0.99) > Math.max(50, share(alone, 0.99) * 3)) process.exitCode = 1;
   } finally {
     child.kill("SIGKILL");
+    ended();
   }
 });

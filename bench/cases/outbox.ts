@@ -5,7 +5,10 @@ import { inWorkshop, processorSeconds } from "./processes.ts";
 import { atLeast, atMost, type Bench, median, paired, spread } from "./report.ts";
 
 /** A thousand people write so often. */
+const people = 1_000;
 const messages = 10;
+/** Longer than all of them need at the allowed rate. */
+const wholeWithinMs = 10 * 60_000;
 const seconds = 15;
 const allowed = 30;
 const bot = "ours_bot";
@@ -21,9 +24,57 @@ async function settled(pid: number): Promise<void> {
   }
 }
 
+/** From the first update to the last answer. */
+const whole = () =>
+  inWorkshop(async (workshop) => {
+    const { measure, gateway } = await setStage(workshop, { limits: {} });
+    const pid = gateway.pid ?? 0;
+    const all = people * messages;
+    const began = { used: processorSeconds(pid), at: performance.now() };
+    await measure({ what: "write", bot, messages });
+    for (let sent = 0; sent < all; ) {
+      await sleep(1_000);
+      [sent = Number.NaN] = await measure({ what: "count", bot });
+      if (performance.now() - began.at > wholeWithinMs) throw new Error(`${sent} of ${all} answers went out within ten minutes`);
+    }
+    const elapsed = (performance.now() - began.at) / 1_000;
+    const share = (100 * (processorSeconds(pid) - began.used)) / elapsed;
+    // One that is sent twice may come behind the others.
+    await sleep(5_000);
+    const [once = Number.NaN, often = Number.NaN] = await measure({ what: "answered", bot });
+    const rate = all / elapsed;
+    return [
+      {
+        name: "outbox",
+        figure: `answers that came once, of ${all}`,
+        ours: String(once),
+        reference: String(all),
+        measure: `${all - once - often} are missing, ${often} came more than once`,
+        ...atLeast(once, all),
+      },
+      {
+        name: "outbox",
+        figure: `answers a second, all of them in ${elapsed.toFixed(0)} s; reference: what the platform allows`,
+        ours: rate.toFixed(1),
+        reference: String(allowed),
+        measure: `ratio ${(rate / allowed).toFixed(2)}`,
+        ...atLeast(rate / allowed, 0.9),
+      },
+      {
+        name: "outbox",
+        figure: "per cent of a core that this takes, the turns included; reference: a core",
+        ours: share.toFixed(1),
+        reference: "100",
+        measure: `${share.toFixed(1)} %`,
+        ...atMost(share, 20, " %"),
+      },
+    ];
+  });
+
 export const outbox: Bench = {
   name: "outbox",
   summary: "10,000 answers at the rate that the platform allows",
+  whole,
   run: ({ rounds }) =>
     inWorkshop(async (workshop) => {
       const { measure, gateway } = await setStage(workshop, { limits: {} });

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { beforeEnd } from "../before-end.ts";
 
 export const hookToken = "bench-hook-token-123456";
 const script = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
@@ -30,6 +31,12 @@ export interface Workshop {
 export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<Outcome>): Promise<Outcome> {
   const directory = mkdtempSync(join(tmpdir(), "bench-"));
   const children: ChildProcess[] = [];
+  const clear = () => {
+    for (const child of children) child.kill("SIGKILL");
+    // Who was just killed may still be writing.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  };
+  const ended = beforeEnd(clear);
   const keep = <Child extends ChildProcess>(child: Child): Child => {
     children.push(child);
     return child;
@@ -62,9 +69,10 @@ export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<
   try {
     return await work(workshop);
   } finally {
-    for (const child of children) child.kill("SIGKILL");
-    await Promise.all(children.map((child) => (child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined)));
-    rmSync(directory, { recursive: true, force: true });
+    const exits = children.map((child) => (child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined));
+    clear();
+    await Promise.all(exits);
+    ended();
   }
 }
 
@@ -100,14 +108,10 @@ export interface Load {
 
 export async function load(url: string, args: Readonly<Record<string, string | number | true>>): Promise<Load> {
   const flags = Object.entries(args).flatMap(([name, value]) => (value === true ? [`--${name}`] : [`--${name}`, String(value)]));
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    script("load.ts"),
-    "--port",
-    new URL(url).port,
-    "--token",
-    hookToken,
-    ...flags,
-  ]);
+  const port = new URL(url).port;
+  const running = promisify(execFile)(process.execPath, [script("load.ts"), "--port", port, "--token", hookToken, ...flags]);
+  const ended = beforeEnd(() => running.child.kill("SIGKILL"));
+  const { stdout } = await running.finally(ended);
   const result = JSON.parse(stdout) as Load;
   if (result.refused > 0) throw new Error(`${result.refused} requests were refused`);
   return result;

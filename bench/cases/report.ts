@@ -16,6 +16,8 @@ export interface Bench {
   readonly name: string;
   readonly summary: string;
   run(options: { readonly rounds: number }): Promise<readonly Result[]>;
+  /** All of what `run` looks at in windows, once. */
+  readonly whole?: () => Promise<readonly Result[]>;
 }
 
 export function median(values: readonly number[]): number {

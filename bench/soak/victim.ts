@@ -1,6 +1,7 @@
 /** The gateway processes of the soak: one lives, the next stands by, all of them are killed but the last. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { beforeEnd } from "../before-end.ts";
 
 export interface Victim {
   /** Resolves when it listens; rejects when it ends before that. */
@@ -75,6 +76,10 @@ export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Vi
     return standby;
   };
   let next = prepare();
+  const killAll = () => {
+    for (const child of alive) child.kill("SIGKILL");
+  };
+  const ended = beforeEnd(killAll);
 
   return {
     async start() {
@@ -104,7 +109,8 @@ export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Vi
       };
     },
     close() {
-      for (const child of alive) child.kill("SIGKILL");
+      killAll();
+      ended();
     },
   };
 }

@@ -1,0 +1,43 @@
+/** A benchmark or a soak that is ended from outside takes its gateways along. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+
+const repository = join(import.meta.dirname, "../..");
+
+function childrenOf(pid: number): readonly number[] {
+  const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return listed === "" ? [] : listed.split(" ").map(Number);
+}
+
+/** One that has ended and was not asked for its end has no command line. */
+function isRunning(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8") !== "";
+  } catch {
+    return false;
+  }
+}
+
+test.skipIf(process.platform !== "linux").each([
+  ["SIGINT", ["bench/main.ts", "outbox"], []],
+  ["SIGTERM", ["bench/main.ts", "outbox"], []],
+  ["SIGTERM", ["bench/soak.ts"], [expect.stringMatching(/^soak-/)]],
+] as const)("by %s: node %j", async (signal, args, left) => {
+  const directory = temporaryDirectory();
+  onTestFinished(() => removeDirectory(directory));
+  const bench = spawn(process.execPath, args, { cwd: repository, env: { ...process.env, TMPDIR: directory }, stdio: "ignore" });
+  const exit = once(bench, "exit");
+  const pid = bench.pid ?? 0;
+  await vi.waitFor(() => expect(childrenOf(pid).length).toBeGreaterThanOrEqual(2), 20_000);
+  const children = childrenOf(pid);
+  expect(readdirSync(directory)).toHaveLength(1);
+  bench.kill(signal);
+  expect(await exit).toEqual([null, signal]);
+  await vi.waitFor(() => expect(children.filter(isRunning)).toEqual([]), 5_000);
+  // Nobody is there to look at what a benchmark leaves; the state of a soak is what it is for.
+  expect(readdirSync(directory)).toEqual(left);
+});
