@@ -2,13 +2,14 @@
  * The full road of everything that goes out, by one gateway over real HTTP: the calls that the platform receives, as files that a person
  * can read, in `golden/`. `vitest run test/e2e/outbound -u` writes them anew.
  */
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { Gateway } from "../../../core/gateway.ts";
 import { definePlugin, type EngineTurn, type TurnEvent } from "../../../core/sdk.ts";
 import botchat from "../../../plugins/botchat/index.ts";
-import { createPlatform, type Platform, type PlatformEvent } from "../../../plugins/playground/platform/index.ts";
+import { sound } from "../../../plugins/echo/sound.ts";
+import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
 import { kitchen, workshop } from "../conversation.ts";
 import { openChannel, people } from "../room.ts";
@@ -21,7 +22,9 @@ const accounts = {
   first: { replyToMode: "first" },
   all: { replyToMode: "all" },
   dressed: { responsePrefix: "[{identity.name}]", linkPreview: false },
+  paragraphs: { chunkMode: "newline" },
   partial: { streamMode: "partial" },
+  answering: { streamMode: "partial", replyToMode: "first" },
   block: { streamMode: "block" },
 } as const;
 type Account = keyof typeof accounts;
@@ -59,7 +62,7 @@ beforeAll(async () => {
     directory,
     plugins: [botchat, engine, witness],
     config: {
-      agents: { defaults: { engine: "scripted" }, list: [{ id: "main", identity: { name: "Otto" } }] },
+      agents: { defaults: { engine: "scripted", workspace: "agent" }, list: [{ id: "main", identity: { name: "Otto" } }] },
       messages: { ackReactionScope: "group-all" },
       channels: { botchat: { ...shared, actions: { sticker: true }, accounts: Object.fromEntries(opened) } },
     },
@@ -81,8 +84,14 @@ async function* answer({ text, chat, messageId }: EngineTurn["inbound"]): AsyncG
   // The reaction goes out beside the turn; here it is seen first.
   const seen = () => platform.calls.list({ method: "setMessageReaction" }).some(({ params }) => String(params.message_id) === messageId);
   if (chat?.kind === "group") await vi.waitFor(() => expect(seen()).toBe(true), 10_000);
-  const fromBot = (event: PlatformEvent) => event.type === "message" && event.message.from?.is_bot === true;
-  yield* perform(scriptFor(text.trim()), () => platform.waitFor(fromBot, 10_000));
+  const shown = async (messages: number) => {
+    const seen = new Set<number>();
+    await platform.waitFor(
+      (event) => event.type === "message" && event.message.from?.is_bot === true && seen.add(event.message.message_id).size === messages,
+      10_000,
+    );
+  };
+  yield* perform(scriptFor(text.trim()), shown);
 }
 
 interface Place {
@@ -90,6 +99,8 @@ interface Place {
   readonly chat?: number;
   /** In the topic "Ideas". */
   readonly ideas?: true;
+  /** In this topic of the direct chat. */
+  readonly directTopic?: number;
 }
 
 /** The calls that something leads to, with the messages of its chat named in their order. */
@@ -114,12 +125,19 @@ async function callsOf(
 }
 
 /** Ada says it; resolves when its turn has ended. */
-async function says(text: string, { account = "plain", chat = ada, ideas }: Place): Promise<void> {
+async function says(text: string, { account = "plain", chat = ada, ideas, directTopic }: Place): Promise<void> {
   // The other bots of a group have their own ends.
   const over = new Promise<void>((resolve) => {
     whenEnded = (lane) => lane.startsWith(`botchat:${account}:${chat}`) && resolve();
   });
-  platform.act.say(ada, chat, text, { bot: `${account}_bot`, ...(ideas === true && { thread: topic }) });
+  const bot = botOf(account);
+  const names = { bot: `${account}_bot` };
+  if (directTopic === undefined || bot === undefined)
+    platform.act.say(ada, chat, text, { ...names, ...(ideas === true && { thread: topic }) });
+  else {
+    platform.world.direct(bot, ada).topics.set(directTopic, { id: directTopic, name: "Recipes", closed: false });
+    platform.act.send(ada, chat, { text, message_thread_id: directTopic, is_topic_message: true }, names);
+  }
   await over;
 }
 
@@ -128,7 +146,7 @@ async function acts(body: object): Promise<{ readonly messageId: string }> {
   const response = await fetch(`${gateway.url}/gateway/actions`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify({ channel: "botchat", account: "plain", to: ada, ...body }),
+    body: JSON.stringify({ channel: "botchat", account: "plain", ...("chatId" in body ? {} : { to: ada }), ...body }),
   });
   const result = (await response.json()) as { readonly ok: boolean; readonly messageId: string };
   expect(result).toMatchObject({ ok: true });
@@ -145,17 +163,31 @@ describe("an answer", () => {
     ["table that is wide", "wide table"],
     ["code", "show code"],
     ["two parts", "parts"],
+    ["messages for paragraphs", "paragraphs", { account: "paragraphs" }],
+    ["quote that is folded", "long quote"],
     ["reply by tag", "show reply"],
+    ["reply by a tag that names a message", "named reply"],
     ["reply of the first part", "parts", { account: "first" }],
     ["reply of all parts", "parts", { account: "all" }],
+    ["reply of a file", "show media", { account: "first" }],
     ["seen in a group", "plain", { chat: kitchen }],
     ["topic", "plain", { chat: workshop, ideas: true }],
     ["general topic", "plain", { chat: workshop }],
+    ["topic of a direct chat", "plain", { directTopic: 7 }],
+    ["first topic of a direct chat", "plain", { directTopic: 1 }],
+    ["file in the first topic of a direct chat", "show media", { directTopic: 1 }],
     ["buttons", "show buttons"],
     ["photo", "show media"],
     ["album", "album"],
+    ["animation", "animation"],
+    ["video", "video"],
     ["document", "document"],
+    ["album of documents", "two documents"],
+    ["album of sounds", "two sounds"],
+    ["file with buttons", "file to choose"],
+    ["album with buttons", "album to choose"],
     ["voice note", "voice"],
+    ["voice note by tag", "show voice"],
     ["audio", "audio"],
     ["video note", "video note"],
     ["caption that is too long", "caption"],
@@ -164,7 +196,11 @@ describe("an answer", () => {
     ["apology", "error"],
     ["silence", "silence"],
     ["preview", "grow", { account: "partial" }],
+    ["preview of two messages", "grow parts", { account: "partial" }],
+    ["preview that replies", "grow", { account: "answering" }],
+    ["preview in a topic", "grow", { account: "partial", directTopic: 1 }],
     ["preview in blocks", "blocks", { account: "block" }],
+    ["preview before a file", "grow file", { account: "partial" }],
     ["preview before buttons", "grow buttons", { account: "partial" }],
     ["preview before an apology", "grow break", { account: "partial" }],
   ];
@@ -172,11 +208,45 @@ describe("an answer", () => {
     await expect(await callsOf(() => says(asked, place), place)).toMatchFileSnapshot(golden(name));
   });
 
+  test("notice of a command", async () => {
+    await expect(await callsOf(() => says("/reasoning off", {}), {})).toMatchFileSnapshot(golden("notice of a command"));
+  });
+
+  test("markup that the platform does not take", async () => {
+    platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", description: "Bad Request: can't parse entities: x" });
+    const calls = await callsOf(() => says("show code", {}), {});
+    await expect(calls).toMatchFileSnapshot(golden("markup that the platform does not take"));
+  });
+
   test("thoughts that are shown", async () => {
     const place = { account: "partial" } as const;
     await says("/reasoning stream", place);
     await expect(await callsOf(() => says("think", place), place)).toMatchFileSnapshot(golden("thoughts that are shown"));
   });
+});
+
+test("actions in topics, with files and as replies", async () => {
+  const workspace = join(gateway.stateDirectory, "..", "agent");
+  mkdirSync(workspace, { recursive: true });
+  writeFileSync(join(workspace, "silence.mp3"), Buffer.from(sound(), "base64"));
+  const run = async () => {
+    const { messageId } = await acts({ action: "send", message: "Which one?", threadId: topic, to: workshop });
+    await acts({ action: "send", message: "This one.", threadId: topic, to: workshop, replyTo: messageId, silent: true });
+    await acts({ action: "send", message: "For all.", threadId: 1, to: workshop });
+    await acts({ action: "send", message: "Listen.", media: "silence.mp3", asVoice: true, threadId: topic, to: workshop });
+    await acts({
+      action: "edit",
+      messageId,
+      chatId: workshop,
+      message: "Which one now?",
+      buttons: [[{ text: "This", callback_data: "t" }]],
+    });
+    await acts({ action: "edit", messageId, chatId: workshop, message: "None.", buttons: [] });
+    await acts({ action: "react", messageId, chatId: workshop, emoji: "👍" });
+    await acts({ action: "react", messageId, chatId: workshop, emoji: "" });
+  };
+  const calls = await callsOf(run, { chat: workshop });
+  await expect(calls).toMatchFileSnapshot(golden("actions in topics"));
 });
 
 test("actions", async () => {

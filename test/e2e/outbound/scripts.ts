@@ -14,6 +14,9 @@ const picturesOf = (count: number): readonly OutboundMedia[] =>
   Array.from({ length: count }, (_, index) => ({ data: picture(90 + index), fileName: `disc-${index + 1}.png` }));
 /** The smallest that is told as a film: its first box. */
 const film = Buffer.from("000000186674797069736f6d0000020069736f6d6d703432", "hex").toString("base64");
+const drawing = Buffer.from("GIF89a a drawing that moves").toString("base64");
+const page = (name: string): OutboundMedia => ({ data: Buffer.from(`%PDF-1.7 ${name}`).toString("base64"), fileName: `${name}.pdf` });
+const choice: readonly TurnEvent[] = [{ type: "buttons", buttons: [[{ text: "Yes", callback_data: "y" }]] }];
 
 export interface Script {
   readonly text?: string;
@@ -21,6 +24,8 @@ export interface Script {
   readonly events?: readonly TurnEvent[];
   /** Said first, and seen as a preview before the rest comes. */
   readonly seen?: string;
+  /** As so many messages, where it is more than one. */
+  readonly messages?: number;
   readonly thoughts?: string;
   readonly fails?: string;
 }
@@ -36,13 +41,28 @@ const scripts: Readonly<Record<string, Script>> = {
   "grow buttons": {
     seen: beginning,
     text: "so choose.",
-    events: [{ type: "buttons", buttons: [[{ text: "Yes", callback_data: "y" }]] }],
+    events: choice,
+  },
+  "grow file": { seen: beginning, text: "and here it is.", media: picturesOf(1) },
+  "grow parts": {
+    seen: `${"One part of two. ".repeat(200)}\n\n${"The other part. ".repeat(60)}\n\n`,
+    messages: 2,
+    text: "The last words.",
   },
   "grow break": { seen: beginning, fails: "the model has a headache" },
   document: { text: "The report.", media: [{ data: Buffer.from("%PDF-1.7 a report").toString("base64"), fileName: "report.pdf" }] },
   voice: { text: "Listen.", media: [{ data: sound(), fileName: "silence.mp3", as: "voice" }] },
   audio: { text: "Listen.", media: [{ data: sound(), fileName: "silence.mp3" }] },
   "video note": { text: "Look.", media: [{ data: film, fileName: "film.mp4", as: "video-note" }] },
+  animation: { text: "It moves.", media: [{ data: drawing, fileName: "drawing.gif" }] },
+  video: { text: "Look.", media: [{ data: film, fileName: "film.mp4" }] },
+  "two documents": { text: "Both of them.", media: [page("first"), page("second")] },
+  "two sounds": { text: "Both of them.", media: ["one", "two"].map((name) => ({ data: sound(), fileName: `${name}.mp3` })) },
+  "file to choose": { text: "This one?", media: picturesOf(1), events: choice },
+  "album to choose": { text: "These?", media: picturesOf(2), events: choice },
+  "named reply": { text: "[[reply_to:900]] This replies to another message." },
+  "long quote": { text: Array.from({ length: 22 }, (_, index) => `> line ${index + 1}`).join("\n") },
+  paragraphs: { text: "The first.\n\nThe second,\nof two lines.\n\n```\ncode\n\nin one piece\n```" },
   caption: { text: `${"A caption that is cut. ".repeat(60)}And its end.`, media: picturesOf(1) },
   album: { text: "Three of them.", media: picturesOf(3) },
   missing: { text: "Here it is.", media: [{ path: "nowhere.png" }] },
@@ -58,13 +78,13 @@ export function scriptFor(asked: string): Script {
   return { text: show.text ?? "", events: show.events?.() ?? [] };
 }
 
-/** `untilShown`: resolves when the chat sees what was said so far. */
-export async function* perform(script: Script, untilShown: () => Promise<unknown>): AsyncGenerator<TurnEvent> {
-  const { text = "", media = [], events = [], seen, thoughts, fails } = script;
+/** `untilShown`: resolves when the chat has seen so many messages of what was said so far. */
+export async function* perform(script: Script, untilShown: (messages: number) => Promise<unknown>): AsyncGenerator<TurnEvent> {
+  const { text = "", media = [], events = [], seen, messages = 1, thoughts, fails } = script;
   const early: TurnEvent | undefined =
     thoughts === undefined ? (seen === undefined ? undefined : { type: "text", delta: seen }) : { type: "reasoning", delta: thoughts };
   if (early !== undefined) {
-    const shown = untilShown();
+    const shown = untilShown(messages);
     yield early;
     await shown;
   }
