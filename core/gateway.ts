@@ -178,7 +178,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   address.url = (await server.listen()).url;
   writeAddress(stateDirectory, { url: address.url, pid: process.pid, startedAt }, undo);
   await runtime.migrations.load();
-  await runtime.path.lanes.start();
+  await runtime.path.start();
   runtime.accounts.start();
   heartbeat.start();
   await plugins.ready();

@@ -530,8 +530,11 @@ export interface ChannelConnection {
     address: Address,
     options: { readonly resume: readonly string[]; readonly trigger?: string; onMessage(messageIds: readonly string[]): void },
   ): ChannelPreview;
-  /** Capability `reactions`: sets the bot's reaction; `null` removes it. */
-  react?(messageId: string, emoji: string | null, address: Address): Promise<void>;
+  /**
+   * Capability `reactions`: sets the bot's reaction; `null` removes it. `patience`: once it is aborted, a reaction that still waits for the
+   * platform's limits is not set any more, and rejects with a `ChannelError` `aborted`, `not-sent`; a call that is under way goes on to its end.
+   */
+  react?(messageId: string, emoji: string | null, address: Address, patience?: AbortSignal): Promise<void>;
   /** Capability `typing`: shows that an answer is on its way, for a few seconds. */
   typing?(address: Address): Promise<void>;
   /** Capability `menu`: the commands are others since an edit of the configuration. The first menu a channel registers by itself, in `start`, from `account.commands()`. */

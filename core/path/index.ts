@@ -6,6 +6,7 @@ import { setMaxListeners } from "node:events";
 import { ChannelError, reasonOf } from "../errors.ts";
 import type { AcceptedEvent, Ending, NewEvent, OutboxRow, Unit } from "../state/store.ts";
 import type { Address, Inbound, RawEvent, Reply, Route } from "../types.ts";
+import { createAcknowledgements } from "./acknowledging.ts";
 import { admission, deliver } from "./delivery.ts";
 import { createReport } from "./ended.ts";
 import { createTrace, isStop, type Trace } from "./ending.ts";
@@ -27,6 +28,8 @@ const maxAttempts = 3;
 
 export interface Path {
   readonly lanes: Lanes;
+  /** Begins with what an earlier process left. */
+  start(): Promise<void>;
   /** Resolves when the event is committed. */
   receive(event: RawEvent, options?: Pick<NewEvent, "fingerprint" | "settled" | "follows">): Promise<AcceptedEvent>;
   /** Aborts sends that wait; what they would have sent goes out at the next start. */
@@ -57,6 +60,14 @@ export function createPath(options: PathOptions): Path {
   const pipe = { hooks, account, silence, asSent, completeReply, signal: interruption.signal };
   const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account: options.account };
   const handBack = createHandBack({ store, log, now, signal: interruption.signal });
+  const acknowledgements = createAcknowledgements({
+    store,
+    account,
+    now,
+    random: options.random,
+    signal: interruption.signal,
+    onError: (error, unitId) => log.debug({ event: unitId, what: "reaction", error: reasonOf(error) }, "not removed"),
+  });
   const lanes = createLanes({
     store,
     now,
@@ -99,7 +110,8 @@ export function createPath(options: PathOptions): Path {
       try {
         await finish(unit, said, trace);
       } finally {
-        said.presence?.done();
+        if (said.presence !== undefined) said.presence.done();
+        else if (unit.attempts > 1 || unit.stage === "delivery") void acknowledgements.mend(unit.id);
       }
     } catch (error) {
       await handBack(unit, error, trace);
@@ -217,17 +229,23 @@ export function createPath(options: PathOptions): Path {
     const live = route.to === null ? undefined : options.account(route.to.channel, route.to.account);
     const address = route.to;
     if (address === null || live === undefined) return noPresence;
+    const ack = options.ackReaction(inbound, route);
+    const onError = (error: unknown, what: string) => {
+      log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
+      if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
+    };
     return showPresence(live, address, {
       now,
       inbound,
-      ack: inbound.messageId === undefined ? null : options.ackReaction(inbound, route),
+      acknowledge:
+        ack === null
+          ? undefined
+          : (messageId) =>
+              acknowledgements.set(unit.id, { address, messageId }, { ...ack, onError: (error) => onError(error, "reaction") }),
       resume: unit.preview !== undefined && isAt(unit.preview, address) ? unit.preview.messageIds : [],
       trigger: triggerOf(inbound, address),
       onPreviewMessage: (messageIds) => void store.setPreview(unit.id, { address, messageIds }).catch(() => {}),
-      onError(error, what) {
-        log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
-        if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
-      },
+      onError,
     });
   }
 
@@ -241,5 +259,10 @@ export function createPath(options: PathOptions): Path {
     return live === undefined ? [] : renderSayings(said.reply, said.address, { connection: live.connection, previews });
   }
 
-  return { lanes, receive, interrupt: () => interruption.abort() };
+  async function start(): Promise<void> {
+    await acknowledgements.mendEnded();
+    await lanes.start();
+  }
+
+  return { lanes, start, receive, interrupt: () => interruption.abort() };
 }

@@ -1,6 +1,7 @@
 /** What people see while a turn runs: the acknowledging reaction, typing, and the preview that grows. None of it may fail a turn. */
 import type { ChannelConnection, ChannelPreview } from "../sdk.ts";
 import type { Address, Inbound } from "../types.ts";
+import type { Acknowledgement } from "./acknowledging.ts";
 import type { LiveAccount } from "./live-account.ts";
 
 /** A quick answer needs no typing before it. */
@@ -33,8 +34,8 @@ interface PresenceOptions {
   readonly now: () => number;
   readonly typing: boolean;
   readonly preview: boolean;
-  /** Reaction that says "seen", on the message that is answered. */
-  readonly ack?: { readonly messageId: string; readonly emoji: string; readonly removeAfter: boolean };
+  /** Says "seen" by a reaction on the message that is answered. */
+  readonly acknowledge?: (() => Acknowledgement) | undefined;
   /** The message that is answered. */
   readonly trigger: string | undefined;
   /** Messages of a preview that a killed process left. */
@@ -73,19 +74,10 @@ function createTyping({ connection, address, now, onError }: PresenceOptions): {
 }
 
 function createPresence(options: PresenceOptions): Presence {
-  const { connection, address, ack, trigger } = options;
+  const { connection, address, trigger } = options;
   const typing = options.typing && connection.typing !== undefined ? createTyping(options) : undefined;
   let preview: ChannelPreview | undefined;
-  let reacted: Promise<void> | undefined;
-
-  const react = async (emoji: string | null) => {
-    try {
-      if (ack !== undefined) await connection.react?.(ack.messageId, emoji, address);
-    } catch (error) {
-      options.onError(error, "reaction");
-    }
-  };
-  if (ack !== undefined) reacted = react(ack.emoji);
+  const acknowledgement = options.acknowledge?.();
 
   return {
     shows: options.preview && connection.preview !== undefined,
@@ -112,8 +104,7 @@ function createPresence(options: PresenceOptions): Presence {
       }
     },
     done() {
-      // In their order: a reaction that is set after its removal would stay.
-      if (ack?.removeAfter === true) void reacted?.then(() => react(null));
+      acknowledgement?.done();
     },
   };
 }
@@ -124,17 +115,17 @@ export function showPresence(
   address: Address,
   options: Pick<PresenceOptions, "now" | "resume" | "trigger" | "onPreviewMessage" | "onError"> & {
     readonly inbound: Inbound;
-    readonly ack: { readonly emoji: string; readonly removeAfter: boolean } | null;
+    readonly acknowledge?: ((messageId: string) => Acknowledgement) | undefined;
   },
 ): Presence {
-  const { inbound, ack, ...rest } = options;
+  const { inbound, acknowledge, ...rest } = options;
   const { trigger } = rest;
   const { capabilities, connection } = live;
   const waits = inbound.authority === "channel";
-  const reaction = ack === null || trigger === undefined || !capabilities.reactions ? {} : { ack: { messageId: trigger, ...ack } };
+  const seen = trigger === undefined || acknowledge === undefined || !capabilities.reactions ? undefined : () => acknowledge(trigger);
   return createPresence({
     ...rest,
-    ...reaction,
+    acknowledge: seen,
     connection,
     address,
     typing: waits && capabilities.typing,

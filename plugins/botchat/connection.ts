@@ -141,10 +141,11 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     },
     async remove(messageId, address, removeSignal) {
       const { api } = await live();
+      refuseHeld(address.chat);
       try {
         await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) }, removeSignal);
       } catch (error) {
-        if (!(error instanceof ChannelError && error.reason === "message_gone")) throw error;
+        if (!(error instanceof ChannelError && error.reason === "message_gone")) throw heeded(address.chat, error);
       }
     },
     preview(address, { resume, trigger, onMessage }) {
@@ -160,11 +161,12 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
         onMessage,
       });
     },
-    async react(messageId, emoji, address) {
+    async react(messageId, emoji, address, patience = signal) {
       const { api } = await live();
       const delay = limits.delay(address.chat);
       // A timer may be early by one.
-      if (delay > 0) await pause(Math.min(delay + 1, mostReactionMs), signal);
+      if (delay > 0) await pause(Math.min(delay + 1, mostReactionMs), patience === signal ? signal : AbortSignal.any([signal, patience]));
+      if (patience.aborted) throw new ChannelError("aborted", { retryable: true, detail: "nobody waits for the reaction any more" });
       refuseHeld(address.chat);
       const reaction = emoji === null ? [] : [{ type: "emoji" as const, emoji: emoji as never }];
       try {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Acknowledgement } from "../../../core/path/acknowledging.ts";
 import type { LiveAccount } from "../../../core/path/live-account.ts";
 import { showPresence } from "../../../core/path/presence.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
@@ -9,9 +10,13 @@ afterEach(() => void vi.useRealTimers());
 
 function open(
   connection: Partial<ChannelConnection>,
-  more: { readonly authority?: "channel" | "hook"; readonly trigger?: string | undefined; readonly removeAfter?: boolean } = {},
+  more: {
+    readonly authority?: "channel" | "hook";
+    readonly trigger?: string | undefined;
+    readonly acknowledge?: (messageId: string) => Acknowledgement;
+  } = {},
 ) {
-  const { authority = "channel", removeAfter = true } = more;
+  const { authority = "channel", acknowledge } = more;
   const errors: string[] = [];
   const live = { connection, capabilities: { reactions: true, typing: true, edits: true } } as LiveAccount;
   const presence = showPresence(
@@ -21,7 +26,7 @@ function open(
       now: () => Date.now(),
       inbound: message("hi", { authority }),
       trigger: "trigger" in more ? more.trigger : "7",
-      ack: { emoji: "👀", removeAfter },
+      acknowledge,
       resume: [],
       onPreviewMessage: () => {},
       onError: (_error, what) => void errors.push(what),
@@ -31,44 +36,22 @@ function open(
 }
 
 describe("the acknowledging reaction", () => {
-  test("is removed when the answer is there, and never before it was set", async () => {
+  test("is on the message that is answered, from the beginning until the answer is there", () => {
     const calls: string[] = [];
-    const { presence } = open({
-      react: async (messageId, emoji) => {
-        // Setting it takes longer than all the rest.
-        if (emoji !== null) await new Promise((resolve) => setTimeout(resolve, 10_000));
-        calls.push(`${messageId} ${emoji}`);
-      },
-    });
-    await presence.close();
+    const acknowledge = (messageId: string) => {
+      calls.push(messageId);
+      return { done: () => void calls.push("done") };
+    };
+    const { presence } = open({}, { acknowledge });
+    expect(calls).toEqual(["7"]);
     presence.done();
-    await vi.advanceTimersByTimeAsync(5_000);
-    expect(calls).toEqual([]);
-    await vi.advanceTimersByTimeAsync(5_000);
-    expect(calls).toEqual(["7 👀", "7 null"]);
+    expect(calls).toEqual(["7", "done"]);
   });
 
-  test("stays while the answer is on its way, and for good where it is not to be removed", async () => {
-    const calls: (string | null)[] = [];
-    const react = async (_id: string, emoji: string | null) => void calls.push(emoji);
-    const { presence } = open({ react });
-    await presence.close();
-    expect(calls).toEqual(["👀"]);
-    open({ react }, { removeAfter: false }).presence.done();
-    await vi.advanceTimersByTimeAsync(1);
-    expect(calls).toEqual(["👀", "👀"]);
-  });
-
-  test("is set on nothing where the answer goes elsewhere, and its failure is told and harms nothing", async () => {
-    const react = vi.fn(async () => {
-      throw new Error("refused");
-    });
-    open({ react }, { trigger: undefined }).presence.done();
-    expect(react).not.toHaveBeenCalled();
-    const { presence, errors } = open({ react });
-    presence.done();
-    await vi.advanceTimersByTimeAsync(1);
-    expect(errors).toEqual(["reaction", "reaction"]);
+  test("is set on nothing where the answer goes elsewhere", () => {
+    const acknowledge = vi.fn(() => ({ done() {} }));
+    open({}, { trigger: undefined, acknowledge }).presence.done();
+    expect(acknowledge).not.toHaveBeenCalled();
   });
 });
 

@@ -57,6 +57,23 @@ test("a 429 holds its chat: nothing is even tried there until it is over, and ot
   expect(order[0]).toBe("other");
 });
 
+test("a 429 for a removal or a reaction holds its chat as one for a message does, and neither makes a message wait", async () => {
+  const platform = await openPlatform({ limits });
+  const { connection } = await start({ limits }, { platform });
+  platform.act.say(ada, ada, "hello");
+  const [sent = ""] = await sendInTurn(connection, "x", direct);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await connection.react?.(sent, "👍", direct);
+  await connection.remove?.(sent, direct, never);
+  const [part] = connection.render(reply("next"), direct);
+  expect(connection.admit?.(part as Part, direct, never)).toBeUndefined();
+  platform.faults.add({ method: "deleteMessage", times: 1, kind: "flood", retryAfter: 1 });
+  await expect(connection.remove?.("1", direct, never)).rejects.toMatchObject({ reason: "flood_wait", retryAfterMs: 1_000 });
+  await expect(connection.send(part as Part, direct, never)).rejects.toMatchObject({ reason: "flood_wait", fate: "not-sent" });
+  await expect(connection.remove?.("1", direct, never)).rejects.toMatchObject({ reason: "flood_wait", retryable: true });
+  expect(callsOf(platform, "deleteMessage")).toHaveLength(2);
+});
+
 test("a change of unknown fate surely may be made again; a message that is gone is not sent anew where it was to be changed", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");

@@ -1,0 +1,136 @@
+/** The reaction that says "seen": never left on a message that it is to be removed from, whatever the platform and the process do. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ChannelError } from "../../../core/errors.ts";
+import { createAcknowledgements } from "../../../core/path/acknowledging.ts";
+import type { LiveAccount } from "../../../core/path/live-account.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import type { Store } from "../../../core/state/store.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+
+const place = { address: { channel: "irc", account: "default", chat: "42" }, messageId: "7" };
+let directory: string;
+let store: Store;
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  store = await openSqliteStore({ directory, now: Date.now });
+  await store.begin(1);
+});
+
+afterEach(async () => {
+  await store.close();
+  removeDirectory(directory);
+});
+
+type React = (emoji: string | null, patience?: AbortSignal) => Promise<void>;
+
+/** One process with a channel of one function. */
+function process(react: React) {
+  const calls: (string | null)[] = [];
+  const closing = new AbortController();
+  const connection = {
+    react: async (_messageId: string, emoji: string | null, _address: unknown, patience?: AbortSignal) => {
+      await react(emoji, patience);
+      calls.push(emoji);
+    },
+  };
+  const errors: unknown[] = [];
+  const acknowledgements = createAcknowledgements({
+    store,
+    account: () => ({ connection, options: { retry: { attempts: 3, minDelayMs: 1, maxDelayMs: 1, jitter: 0 } } }) as unknown as LiveAccount,
+    now: Date.now,
+    random: () => 0.5,
+    signal: closing.signal,
+    onError: (error) => void errors.push(error),
+  });
+  const set = (removeAfter = true) =>
+    acknowledgements.set("e", place, { emoji: "👀", removeAfter, onError: (error) => void errors.push(error) });
+  return { calls, errors, closing, acknowledgements, set };
+}
+
+const kept = async () => (await store.list("acknowledged")).map(({ key }) => key);
+
+test("is removed when the answer is there, and never before it was set", async () => {
+  const setting = Promise.withResolvers<void>();
+  const { calls, set } = process((emoji) => (emoji === null ? Promise.resolve() : setting.promise));
+  const seen = set();
+  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]));
+  seen.done();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(calls).toEqual([]);
+  setting.resolve();
+  await vi.waitFor(() => expect(calls).toEqual(["👀", null]));
+  await vi.waitFor(async () => expect(await kept()).toEqual([]));
+});
+
+test("stays where it is not to be removed, and nothing is kept of it", async () => {
+  const { calls, set } = process(async () => {});
+  set(false).done();
+  await vi.waitFor(() => expect(calls).toEqual(["👀"]));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(calls).toEqual(["👀"]);
+  expect(await kept()).toEqual([]);
+});
+
+test("is not set any more when the answer was faster than the platform's limits", async () => {
+  const { calls, errors, set } = process(async (_emoji, patience) => {
+    await new Promise((resolve) => patience?.addEventListener("abort", resolve));
+    throw new ChannelError("aborted", { retryable: true });
+  });
+  const seen = set();
+  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]));
+  seen.done();
+  await vi.waitFor(async () => expect(await kept()).toEqual([]));
+  expect([calls, errors]).toEqual([[], []]);
+});
+
+test("is removed by another try where the platform did not take the first", async () => {
+  let failures = 2;
+  const { calls, errors, set } = process(async (emoji) => {
+    if (emoji !== null || failures === 0) return;
+    failures -= 1;
+    throw new ChannelError("network", { retryable: true, fate: failures === 1 ? "unknown" : "not-sent" });
+  });
+  set().done();
+  await vi.waitFor(() => expect(calls).toEqual(["👀", null]));
+  expect(errors).toHaveLength(2);
+  await vi.waitFor(async () => expect(await kept()).toEqual([]));
+});
+
+test("that is refused for good is told, and harms nothing", async () => {
+  const { errors, set } = process(async () => {
+    throw new ChannelError("reaction_invalid");
+  });
+  set().done();
+  await vi.waitFor(() => expect(errors).toHaveLength(1));
+  await vi.waitFor(async () => expect(await kept()).toEqual([]));
+});
+
+test("that a killed process left is removed by the next: at its start where the event has ended, else as it ends", async () => {
+  const lane = "irc:default:42";
+  for (const id of ["ended", "open"]) {
+    await store.accept({ event: { source: "irc", kind: "update", lane, authority: "channel", body: {} }, id, at: 1 });
+    await store.set("acknowledged", id, place as never);
+  }
+  await store.claim(lane, { now: 1, limit: 1 });
+  await store.settle({ unitId: "ended", at: 1, outcome: "answered", reason: "answered", decisions: [] });
+  const next = process(async () => {});
+  await next.acknowledgements.mendEnded();
+  await vi.waitFor(async () => expect(await kept()).toEqual(["open"]));
+  expect(next.calls).toEqual([null]);
+  await next.acknowledgements.mend("open");
+  await next.acknowledgements.mend("nothing was left of this one");
+  expect(next.calls).toEqual([null, null]);
+  expect(await kept()).toEqual([]);
+});
+
+test("that a gateway cannot remove before it closes is left to its next start", async () => {
+  const { closing, set } = process(async (emoji) => {
+    if (emoji === null) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 60_000 });
+  });
+  set().done();
+  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]));
+  closing.abort();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(await kept()).toEqual(["e"]);
+});
