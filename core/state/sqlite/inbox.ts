@@ -1,4 +1,5 @@
 /** The lanes in which events wait, and what is read of them. */
+import type { Json } from "../../types.ts";
 import type { StoredEvent, WaitingLane } from "../store.ts";
 import type { Desk } from "./desk.ts";
 import { eventState } from "./schema.ts";
@@ -25,25 +26,44 @@ export function inboxWrites(desk: Desk) {
   };
 }
 
-/** An event as the database has it; the asker's side parses the body. */
-export interface EventRow {
-  readonly id: string;
-  readonly sequence: number;
-  readonly accepted_at: number;
-  readonly attempts: number;
-  readonly source: string;
-  readonly kind: string;
-  readonly account: string | null;
-  readonly lane: string;
-  readonly authority: StoredEvent["authority"];
-  readonly gather_key: string | null;
-  readonly dedupe_key: string | null;
-  readonly due: number | null;
-  readonly body: string;
-}
+/** An event as the database has it, on its way to the asker's side: flat, because this is the hot path. */
+export type PackedEventRow = readonly [
+  id: string,
+  sequence: number,
+  acceptedAt: number,
+  attempts: number,
+  source: string,
+  kind: string,
+  account: string | null,
+  lane: string,
+  authority: StoredEvent["authority"],
+  gatherKey: string | null,
+  dedupeKey: string | null,
+  due: number | null,
+  body: string,
+];
 
+/** What a `PackedEventRow` is read of. */
 export const eventColumns =
   "id, sequence, accepted_at, attempts, source, kind, account, lane, authority, gather_key, dedupe_key, due, body";
+
+export function unpackEventRow(row: PackedEventRow): StoredEvent {
+  const [id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, body] = row;
+  return {
+    id,
+    sequence,
+    acceptedAt,
+    attempts,
+    source,
+    kind,
+    ...(account !== null && { account }),
+    lane,
+    authority,
+    ...(dedupeKey !== null && { dedupeKey }),
+    ...(gatherKey !== null && { gather: { key: gatherKey, due } }),
+    body: JSON.parse(body) as Json,
+  };
+}
 
 export interface PassedOverInput {
   readonly eventId: string;
@@ -104,15 +124,15 @@ export function inboxReads(sql: Statements, now: () => number) {
       return { eventId: row.event_id, ...(row.fingerprint !== null && { fingerprint: row.fingerprint }) };
     },
 
-    passedOver(asked: PassedOverInput): readonly (EventRow & { readonly unit: number })[] {
+    passedOver(asked: PassedOverInput): readonly { readonly unit: number; readonly event: StoredEvent }[] {
       const placeOf = (id: string) => sql.one<{ lane: string; sequence: number }>("SELECT lane, sequence FROM inbox WHERE id = ?", id);
       const place = placeOf(asked.eventId);
       if (!place) return [];
       const after = asked.after === undefined ? 0 : (placeOf(asked.after)?.sequence ?? 0);
       // The join is crossed so that the lane's index leads.
       return sql
-        .all<EventRow & { unit: number }>(
-          `SELECT ${eventColumns}, unit FROM inbox CROSS JOIN (SELECT id AS ended, reason FROM units) ON ended = unit
+        .allLists<readonly [unit: number, ...PackedEventRow]>(
+          `SELECT unit, ${eventColumns} FROM inbox CROSS JOIN (SELECT id AS ended, reason FROM units) ON ended = unit
            WHERE lane = ? AND state = 5 AND sequence > ? AND sequence < ? AND reason = ? ORDER BY sequence DESC LIMIT ?`,
           place.lane,
           after,
@@ -120,7 +140,8 @@ export function inboxReads(sql: Statements, now: () => number) {
           asked.reason,
           asked.limit,
         )
-        .toReversed();
+        .toReversed()
+        .map(([unit, ...row]) => ({ unit, event: unpackEventRow(row) }));
     },
 
     waitingLanes(): readonly WaitingLane[] {

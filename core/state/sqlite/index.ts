@@ -3,19 +3,19 @@ import { DatabaseSync } from "node:sqlite";
 import { HostError, reasonOf } from "../../errors.ts";
 import type { Json } from "../../types.ts";
 import { prepareFile } from "../directory.ts";
-import type { Ending, NewEvent, OutboxRow, PreviewLeft, Store, StoredEvent, Unit } from "../store.ts";
+import type { NewEvent, OutboxRow, Store, StoredEvent, Unit } from "../store.ts";
 import { packEvent } from "./acceptance.ts";
 import { decisionReads, packDecisions } from "./decisions.ts";
-import { type EventRow, inboxReads } from "./inbox.ts";
+import { inboxReads } from "./inbox.ts";
 import { keyValueReads } from "./key-value.ts";
-import { outboxReads } from "./outbox.ts";
+import { outboxReads, packSaying } from "./outbox.ts";
 import type { PruneInput } from "./prune.ts";
 import { openQueue, type WriteQueue } from "./queue.ts";
-import { idsOf } from "./sent.ts";
+import { packSent } from "./sent.ts";
 import { sessionReportReads } from "./session-reports.ts";
 import { sessionReads } from "./sessions.ts";
 import { createStatements } from "./statements.ts";
-import type { ClaimedUnit } from "./units.ts";
+import { packSettlement, unpackClaim } from "./units.ts";
 
 export interface SqliteStoreOptions {
   /** State directory; made with mode 0700 when it is missing. */
@@ -83,40 +83,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   };
 }
 
-function storedEvent(row: EventRow): StoredEvent {
-  return {
-    id: row.id,
-    sequence: row.sequence,
-    acceptedAt: row.accepted_at,
-    attempts: row.attempts,
-    source: row.source,
-    kind: row.kind,
-    ...(row.account !== null && { account: row.account }),
-    lane: row.lane,
-    authority: row.authority,
-    ...(row.dedupe_key !== null && { dedupeKey: row.dedupe_key }),
-    ...(row.gather_key !== null && { gather: { key: row.gather_key, due: row.due } }),
-    body: JSON.parse(row.body) as Json,
-  };
-}
-
-function unitOf({ stage, previews, ending, more, events }: ClaimedUnit, lane: string): Unit {
-  const stored = events.map(storedEvent);
-  const leader = stored[0];
-  if (!leader) throw new Error(`The lane ${lane} gave a unit without events.`);
-  return {
-    id: leader.id,
-    lane,
-    events: stored,
-    attempts: leader.attempts,
-    stage,
-    ...(ending !== null && { ending: JSON.parse(ending) as Ending }),
-    // An earlier version kept ids alone, a list: of them nobody knows any more where they are.
-    ...(previews?.startsWith("{") === true && { preview: JSON.parse(previews) as PreviewLeft }),
-    more,
-  };
-}
-
 /** An event that was taken as it was accepted. Its body is read from the text that was written: what runs is what is kept. */
 function unitOfNew({ event, id, at }: NewEvent, sequence: number, body: string): Unit {
   const taken: StoredEvent = { ...event, id, sequence, acceptedAt: at, attempts: 1, body: JSON.parse(body) as Json };
@@ -136,31 +102,13 @@ function workMethods(queue: WriteQueue, read: Read) {
     first: (dedupeKey) => read((reads) => reads.first(dedupeKey)),
     passedOver: async (eventId, options) => {
       const rows = await read((reads) => reads.passedOver({ eventId, ...options }));
-      return [...Map.groupBy(rows, ({ unit }) => unit).values()].map((events) => events.map(storedEvent));
+      return [...Map.groupBy(rows, ({ unit }) => unit).values()].map((passed) => passed.map(({ event }) => event));
     },
     waitingLanes: () => read((reads) => reads.waitingLanes()),
-    async claim(lane, { now, limit }) {
-      const claimed = await queue.write("claim", { lane, now, limit });
-      return claimed.unit === null ? claimed : { unit: unitOf(claimed.unit, lane), others: claimed.others };
-    },
+    claim: async (lane, { now, limit }) => unpackClaim(await queue.write("claim", [lane, now, limit]), lane),
     handBack: (unitId, { due, uncount = false, decisions }) =>
       queue.write("handBack", { unitId, due, uncount, decisions: packDecisions(decisions) }),
-    settle: ({ unitId, at, outcome, reason, decisions, sessionKey = null, agentId = null, reply = null, sent }) =>
-      queue.write(
-        "settle",
-        {
-          unitId,
-          at,
-          outcome,
-          reason,
-          decisions: packDecisions(decisions),
-          sessionKey,
-          agentId,
-          reply,
-          sent: sent === undefined ? null : { rowId: sent.rowId, ...idsOf(sent.receipt), at: sent.at },
-        },
-        durable,
-      ),
+    settle: (settlement) => queue.write("settle", packSettlement(settlement), durable),
     setPreview: (unitId, preview) => queue.write("setPreview", { unitId, preview: JSON.stringify(preview) }),
     replay: (eventId, now) => queue.write("replay", { eventId, now }, durable),
   } satisfies Partial<Store>;
@@ -168,30 +116,13 @@ function workMethods(queue: WriteQueue, read: Read) {
 
 function outboxMethods(queue: WriteQueue, read: Read) {
   return {
-    async say({ unitId, rows, first, ending, transcript, decisions }) {
-      const sent = first === "waiting" ? -1 : 0;
-      const placed = await queue.write(
-        "say",
-        {
-          unitId,
-          ending: JSON.stringify(ending),
-          rows: rows.map(({ address, operation, part }) => [JSON.stringify(address), operation, JSON.stringify(part)] as const),
-          transcript: transcript
-            ? {
-                sessionKey: transcript.sessionKey,
-                messages: transcript.messages.map(
-                  ({ role, content, at, unitId: writer }) => [role, JSON.stringify(content), at, writer ?? null] as const,
-                ),
-              }
-            : null,
-          sending: sent,
-          decisions: packDecisions(decisions),
-        },
-        durable,
-      );
+    async say(saying) {
+      const { unitId, rows } = saying;
+      const packed = packSaying(saying);
+      const placed = await queue.write("say", packed, durable);
       return rows.map((row, offset): OutboxRow => {
         const [id, index] = placed[offset] ?? [0, 0];
-        const marked = offset === sent;
+        const marked = offset === packed[3];
         return { id, unitId, index, ...row, state: marked ? "sending" : "waiting", attempts: marked ? 1 : 0, doubts: 0 };
       });
     },
@@ -199,7 +130,7 @@ function outboxMethods(queue: WriteQueue, read: Read) {
     sending: (rowId) => queue.write("sending", { rowId }),
     notSent: (rowId) => queue.write("notSent", { rowId }),
     doubted: (rowId, { decisions }) => queue.write("doubted", { rowId, decisions: packDecisions(decisions) }),
-    sent: (rowId, receipt, { at, next }) => queue.write("sent", { rowId, ...idsOf(receipt), at, next: next ?? null }),
+    sent: (rowId, receipt, { at, next }) => queue.write("sent", { sent: packSent(rowId, receipt, at), next: next ?? null }),
     unsendable: (rowId, { at, reason }) => queue.write("unsendable", { rowId, at, reason }),
     failedPart: (unitId) => read((reads) => reads.failedPart(unitId)),
     sentBy: (unitId) => read((reads) => reads.sentBy(unitId)),

@@ -1,25 +1,39 @@
 /** What turns said, part by part, until the platform took it. */
 import type { Address, Part } from "../../types.ts";
-import type { OutboxRow } from "../store.ts";
-import { appendDecisions } from "./decisions.ts";
+import type { OutboxRow, Store } from "../store.ts";
+import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
 import { outboxStates } from "./schema.ts";
-import { endRow, recordSent, type SentInput } from "./sent.ts";
-import { type PackedMessage, writeTranscript } from "./sessions.ts";
+import { endRow, type PackedSent, recordSent } from "./sent.ts";
+import { type PackedMessage, packMessage, writeTranscript } from "./sessions.ts";
 import type { Statements } from "./statements.ts";
 import { runningUnit } from "./units.ts";
 
 const sentMs = 30 * 24 * 3_600_000;
 
-export interface SayInput {
-  readonly unitId: string;
+/** What a turn says, on its way to the writer: flat, because this is the hot path. */
+export type PackedSaying = readonly [
+  unitId: string,
   /** JSON text. */
-  readonly ending: string;
-  readonly rows: readonly (readonly [address: string, operation: string, part: string])[];
+  ending: string,
+  rows: readonly (readonly [address: string, operation: string, part: string])[],
   /** Which of them is sent at once; -1: none. */
-  readonly sending: number;
-  readonly transcript: { readonly sessionKey: string; readonly messages: readonly PackedMessage[] } | null;
-  readonly decisions: string | null;
+  sending: number,
+  sessionKey: string | null,
+  messages: readonly PackedMessage[],
+  decisions: string | null,
+];
+
+export function packSaying({ unitId, rows, first, ending, transcript, decisions }: Parameters<Store["say"]>[0]): PackedSaying {
+  return [
+    unitId,
+    JSON.stringify(ending),
+    rows.map(({ address, operation, part }) => [JSON.stringify(address), operation, JSON.stringify(part)] as const),
+    first === "waiting" ? -1 : 0,
+    transcript?.sessionKey ?? null,
+    transcript?.messages.map(packMessage) ?? [],
+    packDecisions(decisions),
+  ];
 }
 
 export function outboxWrites(desk: Desk) {
@@ -27,16 +41,16 @@ export function outboxWrites(desk: Desk) {
 
   return {
     /** Id and index of each row. */
-    say(input: SayInput): readonly (readonly [id: number, index: number])[] {
-      const unit = runningUnit(desk, input.unitId);
+    say([unitId, ending, rows, sending, sessionKey, messages, decisions]: PackedSaying): readonly (readonly [id: number, index: number])[] {
+      const unit = runningUnit(desk, unitId);
       // A unit says what it has to say at once, unless it had to begin anew.
       const before =
         unit.stage === "turn"
           ? undefined
           : desk.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id);
       const next = (before?.last ?? -1) + 1;
-      const placed = input.rows.map(([address, operation, part], offset) => {
-        const marked = offset === input.sending ? 1 : 0;
+      const placed = rows.map(([address, operation, part], offset) => {
+        const marked = offset === sending ? 1 : 0;
         const id = desk.insert(
           "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
           unit.id,
@@ -50,9 +64,9 @@ export function outboxWrites(desk: Desk) {
         );
         return [id, next + offset] as const;
       });
-      if (input.transcript) writeTranscript(desk, unit.event_id, input.transcript.sessionKey, input.transcript.messages);
-      desk.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", input.ending, unit.id);
-      appendDecisions(desk, unit.id, input.decisions);
+      if (sessionKey !== null) writeTranscript(desk, unit.event_id, sessionKey, messages);
+      desk.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", ending, unit.id);
+      appendDecisions(desk, unit.id, decisions);
       desk.count("outbox", placed.length);
       return placed;
     },
@@ -76,10 +90,10 @@ export function outboxWrites(desk: Desk) {
       if (row !== undefined) appendDecisions(desk, row.unit, decisions);
     },
 
-    sent(input: SentInput & { readonly next: number | null }): void {
+    sent({ sent, next }: { readonly sent: PackedSent; readonly next: number | null }): void {
       desk.requireFence();
-      recordSent(desk, input);
-      if (input.next !== null) markSending(input.next);
+      recordSent(desk, sent);
+      if (next !== null) markSending(next);
     },
 
     unsendable(input: { readonly rowId: number; readonly at: number; readonly reason: string }): void {

@@ -3,17 +3,12 @@ import type { Address, Receipt } from "../../types.ts";
 import type { OutboxRow } from "../store.ts";
 import type { Desk } from "./desk.ts";
 
-export interface SentInput {
-  readonly rowId: number;
-  readonly messageId: string;
-  /** Of all messages that the part became; absent: of the one. */
-  readonly messageIds?: readonly string[] | undefined;
-  readonly at: number;
-}
+/** A row that was sent, on its way to the writer; `messageIds` of all messages that the part became, `null`: of the one. */
+export type PackedSent = readonly [rowId: number, at: number, messageId: string, messageIds: readonly string[] | null];
 
 /** Of a receipt only what is ours: a channel may have put anything beside it, and not all of that reaches another thread. */
-export function idsOf({ messageId, messageIds }: Receipt): Pick<SentInput, "messageId" | "messageIds"> {
-  return { messageId, messageIds };
+export function packSent(rowId: number, { messageId, messageIds }: Receipt, at: number): PackedSent {
+  return [rowId, at, messageId, messageIds ?? null];
 }
 
 interface EndedRow {
@@ -42,11 +37,12 @@ export function endRow(
   return row;
 }
 
-export function recordSent(desk: Desk, { rowId, messageId, messageIds = [messageId], at }: SentInput): void {
-  const row = endRow(desk, rowId, { state: 2, at, messageIds });
+export function recordSent(desk: Desk, [rowId, at, messageId, messageIds]: PackedSent): void {
+  const ids = messageIds ?? [messageId];
+  const row = endRow(desk, rowId, { state: 2, at, messageIds: ids });
   if (row?.operation !== "send") return;
   const address = JSON.parse(row.address) as Address;
-  for (const each of messageIds) remember(desk, each, { address, unitId: row.unit_id, at });
+  for (const each of ids) remember(desk, each, { address, unitId: row.unit_id, at });
 }
 
 function remember(

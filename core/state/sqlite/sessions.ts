@@ -6,6 +6,10 @@ import type { Statements } from "./statements.ts";
 
 export type PackedMessage = readonly [role: string, content: string, at: number, unitId: string | null];
 
+export function packMessage({ role, content, at, unitId }: SessionMessage): PackedMessage {
+  return [role, JSON.stringify(content), at, unitId ?? null];
+}
+
 interface SessionRow {
   readonly key: string;
   readonly agent_id: string;

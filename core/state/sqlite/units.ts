@@ -1,11 +1,11 @@
 /** Units of work: what a run takes out of a lane, and how it gives it back or ends it. */
 import type { Outcome } from "../../types.ts";
-import type { Unit } from "../store.ts";
-import { appendDecisions } from "./decisions.ts";
+import type { Ending, PreviewLeft, Settlement, Store, Unit } from "../store.ts";
+import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
-import { dueOf, type EventRow, eventColumns, type Head, headOf } from "./inbox.ts";
+import { dueOf, eventColumns, type Head, headOf, type PackedEventRow, unpackEventRow } from "./inbox.ts";
 import { eventState, unitState } from "./schema.ts";
-import { recordSent, type SentInput } from "./sent.ts";
+import { type PackedSent, packSent, recordSent } from "./sent.ts";
 
 export interface UnitRow {
   readonly id: number;
@@ -17,15 +17,38 @@ export interface UnitRow {
   readonly ending: string | null;
 }
 
-export interface ClaimedUnit {
-  readonly stage: Unit["stage"];
-  readonly previews: string | null;
-  readonly ending: string | null;
-  readonly more: boolean;
-  readonly events: readonly EventRow[];
-}
+/** A unit on its way to the asker's side: flat, because this is the hot path. */
+type PackedUnit = readonly [
+  stage: Unit["stage"],
+  previews: string | null,
+  ending: string | null,
+  more: 0 | 1,
+  others: 0 | 1,
+  events: readonly PackedEventRow[],
+];
 
-export type ClaimResult = { readonly unit: ClaimedUnit; readonly others: boolean } | { readonly unit: null; readonly due: number | null };
+/** No unit: when there will be one. */
+export type ClaimResult = PackedUnit | number | null;
+
+export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnType<Store["claim"]>> {
+  if (result === null || typeof result === "number") return { unit: null, due: result };
+  const [stage, previews, ending, more, others, rows] = result;
+  const events = rows.map(unpackEventRow);
+  const leader = events[0];
+  if (!leader) throw new Error(`The lane ${lane} gave a unit without events.`);
+  const unit: Unit = {
+    id: leader.id,
+    lane,
+    events,
+    attempts: leader.attempts,
+    stage,
+    ...(ending !== null && { ending: JSON.parse(ending) as Ending }),
+    // An earlier version kept ids alone, a list: of them nobody knows any more where they are.
+    ...(previews?.startsWith("{") === true && { preview: JSON.parse(previews) as PreviewLeft }),
+    more: more === 1,
+  };
+  return { unit, others: others === 1 };
+}
 
 interface Member {
   readonly sequence: number;
@@ -114,16 +137,23 @@ function handBackUnit(desk: Desk, unit: Pick<UnitRow, "id">, due: number, uncoun
   desk.count("waiting", events);
 }
 
-export interface SettleInput {
-  readonly unitId: string;
-  readonly at: number;
-  readonly outcome: Outcome;
-  readonly reason: string;
-  readonly decisions: string | null;
-  readonly sessionKey: string | null;
-  readonly agentId: string | null;
-  readonly reply: string | null;
-  readonly sent: SentInput | null;
+/** The end of a unit on its way to the writer. */
+export type PackedSettlement = readonly [
+  unitId: string,
+  at: number,
+  outcome: Outcome,
+  reason: string,
+  decisions: string | null,
+  sessionKey: string | null,
+  agentId: string | null,
+  reply: string | null,
+  sent: PackedSent | null,
+];
+
+export function packSettlement(settlement: Settlement): PackedSettlement {
+  const { unitId, at, outcome, reason, decisions, sessionKey = null, agentId = null, reply = null, sent } = settlement;
+  const packed = sent === undefined ? null : packSent(sent.rowId, sent.receipt, sent.at);
+  return [unitId, at, outcome, reason, packDecisions(decisions), sessionKey, agentId, reply, packed];
 }
 
 export function unitWrites(desk: Desk) {
@@ -135,22 +165,22 @@ export function unitWrites(desk: Desk) {
       return { fence, resumed: running.length };
     },
 
-    claim({ lane, now, limit }: { readonly lane: string; readonly now: number; readonly limit: number }): ClaimResult {
+    claim([lane, now, limit]: readonly [lane: string, now: number, limit: number]): ClaimResult {
       desk.requireFence();
-      if (desk.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane)) return { unit: null, due: null };
+      if (desk.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane)) return null;
       const head = headOf(desk, lane);
-      if (!head) return { unit: null, due: null };
+      if (!head) return null;
       const alone = isAlone(desk, lane, head);
       const due = alone ? Math.max(head.due, head.not_before ?? 0) : dueOf(desk, lane, head);
-      if (due > now) return { unit: null, due };
+      if (due > now) return due;
 
       const { members, more } = alone ? { members: [head], more: false } : membersOf(desk, lane, head, limit);
       const leader = members[0];
       if (!leader) throw new Error(`The lane ${lane} has a head without events.`);
       const id = openUnit(desk, lane, leader, members);
-      const events: EventRow[] = [];
+      const events: PackedEventRow[] = [];
       for (const { sequence } of members) {
-        const event = desk.one<EventRow>(
+        const event = desk.oneList<PackedEventRow>(
           `UPDATE inbox SET state = 3, attempts = attempts + 1, unit = ? WHERE sequence = ? RETURNING ${eventColumns}`,
           id,
           sequence,
@@ -161,10 +191,8 @@ export function unitWrites(desk: Desk) {
       desk.count("running", events.length);
       const again = members.some((member) => member.unit !== null);
       const unit = again ? desk.one<UnitRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id) : undefined;
-      return {
-        unit: { stage: unit?.stage ?? "turn", previews: unit?.previews ?? null, ending: unit?.ending ?? null, more, events },
-        others: anyWaits(desk, lane),
-      };
+      const { stage, previews, ending } = unit ?? { stage: "turn", previews: null, ending: null };
+      return [stage, previews, ending, more ? 1 : 0, anyWaits(desk, lane) ? 1 : 0, events];
     },
 
     handBack(input: { readonly unitId: string; readonly due: number; readonly uncount: boolean; readonly decisions: string | null }): void {
@@ -173,33 +201,28 @@ export function unitWrites(desk: Desk) {
       appendDecisions(desk, unit.id, input.decisions);
     },
 
-    settle(input: SettleInput): boolean {
+    settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent]: PackedSettlement): boolean {
       desk.requireFence();
       // It lies with the platform, whatever became of the unit.
-      if (input.sent !== null) recordSent(desk, input.sent);
-      const unit = unitLedBy(desk, input.unitId);
+      if (sent !== null) recordSent(desk, sent);
+      const unit = unitLedBy(desk, unitId);
       if (unit?.state !== unitState.running) return false;
-      const { outcome } = input;
       const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit.id);
       desk.run(
         `UPDATE units SET state = ?, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL
          WHERE id = ?`,
         unitState.settled,
         outcome,
-        input.reason,
-        input.at,
-        input.sessionKey,
-        input.agentId,
-        input.reply,
+        reason,
+        at,
+        sessionKey,
+        agentId,
+        reply,
         unit.id,
       );
       // Nobody sends for a unit that has ended.
-      const unsent = desk.run(
-        "UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2",
-        input.at,
-        unit.id,
-      );
-      appendDecisions(desk, unit.id, input.decisions);
+      const unsent = desk.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", at, unit.id);
+      appendDecisions(desk, unit.id, decisions);
       desk.count("running", -events);
       desk.count(outcome, events);
       desk.count("kept", events);

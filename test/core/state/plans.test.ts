@@ -5,11 +5,13 @@ import { decisionReads } from "../../../core/state/sqlite/decisions.ts";
 import { createDesk } from "../../../core/state/sqlite/desk.ts";
 import { inboxReads } from "../../../core/state/sqlite/inbox.ts";
 import { keyValueReads } from "../../../core/state/sqlite/key-value.ts";
-import { outboxReads } from "../../../core/state/sqlite/outbox.ts";
+import { outboxReads, packSaying } from "../../../core/state/sqlite/outbox.ts";
 import { createOperations } from "../../../core/state/sqlite/protocol.ts";
 import { migrate } from "../../../core/state/sqlite/schema.ts";
+import { packSent } from "../../../core/state/sqlite/sent.ts";
 import { sessionReads } from "../../../core/state/sqlite/sessions.ts";
 import { createStatements, type Statements } from "../../../core/state/sqlite/statements.ts";
+import { packSettlement } from "../../../core/state/sqlite/units.ts";
 
 /** Lanes that wait, units that run, sessions up to a limit: as many as the answer has. */
 const bounded = /inbox_heads|units_running|sessions_updated|^SCAN \(subquery/;
@@ -26,6 +28,10 @@ function createRecorder(db: DatabaseSync): { sql: Statements; texts: Set<string>
     writes: () => inner.writes(),
     one: <Row>(text: string, ...values: readonly SQLInputValue[]) => inner.one<Row>(noted(text), ...values),
     all: <Row>(text: string, ...values: readonly SQLInputValue[]) => inner.all<Row>(noted(text), ...values),
+    oneList: <Row extends readonly unknown[]>(text: string, ...values: readonly SQLInputValue[]) =>
+      inner.oneList<Row>(noted(text), ...values),
+    allLists: <Row extends readonly unknown[]>(text: string, ...values: readonly SQLInputValue[]) =>
+      inner.allLists<Row>(noted(text), ...values),
     run: (text, ...values) => inner.run(noted(text), ...values),
     insert: (text, ...values) => inner.insert(noted(text), ...values),
   };
@@ -44,8 +50,8 @@ function useEverything(sql: Statements): void {
         event: { source: "s", kind: "k", lane, authority: "hook", dedupeKey: id, gather: { key: "g", due }, body: 1 },
       }),
     );
-  const claim = () => operations.claim({ lane: "l", now: 100, limit: 10 });
-  const end = { at: 1, outcome: "answered", reason: "sent", sessionKey: "s", agentId: "main", reply: null, sent: null } as const;
+  const claim = () => operations.claim(["l", 100, 10]);
+  const ending = { outcome: "answered", reason: "sent", sessionKey: "s", agentId: "main" } as const;
   operations.begin();
   accept("a", "l", 1);
   accept("b", "l", null);
@@ -55,17 +61,18 @@ function useEverything(sql: Statements): void {
   operations.begin();
   claim();
   operations.setPreview({ unitId: "a", preview: "{}" });
-  const rows = [1, 2, 3].map(() => ['{"channel":"c","account":"d","chat":"1"}', "send", "{}"] as const);
-  const messages = [["user", '"hi"', 1, null]] as const;
-  operations.say({ ...unit, ending: "{}", rows, sending: 0, transcript: { sessionKey: "s", messages } });
+  const address = { channel: "c", account: "d", chat: "1" };
+  const rows = [1, 2, 3].map(() => ({ address, operation: "send", part: { kind: "text", chars: 5, body: "hello" } }) as const);
+  const messages = [{ role: "user", content: "hi", at: 1 }] as const;
+  operations.say(packSaying({ unitId: "a", at: 1, rows, ending, transcript: { sessionKey: "s", messages }, decisions: [] }));
   operations.handBack({ ...unit, due: 0, uncount: true });
   claim();
-  operations.sent({ rowId: 1, messageId: "m", at: 1, next: 2 });
+  operations.sent({ sent: packSent(1, { messageId: "m" }, 1), next: 2 });
   operations.notSent({ rowId: 2 });
   operations.sending({ rowId: 2 });
   operations.doubted({ rowId: 2, decisions: "[]" });
   operations.unsendable({ rowId: 2, at: 1, reason: "r" });
-  operations.settle({ ...unit, ...end });
+  operations.settle(packSettlement({ ...ending, unitId: "a", at: 1, decisions: [] }));
   operations.replay({ eventId: "a", now: 1 });
   operations.updateSession({ key: "s", agentId: "main", at: 1, settings: null, lastRecipient: null, newGeneration: false });
   operations.set({ namespace: "n", key: "k", value: "1", expiresAt: 1 });
