@@ -7,6 +7,8 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const supported = (major === 24 && minor >= 16) || (major === 26 && minor >= 1) || major > 26;
 
 if (supported) {
+  const { takeNodeFlags } = await import("./node-flags.ts");
+  takeNodeFlags(process.argv.slice(2));
   // Later starts read the compiled code from a cache: a third of the time to the first line.
   nodeModule.enableCompileCache();
   const { runCommandLine } = await import("./program.ts");

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -26,6 +27,21 @@ describe("gateway", () => {
     expect((await gateway.finished).code).toBe(0);
     expect(existsSync(join(state, "gateway.json"))).toBe(false);
     expect((await run(["status"], { home })).out).toMatch(/^gateway +not running/);
+  });
+
+  test("bounds the young generation of its process, under the process id that was started, unless the user chose a bound", async () => {
+    const { home } = homeWith({ gateway: { port: 0 } });
+    const boundsOf = async (args: readonly string[], nodeArgs: readonly string[] = []) => {
+      const gateway = start(args, { home, nodeArgs });
+      await gateway.until(ready);
+      const line = execFileSync("ps", ["-ww", "-o", "args=", "-p", String(gateway.child.pid)], { encoding: "utf8" });
+      gateway.child.kill("SIGTERM");
+      expect((await gateway.finished).code).toBe(0);
+      return line.match(/--max-semi-space-size=\d+/g);
+    };
+    expect(await boundsOf(["gateway"])).toEqual(["--max-semi-space-size=8"]);
+    expect(await boundsOf(["--state", join(home, ".service"), "gateway"])).toEqual(["--max-semi-space-size=8"]);
+    expect(await boundsOf(["gateway"], ["--max-semi-space-size=24"])).toEqual(["--max-semi-space-size=24"]);
   });
 
   test("a second one on the same state ends with one sentence, and the first goes on", async () => {
