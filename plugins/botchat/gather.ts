@@ -145,13 +145,19 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     const album = text(message.media_group_id);
     const known = strands.get(place);
     const count = Number(messageId);
-    // The same update again, because it could not be stored the first time.
-    if (known?.messages.includes(count) === true) return extending(known);
+    if (known?.messages.includes(count) === true) return comingAgain(known, count);
     const strand = album === undefined ? (goOn(known, message, count) ?? begin(message, count)) : undefined;
     if (strand === undefined) forget(place);
     else store(place, strand);
     if (strand !== undefined) return extending(strand);
     return album === undefined ? { key: ownKey(message), due: 0 } : albumOf(album);
+  }
+
+  /** The same update again, because it could not be stored the first time: so do those behind it, however long ago they were waited for. */
+  function comingAgain(strand: Strand, message: number): Gather {
+    const isLast = message === strand.messages.at(-1);
+    const waitMs = Math.max(strand.cut || !isLast ? splitMs : 0, strand.quick ? account.debounceMs() : 0);
+    return extending({ ...strand, due: Math.max(strand.due, account.now() + waitMs) });
   }
 
   function gatherEdit(message: Fields, messageId: string, place: string): Gather {

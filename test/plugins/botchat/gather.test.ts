@@ -73,6 +73,20 @@ describe("what belongs together", () => {
     expect(second.place(update(4, { message_id: 8, text: "other" }, "edited_message")).gather?.key).toBe("m:-5:7");
   });
 
+  test("parts that come again long after, because the process died before they were stored, wait for each other anew", async () => {
+    const { account } = createTestAccount({ botToken: "7:token" });
+    const first = await createGatherer({ ...account, now: () => 1_000 });
+    const parts = [
+      update(1, { message_id: 7, text: long }),
+      update(2, { message_id: 8, text: long }),
+      update(3, { message_id: 9, text: "end" }),
+    ];
+    for (const part of parts) first.place(part);
+    const second = await createGatherer({ ...account, now: () => 60_000 });
+    const again = parts.map((part) => second.place(part).gather);
+    expect(again).toEqual([61_500, 61_500, 60_000].map((due) => ({ key: "m:-5:7", due, extend: true })));
+  });
+
   test("an update that comes again, because it could not be stored, is judged as before", async () => {
     const { place } = await gatherer({ debounceMs: 100 });
     const all = [
