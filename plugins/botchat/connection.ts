@@ -19,6 +19,7 @@ import { createPreview } from "./preview.ts";
 import { createProbe } from "./probe.ts";
 import { renderReply } from "./render.ts";
 import { actionTarget, createSender, type Sender } from "./send.ts";
+import { createShown } from "./shown.ts";
 import { createStickers } from "./stickers.ts";
 import { botIdOf, checkToken } from "./token.ts";
 import { createTransport } from "./transport.ts";
@@ -53,6 +54,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const intakeStop = new AbortController();
   const intake = AbortSignal.any([signal, intakeStop.signal]);
   const limits = createLimits({ now: account.now, limits: options.limits });
+  const shown = createShown();
   const transport = createTransport({
     ...(options.proxy !== undefined && { proxy: options.proxy }),
     ...(options.network.autoSelectFamily !== undefined && { autoSelectFamily: options.network.autoSelectFamily }),
@@ -72,7 +74,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     });
     return {
       api,
-      sender: createSender(api, createKeyboards(account.store)),
+      sender: createSender(api, { keyboards: createKeyboards(account.store), shown }),
       menu: createMenu({ api, account, custom: () => options.customCommands }),
     };
   }
@@ -123,7 +125,10 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     fetchMedia,
     searchStickers: async (query, limit) => stickers.search(query, limit),
     ...createProbe({ api: async () => (await live()).api, botId, webhookUrl: options.webhookUrl, now: account.now, signal }),
-    admit: (part, { chat }, admitSignal) => limits.admit(chat, part.replaces === undefined ? messagesIn(part) : 0, admitSignal),
+    admit(part, address, admitSignal) {
+      if (shown.has(part, address)) return undefined;
+      return limits.admit(address.chat, part.replaces === undefined ? messagesIn(part) : 0, admitSignal);
+    },
     async send(part, address, sendSignal) {
       const { sender } = await live();
       refuseHeld(address.chat);
@@ -155,6 +160,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
         address,
         settings: options,
         pace: limits,
+        shown,
         log,
         resume,
         ...(trigger !== undefined && { trigger }),

@@ -13,6 +13,7 @@ import type { Pace } from "./limits.ts";
 import type { AccountOptions } from "./options.ts";
 import { blockEnd } from "./preview-blocks.ts";
 import { replyFields, sendTarget } from "./send.ts";
+import type { Shown } from "./shown.ts";
 
 /** Less is not worth a notification. */
 const leastChars = 30;
@@ -36,6 +37,8 @@ export interface PreviewOptions {
   readonly address: Address;
   readonly settings: AccountOptions;
   readonly pace: Pace;
+  /** Is told at the end what the messages show. */
+  readonly shown: Shown;
   readonly log: PluginLog;
   readonly resume: readonly string[];
   /** The message that is being answered. */
@@ -43,11 +46,12 @@ export interface PreviewOptions {
   onMessage(messageIds: readonly string[]): void;
 }
 
+type Payload = { readonly [key: string]: Json };
+
 interface Change {
   /** The first message that does not show what it should. */
   readonly index: number;
-  readonly payload: { readonly [key: string]: Json };
-  readonly html: string;
+  readonly payload: Payload;
 }
 
 /** Fields of a preview's message that is sent anew. Only the first is told with a sound: it becomes the answer by an edit, which has none. */
@@ -64,8 +68,8 @@ function sendFields(index: number, { address, settings, trigger }: Pick<PreviewO
 export function createPreview(options: PreviewOptions): ChannelPreview {
   const { address, settings, pace, log } = options;
   const ids = [...options.resume];
-  /** HTML that each message shows, as far as this process knows. */
-  const shown: (string | undefined)[] = ids.map(() => undefined);
+  /** What each message shows, as far as this process knows. */
+  const shown: (Payload | undefined)[] = ids.map(() => undefined);
   const messagesOf = createGrowingText(settings);
   const stop = new AbortController();
   const everyMs = address.chat.startsWith("-") ? groupEditEveryMs : editEveryMs;
@@ -87,18 +91,20 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
   function nextChange(): Change | undefined {
     const text = visible();
     if (text === whole) return undefined;
+    whole = undefined;
     if (text.trim().length < leastChars && ids.length === 0) return undefined;
     for (const [index, payload] of messagesOf(text).entries()) {
-      const html = String(payload.text);
-      if (shown[index] !== html) return { index, payload, html };
+      if (shown[index]?.text !== payload.text) return { index, payload };
     }
     whole = text;
     return undefined;
   }
 
-  async function apply({ index, payload, html }: Change): Promise<void> {
+  async function apply({ index, payload }: Change): Promise<void> {
     const api = await options.api();
     const existing = ids[index];
+    // Until the platform has said so, nobody knows.
+    shown[index] = undefined;
     if (existing !== undefined) {
       await api.call("editMessageText", { ...payload, chat_id: address.chat, message_id: Number(existing) } as never, stop.signal);
     } else {
@@ -110,7 +116,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
       ids.push(messageId);
       options.onMessage([...ids]);
     }
-    shown[index] = html;
+    shown[index] = payload;
   }
 
   /** What is done about a failed call; the milliseconds until the next, or `undefined` when there may be none. */
@@ -119,7 +125,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     const { reason, retryAfterMs, fate } =
       error instanceof ChannelError ? error : { reason: "failed", retryAfterMs: undefined, fate: "unknown" as const };
     if (reason === "message_not_modified") {
-      shown[change.index] = change.html;
+      shown[change.index] = change.payload;
       return everyMs;
     }
     if (reason === "flood_wait") {
@@ -190,6 +196,10 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
       const grace = setTimeout(() => stop.abort(), closeGraceMs);
       await running.catch(() => {});
       clearTimeout(grace);
+      for (const [index, messageId] of ids.entries()) {
+        const payload = shown[index];
+        if (payload !== undefined) options.shown.keep(address.chat, messageId, payload);
+      }
       return [...ids];
     },
   };

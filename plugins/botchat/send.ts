@@ -3,6 +3,7 @@ import { type Address, ChannelError, type Part, type Receipt } from "service-gat
 import type { BotApi, Method } from "./api.ts";
 import type { Keyboards } from "./keyboards.ts";
 import { bodyOf, type PartBody } from "./part-body.ts";
+import type { Shown } from "./shown.ts";
 import { attachFiles, messageIdsOf } from "./uploads.ts";
 
 type Payload = Record<string, unknown>;
@@ -71,7 +72,7 @@ export interface Sender {
   send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt>;
 }
 
-export function createSender(api: BotApi, keyboards: Keyboards): Sender {
+export function createSender(api: BotApi, { keyboards, shown }: { readonly keyboards: Keyboards; readonly shown: Shown }): Sender {
   async function attempt(method: string, payload: Payload, plain: string | undefined, signal: AbortSignal): Promise<unknown> {
     let current: Call = { method, payload };
     for (;;) {
@@ -147,6 +148,9 @@ export function createSender(api: BotApi, keyboards: Keyboards): Sender {
   return {
     async send(part, address, signal) {
       const body = bodyOf(part);
+      const there = shown.has(part, address);
+      if (part.replaces !== undefined) shown.forget(address.chat, part.replaces);
+      if (there && part.replaces !== undefined) return { messageId: part.replaces };
       const receipt = await sendBody(body, part, address, signal);
       // It is there: that its buttons cannot be remembered is no reason to send it again.
       if ("reply_markup" in body.payload) await keyboards.keep(address.chat, receipt.messageId, body.payload.reply_markup).catch(() => {});

@@ -13,6 +13,7 @@ import { type AccountOptions, accountOptions } from "../../../plugins/botchat/op
 import { createPreview } from "../../../plugins/botchat/preview.ts";
 import { renderReply } from "../../../plugins/botchat/render.ts";
 import { createSender } from "../../../plugins/botchat/send.ts";
+import { createShown, type Shown } from "../../../plugins/botchat/shown.ts";
 import { createFakeChat, type FakeChat } from "./fake-chat.ts";
 
 /** Those of the platform. */
@@ -25,6 +26,7 @@ export interface Room {
   readonly chat: FakeChat;
   readonly settings: AccountOptions;
   readonly pace: Limits;
+  readonly shown: Shown;
   readonly address: Address;
 }
 
@@ -34,6 +36,7 @@ export function openRoom(options: { readonly chat?: string; readonly settings?: 
     chat: createFakeChat({ now, latency, limits }),
     settings: Value.Default(accountOptions, settings) as AccountOptions,
     pace: createLimits({ now, limits }),
+    shown: createShown(),
     address: { channel: "botchat", account: "default", chat },
   };
 }
@@ -62,9 +65,9 @@ export function messagesOf(text: string, { settings, address }: Room): readonly 
 
 /** What the outbox does with an answer: the real station, with a store that only says yes. */
 export async function answer(room: Room, text: string, previews: readonly string[]): Promise<DeliveryResult> {
-  const { address, settings, pace, chat } = room;
+  const { address, settings, pace, chat, shown } = room;
   const hooks = createHooks({ onObserverError: () => {} });
-  const sender = createSender(chat.api("outbox"), { keep: async () => {}, of: async () => undefined });
+  const sender = createSender(chat.api("outbox"), { keyboards: { keep: done, of: async () => undefined }, shown });
   const store = { sent: done, sending: done, notSent: done, unsendable: done, doubted: done } as unknown as Store;
   hooks.tap("soak", "delivery", (part: Part, to, signal) => {
     const ended = pace.sending(to.chat);
@@ -88,7 +91,8 @@ export async function answer(room: Room, text: string, previews: readonly string
       if (!(error instanceof ChannelError && error.reason === "message_gone")) throw error;
     });
   };
-  const admit: ChannelConnection["admit"] = (part, to, signal) => pace.admit(to.chat, part.replaces === undefined ? 1 : 0, signal);
+  const admit: ChannelConnection["admit"] = (part, to, signal) =>
+    shown.has(part, to) ? undefined : pace.admit(to.chat, part.replaces === undefined ? 1 : 0, signal);
   const account = () => ({ connection: { remove, admit }, options: settings }) as unknown as LiveAccount;
   const signal = new AbortController().signal;
   const sending = { hooks, store, trace: createTrace(now), now, random: () => 0.5, signal, resumed: false, account };

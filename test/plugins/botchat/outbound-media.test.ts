@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createBotApi } from "../../../plugins/botchat/api.ts";
 import { renderReply } from "../../../plugins/botchat/render.ts";
 import { createSender, type Sender } from "../../../plugins/botchat/send.ts";
+import { createShown } from "../../../plugins/botchat/shown.ts";
 import { createTransport, type Transport } from "../../../plugins/botchat/transport.ts";
 import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
 import { ada, callsOf, direct, messageIn, never, reply, token } from "./platform.ts";
@@ -31,7 +32,7 @@ beforeAll(async () => {
   platform.act.say(ada, ada, "hello");
   transport = createTransport({});
   const api = await createBotApi({ token, apiRoot: platform.url, transport, pollTimeoutMs: 1_000 });
-  sender = createSender(api, { keep: async () => {}, of: async () => undefined });
+  sender = createSender(api, { keyboards: { keep: async () => {}, of: async () => undefined }, shown: createShown() });
 });
 beforeEach(() => platform.calls.clear());
 afterAll(async () => {

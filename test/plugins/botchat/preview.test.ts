@@ -55,7 +55,7 @@ describe("partial", () => {
     expect(await preview.close()).toEqual(told[0]);
   });
 
-  test("unchanged text is never sent again, and the final edit of the same text counts as done", async () => {
+  test("unchanged text is never sent again, by the preview or as the answer; another text and a second answer are", async () => {
     const { connection, preview, told, calls } = await startPreview();
     preview.update(words(10));
     await until(() => told.length === 1, "the preview");
@@ -64,10 +64,15 @@ describe("partial", () => {
     await sleep(150);
     expect(calls()).toHaveLength(1);
     const [id = ""] = await preview.close();
-    const [part] = connection.render(reply(words(10)), direct);
-    expect(await connection.send({ ...(part ?? { kind: "text", chars: 0, body: null }), replaces: id }, direct, never)).toEqual({
-      messageId: id,
-    });
+    const answer = async (text: string) => {
+      const [part = { kind: "text", chars: 0, body: null }] = connection.render(reply(text), direct);
+      return await connection.send({ ...part, replaces: id }, direct, never);
+    };
+    expect(await answer(words(10))).toEqual({ messageId: id });
+    expect(calls()).toHaveLength(1);
+    expect(await answer(words(11))).toEqual({ messageId: id });
+    expect(await answer(words(10))).toEqual({ messageId: id });
+    expect(calls()).toHaveLength(3);
   });
 
   test("formatting is shown while it grows, broken markup included", async () => {
