@@ -4,6 +4,7 @@ import type { PluginSchemas } from "./config/plugin-schemas.ts";
 import type { Problem } from "./config/problem.ts";
 import type { GatewayConfig } from "./config/schema.ts";
 import { createSecrets, type Environment } from "./config/secrets.ts";
+import { suggestKey } from "./config/suggest.ts";
 import { validateSection } from "./config/validate.ts";
 import { hookProblems } from "./hook-problems.ts";
 import { readAccounts } from "./host/account-settings.ts";
@@ -31,6 +32,15 @@ export function accountProblems(
   );
 }
 
+/** Sections of channels that no plugin provides: nobody would ever look at them. */
+export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, provided: readonly string[]): readonly Problem[] {
+  return Object.entries(channels).flatMap(([id, section]) => {
+    if (provided.includes(id) || section.enabled === false) return [];
+    const hint = suggestKey(id, provided) ?? `Load its plugin by plugins.load. Channels that are there: ${provided.join(", ") || "none"}.`;
+    return [{ severity: "warning", path: `channels.${id}`, message: "no plugin that is on provides this channel", hint } as const];
+  });
+}
+
 /** Everything about a configuration that only the plugins in force know. */
 export function pluginProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
   return [
@@ -38,9 +48,12 @@ export function pluginProblems(plugins: readonly PluginDefinition[], checked: Ch
       ...optionProblems(plugin, checked.config),
       ...(plugin.channel === undefined ? [] : accountProblems(plugin.channel, checked, env)),
     ]),
+    ...unknownChannels(checked.config, channelsOf(plugins)),
     ...hookProblems(plugins, checked, env),
   ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
 }
+
+export const channelsOf = (plugins: readonly PluginDefinition[]): readonly string[] => plugins.flatMap(({ channel }) => channel?.id ?? []);
 
 /** The schemas of plugins and channels, for a configuration as a whole. */
 export function schemasOf(definitions: readonly PluginDefinition[]): PluginSchemas {

@@ -6,11 +6,11 @@ import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { createHeartbeat } from "./agents/heartbeat.ts";
-import { removeOldMedia } from "./agents/inbound-media.ts";
 import { type LoadedConfig, loadConfig } from "./config/load.ts";
 import { locateConfig, locateState } from "./config/locate.ts";
 import type { GatewayConfig } from "./config/schema.ts";
 import { createSecrets, type Environment } from "./config/secrets.ts";
+import { unknownChannels } from "./config-problems.ts";
 import { reasonOf } from "./errors.ts";
 import { createHookSide } from "./hook-side.ts";
 import { createLoader } from "./host/load.ts";
@@ -21,6 +21,7 @@ import { registerManagement } from "./http/management.ts";
 import { registerOperations } from "./http/operations.ts";
 import { createLog, type Log, type LogOptions } from "./log.ts";
 import { product } from "./product.ts";
+import { startPruning } from "./pruning.ts";
 import { followConfig, tellProblem } from "./reload.ts";
 import { type GatewayDescription, type Readiness, readinessOf } from "./report.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
@@ -69,10 +70,6 @@ export interface Gateway {
   /** Stops taking in, finishes or hands back what runs within `gateway.drainSeconds`, closes. Idempotent. */
   close(): Promise<void>;
 }
-
-/** Old events and expired keys are looked for so often. */
-const pruneEveryMs = 10 * 60_000;
-const limits = { keepEventsMs: 7 * 24 * 60 * 60_000, keepEvents: 100_000, keepSentMs: 30 * 24 * 60 * 60_000 };
 
 /** Starts a gateway; resolves when it listens and everything that could come up is coming up. */
 export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
@@ -145,7 +142,9 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const clean = <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
   const readiness = () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins }));
   const hookSide = createHookSide({ loaded: () => current.loaded, runtime, secrets, store, log, now, stateDirectory, undo });
-  for (const problem of hookSide.mappings().problems) tellProblem(log, problem);
+  /** What only plugins and mappings find wrong. */
+  const found = () => [...hookSide.mappings().problems, ...unknownChannels(config(), [...runtime.registry.channels.keys()])];
+  for (const problem of found()) tellProblem(log, problem);
   const server = createServer({ config, runtime, store, log, token, telemetry, readiness, hookToken, life, now, hookSide });
   undo.add(() => server.close());
   // Before the server, so that whoever waits for a run is answered.
@@ -164,7 +163,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
       taps: runtime.hooks.taps(),
       routes: runtime.registry.routes.map(({ plugin, definition: { method, path, access } }) => ({ plugin, method, path, access })),
       accounts: runtime.accounts.reports(),
-      problems: [...current.loaded.problems, ...hookSide.mappings().problems],
+      problems: [...current.loaded.problems, ...found()],
       engines: [...runtime.registry.engines.keys()],
       running: runtime.path.lanes.running(),
       stats: await store.stats(),
@@ -183,7 +182,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   heartbeat.start();
   await plugins.ready();
   startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()] });
-  followConfig({ current, environment, runtime, heartbeat, log, undo, hookSide });
+  followConfig({ current, environment, runtime, heartbeat, log, undo, found, results: hookSide.results });
   life.up = true;
   // Whatever the engine loads lazily is there before the first message asks for it.
   void runtime.turns.prepare();
@@ -272,29 +271,4 @@ function writeAddress(
   const file = join(stateDirectory, "gateway.json");
   writeWhole(file, `${JSON.stringify(content)}\n`);
   undo.add(() => rmSync(file, { force: true }));
-}
-
-function startPruning({
-  store,
-  log,
-  now,
-  undo,
-  stateDirectory,
-  channels,
-}: {
-  readonly store: Store;
-  readonly log: Log;
-  readonly now: () => number;
-  readonly undo: Undo;
-  readonly stateDirectory: string;
-  readonly channels: () => readonly string[];
-}): void {
-  const timer = setInterval(() => {
-    void removeOldMedia({ stateDirectory, channels: channels(), now: now() });
-    store
-      .prune({ now: now(), ...limits })
-      .catch((error: unknown) => log.error({ error: reasonOf(error) }, "old events could not be removed"));
-  }, pruneEveryMs);
-  timer.unref();
-  undo.add(() => clearInterval(timer));
 }

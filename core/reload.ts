@@ -9,10 +9,10 @@ import type { GatewayConfig } from "./config/schema.ts";
 import type { Environment } from "./config/secrets.ts";
 import { watchConfig } from "./config/watch.ts";
 import { reasonOf } from "./errors.ts";
-import type { HookSide } from "./hook-side.ts";
 import type { Log } from "./log.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
+import type { Results } from "./webhooks/results.ts";
 
 export function tellProblem(log: Log, problem: Problem): void {
   const line = {
@@ -36,7 +36,9 @@ export function followConfig(parts: {
   readonly heartbeat: Heartbeat;
   readonly log: Log;
   readonly undo: Undo;
-  readonly hookSide: Pick<HookSide, "mappings" | "results">;
+  /** What only plugins and mappings find wrong with the configuration that is in force. */
+  readonly found: () => readonly Problem[];
+  readonly results: Pick<Results, "recheck">;
 }): void {
   const { current, runtime, heartbeat, log, undo } = parts;
   const stop = new AbortController();
@@ -54,9 +56,9 @@ export function followConfig(parts: {
       }
       const waiting = changedAtStart(current.loaded.config, change.loaded.config);
       current.loaded = change.loaded;
-      for (const problem of [...change.loaded.problems, ...parts.hookSide.mappings().problems]) tellProblem(log, problem);
+      for (const problem of [...change.loaded.problems, ...parts.found()]) tellProblem(log, problem);
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");
-      parts.hookSide.results.recheck();
+      parts.results.recheck();
       heartbeat.reload();
       runtime.accounts.apply(change.loaded.config, change.loaded.disabled).then(
         () => log.info({ file: change.loaded.file }, "the configuration was taken over"),

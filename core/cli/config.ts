@@ -5,7 +5,7 @@ import type { CheckedConfig } from "../config/load.ts";
 import { type Problem, renderProblem } from "../config/problem.ts";
 import { nearestOf } from "../config/suggest.ts";
 import { parseConfigValue, showConfigValue } from "../config/values.ts";
-import { accountProblems, optionProblems } from "../config-problems.ts";
+import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../config-problems.ts";
 import { hookProblems } from "../hook-problems.ts";
 import type { CommandContext } from "./context.ts";
 import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./declarations.ts";
@@ -100,6 +100,7 @@ export function pluginProblems(declared: readonly Declared[], checked: CheckedCo
       const accounts = definition.channel === undefined ? [] : accountProblems(definition.channel, checked, env);
       return [...optionProblems(definition, checked.config), ...accounts];
     }),
+    ...unknownChannels(checked.config, channelsOf(readyPlugins(declared))),
     ...hookProblems(readyPlugins(declared), checked, env),
     ...unknown.map((id): Problem => {
       const nearest = nearestOf(id, known);

@@ -6,6 +6,7 @@ import { dirname, resolve } from "node:path";
 import { HostError, reasonOf } from "../errors.ts";
 import { checkChannels } from "./channels.ts";
 import { type ConfigDocument, type Position, parseDocument } from "./document.ts";
+import { checkModels } from "./model-rules.ts";
 import { forbiddenKeys, getPath, parsePath, renderPath, type Segment } from "./path.ts";
 import type { Problem } from "./problem.ts";
 import { checkRules } from "./rules.ts";
@@ -85,6 +86,7 @@ export function checkConfig(from: { readonly text: string; readonly file: string
     ...problems,
     ...checkChannels(draft.channels),
     ...checkRules(draft, { directory, secrets, sound: isSound(problems), indexOf }),
+    ...checkModels(draft, { secrets, indexOf }),
   ];
   const placed = [...document.problems, ...all.map((problem) => place(problem, document))];
   const disabled = new Set(placed.flatMap((problem) => problem.section ?? []));

@@ -31,9 +31,9 @@ const warning = (at: readonly Segment[], message: string, hint?: string): Placed
 
 const hostname = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
-function checkGateway(draft: Draft, { indexOf }: RuleContext): readonly PlacedProblem[] {
+function checkGateway(draft: Draft, { indexOf, secrets }: RuleContext): readonly PlacedProblem[] {
   const { gateway } = draft;
-  const problems: PlacedProblem[] = [];
+  const problems: PlacedProblem[] = [...checkGatewayToken(draft, secrets)];
   const looksLikeAddress = /^[0-9.]+$/.test(gateway.host);
   if (isIP(gateway.host) === 0 && (looksLikeAddress || !hostname.test(gateway.host))) {
     problems.push(error(["gateway", "host"], `is ${JSON.stringify(gateway.host)}, but must be an address or a host name without port`));
@@ -46,6 +46,14 @@ function checkGateway(draft: Draft, { indexOf }: RuleContext): readonly PlacedPr
   });
   gateway.trustedProxies = gateway.trustedProxies.filter(isNetwork);
   return problems;
+}
+
+/** No gateway starts without it; but its environment may be another one than that of whoever checks the file. */
+function checkGatewayToken({ gateway: { auth } }: Draft, secrets: Secrets): readonly PlacedProblem[] {
+  const fromEnvironment = typeof auth.token === "object" && "env" in auth.token;
+  return unreadable(["gateway", "auth", "token"], auth.token, secrets).map((problem) =>
+    fromEnvironment ? { ...problem, severity: "warning", message: `${problem.message}; no gateway starts without it` } : problem,
+  );
 }
 
 function isNetwork(text: string): boolean {
@@ -64,13 +72,21 @@ function checkHooks(draft: Draft, context: RuleContext): readonly PlacedProblem[
 function checkHooksToken(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
   const at = ["hooks", "token"];
   if (draft.hooks.token === undefined) return [error(at, "is missing, and hooks.enabled needs it", "Set a long random text of its own.")];
+  const wrong = unreadable(at, draft.hooks.token, secrets);
+  if (wrong.length > 0) return wrong;
   const hookToken = tryResolve(secrets, draft.hooks.token, "hooks.token");
-  if (hookToken instanceof HostError)
-    return [error(at, hookToken.message.replace(/^hooks\.token: /, "").replace(/\.$/, ""), hookToken.hint)];
   if (draft.gateway.auth.token === undefined) return [];
   const gatewayToken = tryResolve(secrets, draft.gateway.auth.token, "gateway.auth.token");
   if (gatewayToken !== hookToken) return [];
   return [error(at, "is the same as gateway.auth.token", "Give the hook endpoints a token of their own.")];
+}
+
+/** What is wrong with a secret that is set and cannot be read. */
+function unreadable(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
+  if (value === undefined) return [];
+  const path = renderPath(at);
+  const found = tryResolve(secrets, value, path);
+  return found instanceof HostError ? [error(at, found.message.replace(`${path}: `, "").replace(/\.$/, ""), found.hint)] : [];
 }
 
 function tryResolve(secrets: Secrets, value: unknown, path: string): string | HostError {

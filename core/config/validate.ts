@@ -17,6 +17,8 @@ export interface SectionOptions {
   readonly secrets?: readonly string[];
   /** `keep`: unknown keys of the value itself belong to somebody else; they stay, without a warning. */
   readonly unknownKeys?: "warn" | "keep";
+  /** Keys of the value itself that somebody else knows: what a key that nobody knows may have been meant to be. */
+  readonly known?: readonly string[];
 }
 
 export interface CheckedSection<T> {
@@ -202,7 +204,8 @@ function walkFreeKey(schema: SchemaNode, key: string, value: unknown, to: Walk):
   if (inner) return walk(inner, value, child);
   const kept = schema.additionalProperties === true || (to.options.unknownKeys === "keep" && to.at.length === to.root);
   if (kept) return cloneJson(value);
-  report(child, "warning", "this key is not known", suggestKey(key, Object.keys(schema.properties ?? {})));
+  const elsewhere = to.at.length === to.root ? (to.options.known ?? []) : [];
+  report(child, "warning", "this key is not known", suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]));
   return absent;
 }
 

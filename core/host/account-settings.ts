@@ -82,7 +82,10 @@ function readAccount(definition: ChannelDefinition, account: ChannelAccountSecti
   const names = { secrets: definition.secrets ?? [] };
   const access = validateSection(accessSchema, account.raw, path, { ...names, unknownKeys: "keep" });
   const { raw, problems: unresolved } = withCredentials(definition, account, path, from);
-  const own = validateSection(definition.options, ownOptions(raw, definition), path, names);
+  const own = validateSection(definition.options, ownOptions(raw, definition), path, {
+    ...names,
+    known: Object.keys(accessSchema.properties),
+  });
   const problems = [...unresolved, ...access.problems, ...own.problems];
   if (problems.some(({ severity }) => severity === "error")) return { id: account.id, path, problems };
   // Options that both name keep the host's meaning and are handed to the channel too. What else the host's schema let pass

@@ -105,6 +105,61 @@ describe("config", () => {
     expect(out).toContain("channels.botchat.accounts.work.webhookPort: is 8787, and channels.botchat.accounts.home listens there already");
   });
 
+  test.each([
+    [
+      '{ "channels": { "telegram": { "botToken": "1:a" } } }',
+      "warning",
+      /channels\.telegram: no plugin that is on provides this channel\. Load its plugin by plugins\.load\. Channels that are there: botchat\./,
+    ],
+    [
+      '{ "channels": { "botchta": {} } }',
+      "warning",
+      /channels\.botchta: no plugin that is on provides this channel\. Did you mean botchat\?/,
+    ],
+    [
+      '{ "channels": { "botchat": { "botToken": "1:a", "dmpolicy": "open" } } }',
+      "warning",
+      /dmpolicy: this key is not known\. Did you mean dmPolicy\?/,
+    ],
+    [
+      '{ "agents": { "defaults": { "model": "gpt-4" } } }',
+      "warning",
+      /agents\.defaults\.model: is "gpt-4", which is no alias and not of the form provider\/model\. Write it as provider\/model\./,
+    ],
+    [
+      '{ "agents": { "list": [{ "id": "a", "model": { "primary": "local/x", "fallbacks": ["far/y"] } }] }, "models": { "providers": { "local": { "api": "openai-compatible", "apiKey": { "env": "NOT_SET" } } } } }',
+      "warning",
+      /list\[0\]\.model\.fallbacks\[0\]: is "far\/y", and models\.providers has no "far"\. Add models\.providers\.far [\s\S]*models\.providers\.local\.apiKey: the secret cannot be read: the environment variable NOT_SET is not set\./,
+    ],
+    [
+      '{ "gateway": { "auth": { "token": { "env": "NOT_SET" } } } }',
+      "warning",
+      /gateway\.auth\.token: the secret cannot be read: the environment variable NOT_SET is not set; no gateway starts without it\./,
+    ],
+    [
+      '{ "gateway": { "auth": { "token": { "file": "not-there" } } } }',
+      "error",
+      /gateway\.auth\.token: the secret cannot be read: .*not-there/,
+    ],
+  ])("validate tells what would only be noticed when nothing answers: %s", async (text, severity, said) => {
+    const { home } = homeWith(text);
+    const { code, out } = await run(["config", "validate"], { home });
+    expect(out).toMatch(said);
+    expect([code, out.includes("error:")]).toEqual(severity === "error" ? [1, true] : [0, false]);
+  });
+
+  test("validate says nothing of a channel that is off, or of a model by its alias", async () => {
+    const models = { "local/large-one": { alias: "big" } };
+    const { home, file } = homeWith(
+      JSON.stringify({
+        channels: { irc: { enabled: false } },
+        agents: { defaults: { model: "Big", models } },
+        models: { providers: { local: { api: "openai-compatible" } } },
+      }),
+    );
+    expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });
+  });
+
   test("validate of a file in order exits with 0", async () => {
     const { home, file } = homeWith("{}");
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });
