@@ -94,7 +94,10 @@ export const errorTable = {
     hint: "Wait, then take the code from `service pairing list`.",
   },
   pairing_sender_unknown: { text: "Nobody with the id {id} is approved at {channel}.", hint: "`service pairing list` shows who is." },
-  session_none: { text: "Nobody has talked with an agent yet.", hint: "Write to the bot, or call a webhook." },
+  session_none: {
+    text: "No conversation is kept yet.",
+    hint: "Write to the bot; the run of a webhook leaves one only with sessionMode persistent.",
+  },
   session_unknown: { text: "There is no session {session}.", hint: "`service sessions list` shows the keys; any part of one will do." },
   delivery_none: { text: "No webhook has called yet.", hint: "`service hooks list` shows the addresses." },
   delivery_unknown: { text: "There is no delivery {event}.", hint: "`service hooks deliveries` shows those of the last seven days." },

@@ -19,6 +19,7 @@ import { registerActions } from "./http/actions.ts";
 import { gatewayToken } from "./http/gateway-token.ts";
 import { registerManagement } from "./http/management.ts";
 import { registerOperations } from "./http/operations.ts";
+import { routeAddress } from "./http/route-table.ts";
 import { createLog, type Log, type LogOptions } from "./log.ts";
 import { product } from "./product.ts";
 import { startPruning } from "./pruning.ts";
@@ -161,7 +162,12 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
       hooks: { enabled: hookToken(config()) !== undefined, path: config().hooks.path },
       plugins: plugins.reports(),
       taps: runtime.hooks.taps(),
-      routes: runtime.registry.routes.map(({ plugin, definition: { method, path, access } }) => ({ plugin, method, path, access })),
+      routes: runtime.registry.routes.map(({ plugin, definition: { method, path, access } }) => ({
+        plugin,
+        method,
+        path: routeAddress(plugin, path),
+        access,
+      })),
       accounts: runtime.accounts.reports(),
       problems: [...current.loaded.problems, ...found()],
       engines: [...runtime.registry.engines.keys()],

@@ -5,7 +5,7 @@ import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
 import { PluginError } from "../errors.ts";
 import { sdkVersion } from "../product.ts";
-import type { CliDefinition, PluginDefinition } from "../sdk.ts";
+import type { ChannelDefinition, CliDefinition, PluginDefinition } from "../sdk.ts";
 import { checkPresets } from "./presets.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
@@ -30,8 +30,29 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
   if (typeof setup !== "function") throw invalid(id, "it has no setup function");
   if (!satisfies(sdkVersion, host)) throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
   checkPresets(exported as PluginDefinition);
+  checkChannel(id, (exported as PluginDefinition).channel);
   checkCli(id, (exported as PluginDefinition).cli);
   return exported as PluginDefinition;
+}
+
+const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;
+
+/** Types say it too; but plugins run without being checked by them. */
+function checkChannel(id: string, channel: ChannelDefinition | undefined): void {
+  if (channel === undefined) return;
+  const { options, open, capabilities } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
+  if (typeof (options as { readonly properties?: unknown } | undefined)?.properties !== "object")
+    throw invalid(id, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none");
+  if (typeof open !== "function") throw invalid(id, "its channel has no open function");
+  if (typeof capabilities !== "object" || capabilities === null) throw invalid(id, "its channel has no capabilities");
+  const { maxChars, markup } = capabilities as Partial<Record<string, unknown>>;
+  if (!Number.isInteger(maxChars) || Number(maxChars) < 1)
+    throw invalid(id, "capabilities.maxChars of its channel must be a whole number above 0");
+  if (markup !== "plain" && markup !== "rich") throw invalid(id, 'capabilities.markup of its channel must be "plain" or "rich"');
+  for (const name of switches) {
+    const value = (capabilities as Partial<Record<string, unknown>>)[name];
+    if (value !== undefined && typeof value !== "boolean") throw invalid(id, `capabilities.${name} of its channel must be true or false`);
+  }
 }
 
 const cliName = /^[a-z][a-z0-9-]{0,31}$/;

@@ -79,6 +79,8 @@ export function openAccount(
     commands: () => options.commands(channel),
   });
   if (connection instanceof Promise) throw new Error("open must return the connection itself");
+  const missing = connectionFunctions.filter((name) => typeof connection?.[name] !== "function");
+  if (missing.length > 0) throw new Error(`open must return ${connectionFunctions.join(", ")}: ${missing.join(", ")} is no function there`);
   const live: LiveAccount = {
     channel,
     id,
@@ -98,6 +100,9 @@ export function openAccount(
   holder.open = created;
   return created;
 }
+
+/** Without one of them an account would come up, and fail at its first message. */
+const connectionFunctions = ["start", "parse", "render", "send", "close"] as const satisfies readonly (keyof ChannelConnection)[];
 
 /** The reason of an event of which its channel says no more than that there is nothing to do. */
 const nothingToDo = "nothing_to_do";

@@ -1,5 +1,8 @@
 /** Which methods an address takes: the router knows it only for the method that was asked for. */
 
+/** Where a plugin's route lives: below its own name, unless its path begins with `/`. */
+export const routeAddress = (pluginId: string, path: string): string => (path.startsWith("/") ? path : `/plugins/${pluginId}/${path}`);
+
 export interface RouteTable {
   add(method: string, path: string): void;
   /** `path` as it was registered. */

@@ -11,7 +11,7 @@ import { createEventStreams } from "./event-stream.ts";
 import { type HealthDeps, registerHealth } from "./health.ts";
 import { HttpProblem, jsonType, type ProblemCode, problemStatus, renderProblem } from "./problem.ts";
 import { registerBodyParser, registerRoute } from "./route.ts";
-import { createRouteTable } from "./route-table.ts";
+import { createRouteTable, routeAddress } from "./route-table.ts";
 import { sendProblem } from "./send.ts";
 
 export interface HttpServerOptions extends HealthDeps {
@@ -94,7 +94,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app,
     clientAddress,
     route(pluginId, definition) {
-      const path = definition.path.startsWith("/") ? definition.path : `/plugins/${pluginId}/${definition.path}`;
+      const path = routeAddress(pluginId, definition.path);
       const taken = isReserved(path, config().hooks.path) || table.has(definition.method, path);
       if (taken) throw new Error(`The route ${definition.method} ${path} is taken already`);
       add(path, definition);

@@ -60,7 +60,7 @@ async function run(action: ActionName, context: CommandContext, options: Message
   const progress = setTimeout(() => context.terminal.note("Waiting for the platform ..."), progressAfterMs);
   const result = await perform(action, args, { context, dryRun }).finally(() => clearTimeout(progress));
   if (options.json === true) context.terminal.json(result);
-  else if (isRefusal(result)) context.terminal.error(new Error(result.error.replace(/\.$/, "")));
+  else if (isRefusal(result)) context.terminal.error(new Error(inFlags(result.error).replace(/\.$/, "")));
   else tell(action, result, context.terminal);
   return isRefusal(result) ? 1 : 0;
 }
@@ -76,6 +76,9 @@ async function perform(
   if (answer === null) throw new HostError("gateway_silent", { url: gateway.url, reason: "it did not answer in time" });
   return answer.body as ActionResult;
 }
+
+/** An error of an argument begins with its name, which here is a flag. */
+const inFlags = (error: string): string => error.replace(/^to: /, "--target: ");
 
 const place = ({ channel, account }: { readonly [name: string]: Json }) => ({
   channel: String(channel),

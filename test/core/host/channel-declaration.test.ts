@@ -1,0 +1,56 @@
+/** Channels of authors who run without a type check. */
+import { expect, onTestFinished, test } from "vitest";
+import { checkDeclaration } from "../../../core/host/declare.ts";
+import { type ChannelDefinition, defineChannel, Type } from "../../../core/sdk.ts";
+import { removeDirectory, startGateway } from "../../support/gateway.ts";
+
+const connection = {
+  start: async () => {},
+  parse: () => null,
+  render: () => [],
+  send: async () => ({ messageId: "1" }),
+  close: async () => {},
+};
+const capabilities = {
+  maxChars: 400,
+  markup: "plain",
+  edits: false,
+  threads: false,
+  reactions: false,
+  media: false,
+  buttons: false,
+  typing: false,
+  menu: false,
+} as const;
+const irc = { id: "irc", version: "1.0.0", host: "^1.0.0", options: Type.Object({}), capabilities, open: () => connection };
+const declare = (change: object) => defineChannel({ ...irc, ...change } as unknown as ChannelDefinition);
+
+test.each([
+  [{ capabilities: undefined }, "its channel has no capabilities"],
+  [{ capabilities: { ...capabilities, maxChars: undefined } }, "capabilities.maxChars of its channel must be a whole number above 0"],
+  [{ capabilities: { ...capabilities, maxChars: 0 } }, "capabilities.maxChars of its channel must be a whole number above 0"],
+  [{ capabilities: { ...capabilities, markup: "html" } }, 'capabilities.markup of its channel must be "plain" or "rich"'],
+  [{ capabilities: { ...capabilities, edits: "yes" } }, "capabilities.edits of its channel must be true or false"],
+  [{ open: undefined }, "its channel has no open function"],
+  [{ options: undefined }, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none"],
+])("a channel declared with %j is refused before anything of it runs, with the reason", (change, reason) => {
+  expect(() => checkDeclaration("irc", declare(change))).toThrow(`The plugin irc is not declared properly: ${reason}.`);
+});
+
+test("a channel that is declared in full is taken", () => {
+  expect(checkDeclaration("irc", declare({})).channel?.id).toBe("irc");
+});
+
+test.each([
+  ["lacks functions", { ...connection, render: undefined, close: undefined }, "render, close is no function there"],
+  ["is nothing", undefined, "start, parse, render, send, close is no function there"],
+])("a connection that %s costs its account at the start, with their names, and not the first message", async (_name, opened, reason) => {
+  const started = await startGateway({ config: { channels: { irc: {} } }, plugins: [declare({ open: () => opened })] });
+  onTestFinished(async () => {
+    await started.gateway.close();
+    removeDirectory(started.directory);
+  });
+  expect((await started.gateway.describe()).accounts).toMatchObject([
+    { channel: "irc", status: { state: "failed", detail: `open must return start, parse, render, send, close: ${reason}` } },
+  ]);
+});
