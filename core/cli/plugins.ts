@@ -2,9 +2,9 @@
 import type { GatewayDescription } from "../gateway.ts";
 import type { CommandContext } from "./context.ts";
 import { readDeclarations } from "./declarations.ts";
-import type { Style } from "./terminal.ts";
+import type { Style, Terminal } from "./terminal.ts";
 
-interface Listed {
+export interface Listed {
   readonly id: string;
   readonly version?: string;
   readonly bundled: boolean;
@@ -28,11 +28,14 @@ export async function listPlugins(context: CommandContext, _: readonly [], optio
   const running = description !== null && description !== undefined;
   const plugins = running ? fromGateway(description) : await fromFiles(context);
   if (options.json === true) context.terminal.json({ running, plugins });
-  else show(plugins, running, context);
+  else {
+    showPlugins(plugins, context.terminal);
+    if (!running) context.terminal.line(context.terminal.style("dim", notRunning));
+  }
   return 0;
 }
 
-function fromGateway({ plugins, taps, routes }: GatewayDescription): readonly Listed[] {
+export function fromGateway({ plugins, taps, routes }: GatewayDescription): readonly Listed[] {
   // What failed is reported first, being known first; people look for the bundled ones above their own.
   return plugins
     .toSorted((a, b) => Number(b.bundled) - Number(a.bundled))
@@ -48,7 +51,9 @@ async function fromFiles(context: CommandContext): Promise<readonly Listed[]> {
   return declared.map(({ definition: _, ...listed }) => listed);
 }
 
-function show(plugins: readonly Listed[], running: boolean, { terminal }: CommandContext): void {
+const notRunning = "\nNo gateway runs; this is what one would load. Hooks and routes are known while it runs.";
+
+export function showPlugins(plugins: readonly Listed[], terminal: Terminal): void {
   const { style } = terminal;
   terminal.table(
     plugins.map(({ id, version = "", bundled, state, reason = "" }) => {
@@ -63,5 +68,4 @@ function show(plugins: readonly Listed[], running: boolean, { terminal }: Comman
     terminal.line(style("bold", id));
     for (const line of lines) terminal.line(`  ${line}`);
   }
-  if (!running) terminal.line(style("dim", "\nNo gateway runs; this is what one would load. Hooks and routes are known while it runs."));
 }

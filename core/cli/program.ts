@@ -154,6 +154,14 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     example: `${product.command} plugins list`,
     json: true,
   }).action(handle(async () => (await import("./plugins.ts")).listPlugins));
+  add(plugins, "check <plugin>", {
+    summary:
+      "Try a folder or package out: whether its plugin comes up, in a gateway of its own that is thrown away. Exits with 1 when it does not.",
+    example: `${product.command} plugins check ./tally\n${product.command} plugins check ./tally --options '{ "hidden": ["secret"] }'`,
+    json: true,
+  })
+    .option("--options <json>", "what would stand in plugins.entries.<id>.options")
+    .action(handle(async () => (await import("./plugin-check.ts")).checkPlugin));
 }
 
 function addPairing(program: Command, add: Add, handle: Handle): void {

@@ -11,6 +11,7 @@ const commands = [
   "channels status",
   "doctor",
   "plugins list",
+  "plugins check",
   "pairing list",
   "pairing approve",
   "pairing deny",
