@@ -29,6 +29,17 @@ function* growing(text: string, steps: readonly number[]): Generator<string> {
   }
 }
 
+/** Lines that begin, go on with or end a block, in any order. */
+const lines = fc
+  .array(
+    fc.constantFrom(
+      ...["- a", "1. b", "2) c", "> d", "```", "~~~", "    e", "  f", "| a | b |", "|---|---|", "| c", "===", "---", "# g"],
+      ...["[h]: /i", "[h]", "", "", "*j", "k*", "\t- l", "   - m", "\r", "- ", "1."],
+    ),
+    { maxLength: 25 },
+  )
+  .map((each) => each.join("\n"));
+
 describe("at each length", () => {
   test.each([16, 4_000])("of the examples of the CommonMark specification, one behind the other, in messages of %i units", (limit) => {
     for (let from = 0; from < commonmark.length; from += 4) {
@@ -40,7 +51,7 @@ describe("at each length", () => {
   });
 
   test("of random documents", () => {
-    const texts = fc.array(documents, { minLength: 1, maxLength: 3 }).map((each) => each.join("\n\n"));
+    const texts = fc.array(fc.oneof(documents, lines), { minLength: 1, maxLength: 3 }).map((each) => each.join("\n\n"));
     const steps = fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 5, maxLength: 20 });
     const settings = fc.record({
       textChunkLimit: fc.constantFrom(16, 40, 100, 4_000),
@@ -51,7 +62,7 @@ describe("at each length", () => {
       fc.property(texts, steps, settings, (text, by, chosen) => {
         expect(firstWrong(growing(text, by), chosen)).toBeUndefined();
       }),
-      { numRuns: 40 },
+      { numRuns: 60 },
     );
   });
 
