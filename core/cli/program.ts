@@ -161,7 +161,7 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     json: true,
   })
     .option("--options <json>", "what would stand in plugins.entries.<id>.options")
-    .action(handle(async () => (await import("./plugin-check.ts")).checkPlugin));
+    .action(handle(async () => (await import("./plugin-check.ts")).checkPlugin, starts));
 }
 
 function addPairing(program: Command, add: Add, handle: Handle): void {
