@@ -23,3 +23,8 @@ test("an answer that a restart forgets is told as lost, one that was never recor
   expect(repeated.violations.join("\n")).toContain("part 1 is repeated, though its fate was known");
   expect(sound).toEqual({ violations: [], repeated: 1, stray: 0 });
 });
+
+test("an answer over which two processes died before either had called the platform goes out, once", async () => {
+  const verdict = await crash("after the outbox is written, then after the repetition is marked");
+  expect(verdict).toEqual({ violations: [], repeated: 0, stray: 0 });
+});

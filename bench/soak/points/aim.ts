@@ -17,6 +17,8 @@ export type Shape = "plain" | "grown" | "buttons" | "album";
 export interface Point {
   readonly label: string;
   readonly write?: readonly [name: NonNullable<Aim["write"]>, when: NonNullable<Aim["when"]>];
+  /** The next process dies too, at this write. */
+  readonly again?: Point["write"];
   /** A call that the platform has seen and not carried out, has carried out, or has answered too. */
   readonly call?: readonly [method: string, when: "seen" | "done" | "answered"];
   /** One of them is drawn. */
@@ -33,6 +35,8 @@ export interface Point {
 
 const texts: readonly Shape[] = ["plain", "grown", "buttons"];
 const once = { shapes: ["plain"] } as const;
+/** Two processes die, and neither has called the platform. */
+const afterMarks = { write: ["say", "after"], again: ["sending", "after"], unknown: true, ...once } as const;
 
 export const points: readonly Point[] = [
   { label: "before the outbox is written", write: ["say", "before"], shapes: [...texts, "album"] },
@@ -59,6 +63,7 @@ export const points: readonly Point[] = [
     ...once,
   },
   { label: "after the repetition of a doubtful part is marked", write: ["sending", "after"], fault: "reset-after", unknown: true, ...once },
+  { label: "after the outbox is written, then after the repetition is marked", ...afterMarks },
   { label: "a message was asked for, not sent", call: ["sendMessage", "seen"], ...once },
   { label: "a message was sent, not answered", call: ["sendMessage", "done"], unknown: true, ...once },
   { label: "a message was sent and answered", call: ["sendMessage", "answered"], unknown: true, ...once },

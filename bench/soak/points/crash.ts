@@ -27,6 +27,8 @@ interface Run {
 
 interface Planned extends Case {
   readonly aim: Aim;
+  /** Of the process after it. */
+  readonly again?: Aim;
   /** Another chat, busy at the same time. */
   readonly neighbour?: Case;
 }
@@ -65,10 +67,13 @@ function plan(point: Point, index: number, { random, name }: Run): Planned {
   const nth = write === "sent" ? random.whole(1, parts - 1) : 1;
   const aim: Aim = { chat: String(chat), ...(write === undefined || when === undefined ? {} : { write, when, nth }) };
   const label = `${name}p${index + 1}`;
+  const [againWrite, againWhen] = point.again ?? [];
+  const again: Pick<Planned, "again"> =
+    againWrite === undefined || againWhen === undefined ? {} : { again: { chat: String(chat), write: againWrite, when: againWhen } };
   // A fault hits whoever comes first, so nobody else may.
-  const alone = point.fault !== undefined || point.call !== undefined || random.chance(0.5);
+  const alone = point.fault !== undefined || point.call !== undefined || point.again !== undefined || random.chance(0.5);
   const neighbour: Case = { name: `${label}b`, chat: chat + 1, shape: "plain", parts: random.whole(1, 3) };
-  return { name: label, chat, point, shape, parts, aim, ...(alone ? {} : { neighbour }) };
+  return { name: label, chat, point, shape, parts, aim, ...again, ...(alone ? {} : { neighbour }) };
 }
 
 interface Outfits {
@@ -78,10 +83,10 @@ interface Outfits {
   readonly spoil: Aim["spoil"];
 }
 
-/** The processes in their order: one for each case, and one more that lives. A case with a preview has a channel that shows one. */
+/** The processes in their order: one or two for each case, and one more that lives. A case with a preview has a channel that shows one. */
 function outfits({ directory, apiRoot, cases, spoil }: Outfits): () => Outfit {
   mkdirSync(join(directory, "state"), { recursive: true });
-  const waiting = [...cases];
+  const waiting = cases.flatMap(({ shape, aim, again }) => [{ shape, aim }, ...(again === undefined ? [] : [{ shape, aim: again }])]);
   return () => {
     const next = waiting.shift();
     const mode = next?.shape === "grown" || next?.shape === "buttons" ? "partial" : "off";
@@ -147,6 +152,12 @@ async function crash(one: Planned, { victims, platform, directory, run }: Scene)
   deaf();
   await victim.kill();
   platform.faults.clear();
+  if (one.again !== undefined) {
+    const next = await victims.start();
+    const died = await Promise.race([next.gone.then(() => true), sleep(run.withinMs).then(() => false)]);
+    if (!died) complaints.push(`${one.name}: the next process did not come to its point`);
+    await next.kill();
+  }
   return complaints;
 }
 

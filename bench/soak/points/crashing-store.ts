@@ -64,6 +64,19 @@ function crashing(store: Store, { write, when, nth = 1, chat }: Aim): Store {
         return rows;
       });
     },
+    /** Of a unit that an earlier process left. */
+    unsent: async (unitId) => {
+      const rows = await store.unsent(unitId);
+      scope.addUnit(
+        unitId,
+        rows.map(({ address }) => address.chat),
+      );
+      scope.addRows(
+        unitId,
+        rows.map(({ id }) => id),
+      );
+      return rows;
+    },
     setPreview: (unitId, preview) =>
       at("setPreview", scope.addUnit(unitId, [preview.address.chat]), () => store.setPreview(unitId, preview)),
     sending: (rowId) => at("sending", scope.row(rowId), () => store.sending(rowId)),
