@@ -1,7 +1,8 @@
 /**
- * What the channel is held against: an echo bot on bare grammY. `node bench/grammy-bot.ts API_ROOT TOKEN start|runner`.
+ * What the channel is held against: an echo bot on bare grammY. `node bench/grammy-bot.ts API_ROOT TOKEN start|bare|runner`.
  *
- * `start` is `bot.start()` with the default client; `runner` is the runner with `sequentialize` for each chat, over undici.
+ * `start` is `bot.start()`, `bare` the runner, both with the default client and nothing else, so that `bare` keeps no order in a chat;
+ * `runner` is the runner with `sequentialize` for each chat, over undici.
  */
 import { run, sequentialize } from "@grammyjs/runner";
 import { Bot } from "grammy";
@@ -28,6 +29,6 @@ bot.on("message:text", async (context) => {
   await context.reply(context.message.text);
 });
 await bot.init();
-if (mode === "runner") run(bot);
-else void bot.start();
+if (mode === "start") void bot.start();
+else run(bot);
 console.log("ready");

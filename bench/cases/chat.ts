@@ -11,7 +11,7 @@ interface Stage {
   measure(task: ChatTask): Promise<readonly number[]>;
 }
 
-const bots = ["ours", "start", "runner"] as const;
+const bots = ["ours", "start", "bare", "runner"] as const;
 
 /** A platform of one's own. */
 const noLimits = { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 };
@@ -23,7 +23,7 @@ export async function setStage(
     limits = noLimits,
     startGateway = async (config: string) => (await workshop.start("gateway-process.ts", [config])).child,
   }: {
-    readonly modes?: readonly ("start" | "runner")[];
+    readonly modes?: readonly ("start" | "bare" | "runner")[];
     /** The option of the channel; `{}` are those of the real platform. */
     readonly limits?: object;
     readonly startGateway?: (config: string) => Promise<ChildProcess>;
@@ -103,10 +103,11 @@ export const throughput: Bench = {
         const [ms = Number.NaN] = await measure({ what: "throughput", bot: `${bot}_bot`, chats, messages });
         return (chats * messages * 1_000) / ms;
       };
+      const contenders = ["ours", "start", "runner"] as const;
       const rates = { ours: [] as number[], start: [] as number[], runner: [] as number[] };
-      for (const bot of bots) await rate(bot, 4);
+      for (const bot of contenders) await rate(bot, 4);
       for (let round = 0; round < rounds; round += 1) {
-        const order = round % 2 === 0 ? bots : [...bots].reverse();
+        const order = round % 2 === 0 ? contenders : [...contenders].reverse();
         for (const bot of order) rates[bot].push(await rate(bot, 6));
       }
       return (["start", "runner"] as const).map((reference) => {
