@@ -39,8 +39,8 @@ describe("gateway", () => {
       expect((await gateway.finished).code).toBe(0);
       return line.match(/--max-semi-space-size=\d+/g);
     };
-    expect(await boundsOf(["gateway"])).toEqual(["--max-semi-space-size=8"]);
-    expect(await boundsOf(["--state", join(home, ".service"), "gateway"])).toEqual(["--max-semi-space-size=8"]);
+    expect(await boundsOf(["gateway"])).toEqual(["--max-semi-space-size=16"]);
+    expect(await boundsOf(["--state", join(home, ".service"), "gateway"])).toEqual(["--max-semi-space-size=16"]);
     expect(await boundsOf(["gateway"], ["--max-semi-space-size=24"])).toEqual(["--max-semi-space-size=24"]);
   });
 
