@@ -37,8 +37,6 @@ export interface Findings {
 
 /** A preview's id is committed as soon as the platform has told it. Kills seek that very moment, so many are lost; more than this share means that it is not. */
 const mostPreviewsLost = 0.5;
-/** So few say nothing about a share. */
-const fewPreviews = 3;
 const outcomes: Readonly<Record<number, string>> = { 4: "answered", 5: "silent", 6: "refused", 7: "failed" };
 
 export function check(evidence: Evidence): Findings {
@@ -263,8 +261,10 @@ function explainStrangers({ state, messages, kills }: Evidence): {
     }
   }
   const kept = new Set(kills.flatMap((kill) => [...kill.previews])).size;
-  const forgetful =
-    previews > Math.max(fewPreviews, mostPreviewsLost * (kept + previews)) ? [`${previews} were lost, ${kept} were known`] : [];
+  const all = kept + previews;
+  // Twice what chance alone makes of so few: four out of six say nothing yet, six out of six do.
+  const most = mostPreviewsLost * all + Math.sqrt(all);
+  const forgetful = previews > most ? [`${previews} were lost, ${kept} were known`] : [];
   return { unexplained, forgetful, repeats, previews };
 }
 
