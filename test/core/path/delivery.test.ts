@@ -63,23 +63,8 @@ describe("a process that died while it sent", () => {
     expect(repeated).toEqual([false, false, false, true]);
     expect(loopback.sent.map(({ text }) => text).toSorted()).toEqual(["five", "four", "three", "two"]);
   });
-});
 
-describe("a part over which processes died again and again", () => {
-  let directory: string;
-  let running: TestGateway | undefined;
-
-  beforeEach(() => {
-    directory = temporaryDirectory();
-  });
-
-  afterEach(async () => {
-    await running?.gateway.close();
-    running = undefined;
-    removeDirectory(directory);
-  });
-
-  test("is sent by the next process, a fixed number of times in all, and each possible repetition is told", async () => {
+  test("over a part again and again is followed by one that sends it, a fixed number of times in all, and each possible repetition is told", async () => {
     const decision = { at: 1, station: "delivery", plugin: "core", verdict: "retry", code: "possibly_repeated" } as const;
     const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
     await store.begin(1);
