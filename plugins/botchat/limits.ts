@@ -3,7 +3,7 @@
  * and typing give way to them, and to its flood waits.
  */
 import type { AccountOptions } from "./options.ts";
-import { createWindow, type Window } from "./window.ts";
+import { createWindow, type Slot, type Window } from "./window.ts";
 
 /** For what nobody waits for. */
 export interface Pace {
@@ -11,10 +11,11 @@ export interface Pace {
   delay(chat: string): number;
   /** The platform asked to wait: nothing goes to the chat meanwhile. */
   hold(chat: string, ms: number): void;
-  /** Something is being sent, `messages` new ones or an edit (0): nothing more of the kind for so long. */
-  used(chat: string, ms: number, messages: 0 | 1): void;
-  /** Its call has ended. */
-  ended(chat: string, ms: number): void;
+  /**
+   * Something is being sent, `messages` new ones or an edit (0), until the returned function is called: nothing more of the kind for so long,
+   * from its end as well.
+   */
+  used(chat: string, ms: number, messages: 0 | 1): () => void;
 }
 
 export interface Limits extends Pace {
@@ -41,6 +42,8 @@ interface Chat {
   readonly second: Window | undefined;
   readonly minute: Window | undefined;
   readonly waiters: Waiter[];
+  /** What was let go last, and has not begun. */
+  booked: Slot | undefined;
   heldUntil: number;
   /** For what is unimportant. */
   until: number;
@@ -48,11 +51,11 @@ interface Chat {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** What goes out at even distances does not arrive so. */
+/** A clock may be read late, and a connection's end heard early. */
 const slackMs = 50;
-/** In a minute's count the first message may have been fast on its way and the last one slow: a wait that is a second too long is none. */
+/** A minute's wait that is a second too long is none. */
 const minuteSlackMs = 1_000;
-/** How soon somebody who had to give way asks again. */
+/** How soon somebody who had to give way asks again: not at every place that comes free, since the others do too. */
 const againMs = 200;
 /** Messages a minute that previews leave to a group's answers. */
 const spared = 5;
@@ -83,6 +86,7 @@ export function createLimits({ now, limits }: { readonly now: () => number; read
       second: createWindow(perChatPerSecond, 1_000 + slackMs),
       minute: name.startsWith("-") ? createWindow(perGroupPerMinute, 60_000 + minuteSlackMs) : undefined,
       waiters: [],
+      booked: undefined,
       heldUntil: 0,
       until: 0,
       sending: 0,
@@ -111,15 +115,32 @@ export function createLimits({ now, limits }: { readonly now: () => number; read
 
   function botDelay(messages: number): number {
     const at = now();
-    return Math.max(0, botHeldUntil - at, messages > 0 ? (bot?.delay(at, messages) ?? 0) : 0);
+    // An edit is as much work for the platform as a message.
+    return Math.max(0, botHeldUntil - at, bot?.delay(at, Math.max(1, messages)) ?? 0);
   }
 
-  function book({ second, minute }: Chat, messages: number): void {
-    const at = now();
-    second?.book(at);
-    if (messages === 0) return;
-    minute?.book(at, messages);
-    bot?.book(at, messages);
+  function count({ second, minute }: Chat, slot: Slot): void {
+    second?.add(slot);
+    bot?.add(slot, Math.max(1, slot.messages));
+    if (slot.messages > 0) minute?.add(slot, slot.messages);
+  }
+
+  function book(chat: Chat, messages: number): Slot {
+    const slot = { at: now(), underWay: false, messages };
+    count(chat, slot);
+    return slot;
+  }
+
+  /** The platform counts what arrives: somewhere between the beginning of the call and its end. */
+  function begin(chat: Chat, slot: Slot): () => void {
+    const turn = (underWay: boolean) => {
+      slot.at = now();
+      slot.underWay = underWay;
+      // Anew, where it was so long ago that it no longer counted.
+      count(chat, slot);
+    };
+    turn(true);
+    return () => turn(false);
   }
 
   /** Looks at the first who waits in a chat: it goes, waits on, or waits for the bot only. */
@@ -151,7 +172,7 @@ export function createLimits({ now, limits }: { readonly now: () => number; read
       // Held in the meantime, or whoever waited was called away.
       if (first !== undefined && chatDelay(chat, first.messages) === 0) {
         chat.waiters.shift();
-        book(chat, first.messages);
+        chat.booked = book(chat, first.messages);
         first.go();
       }
       serve(chat);
@@ -184,13 +205,14 @@ export function createLimits({ now, limits }: { readonly now: () => number; read
       const chat = of(name);
       const free = chat.waiters.length === 0 && ready.size === 0 && chatDelay(chat, messages) === 0 && botDelay(messages) === 0;
       if (!free) return wait(chat, messages, signal);
-      book(chat, messages);
+      chat.booked = book(chat, messages);
       return undefined;
     },
     delay(name) {
       const chat = chats.get(name);
       const at = now();
-      const others = ready.size > 0 ? againMs : botDelay(1);
+      const bots = botDelay(1);
+      const others = ready.size > 0 || bots > 0 ? Math.max(againMs, bots) : 0;
       if (chat === undefined) return others;
       const busy = chat.sending > 0 || chat.waiters.length > 0 ? againMs : 0;
       return Math.max(others, busy, chat.until - at, chatDelay(chat, 0), chat.minute?.delay(at, 1 + spared) ?? 0);
@@ -207,21 +229,24 @@ export function createLimits({ now, limits }: { readonly now: () => number; read
     },
     used(name, ms, messages) {
       const chat = of(name);
-      chat.until = Math.max(chat.until, now() + ms);
-      book(chat, messages);
-    },
-    ended(name, ms) {
-      const chat = of(name);
-      chat.until = Math.max(chat.until, now() + ms);
-      chat.second?.stamp(now());
+      const rest = () => {
+        chat.until = Math.max(chat.until, now() + ms);
+      };
+      const ended = begin(chat, book(chat, messages));
+      rest();
+      return () => {
+        ended();
+        rest();
+      };
     },
     sending(name) {
       const chat = of(name);
       chat.sending += 1;
+      const ended = chat.booked === undefined ? undefined : begin(chat, chat.booked);
+      chat.booked = undefined;
       return () => {
         chat.sending -= 1;
-        // The platform counts what arrives; that was at the end of the call at the latest.
-        chat.second?.stamp(now());
+        ended?.();
       };
     },
     close() {

@@ -43,7 +43,12 @@ export const accountOptions = Type.Object({
   ),
   limits: Type.Object(
     {
-      perBotPerSecond: Type.Integer({ minimum: 0, maximum: 1_000, default: 30, description: "Messages a second, over all chats." }),
+      perBotPerSecond: Type.Integer({
+        minimum: 0,
+        maximum: 1_000,
+        default: 30,
+        description: "Messages and edits a second, over all chats.",
+      }),
       perChatPerSecond: Type.Integer({ minimum: 0, maximum: 1_000, default: 1, description: "Messages and edits a second in one chat." }),
       perGroupPerMinute: Type.Integer({ minimum: 0, maximum: 10_000, default: 20, description: "Messages a minute in one group." }),
     },

@@ -139,7 +139,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     return failures < mostFailures ? everyMs * 2 ** failures : undefined;
   }
 
-  async function call(change: Change): Promise<void> {
+  async function call(change: Change, ended: () => void): Promise<void> {
     let delay: number | undefined = everyMs;
     try {
       await apply(change);
@@ -147,7 +147,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     } catch (error) {
       delay = afterFailure(error, change);
     }
-    pace.ended(address.chat, everyMs);
+    ended();
     if (state === "closed") return;
     if (delay === undefined) {
       state = "lost";
@@ -166,17 +166,17 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
   function run(): void {
     if (state === "closed") return;
     state = "resting";
-    const change = nextChange();
-    if (change === undefined) return;
+    // First, because it is soon said: where many chats share the bot's limit, most who ask have to ask again.
     const busy = pace.delay(address.chat);
     if (busy > 0) {
       schedule(busy);
       return;
     }
+    const change = nextChange();
+    if (change === undefined) return;
     state = "calling";
-    // Before the call as well: the preview of another topic of this chat asks while it is under way.
-    pace.used(address.chat, everyMs, ids[change.index] === undefined ? 1 : 0);
-    running = call(change);
+    // From its beginning on: the preview of another topic of this chat asks while it is under way.
+    running = call(change, pace.used(address.chat, everyMs, ids[change.index] === undefined ? 1 : 0));
   }
 
   return {

@@ -1,39 +1,57 @@
-/** So many in so long, whichever window of that length one looks at; asked and counted in the same few steps however many there are. */
+/** So many in so long, whichever window of that length one looks at, and however long each of them is on its way. */
+
+/** Something that counts: booked, then under way, then over. */
+export interface Slot {
+  /** When it was booked, began or ended: the last of them. */
+  at: number;
+  underWay: boolean;
+  /** 0: an edit. */
+  readonly messages: number;
+}
 
 export interface Window {
-  /** Milliseconds until so many more fit in; more than fit in at all are as many as do. */
+  /** Milliseconds until so many more fit in, at the soonest; more than fit in at all are as many as do. */
   delay(at: number, count?: number): number;
-  book(at: number, count?: number): void;
-  /** What was booked last came into effect only now. */
-  stamp(at: number): void;
-  /** Nothing that is booked matters any more. */
+  /** Counts the slot as so many, from its time on, whenever that is changed. */
+  add(slot: Slot, count?: number): void;
+  /** Nothing that was added matters any more. */
   isIdle(at: number): boolean;
 }
+
+/** What is under way for longer has come into effect, or will not. */
+const longestMs = 10_000;
+
+/** The latest moment at which it can have come into effect, seen from now. */
+const effect = ({ at, underWay }: Slot, now: number) => (underWay ? Math.min(now, at + longestMs) : at);
 
 /** No more than `most` in `ms`; 0: as many as one likes. */
 export function createWindow(most: number, ms: number): Window | undefined {
   if (most <= 0) return undefined;
-  /** The last `most` times, in a ring: `next` is the oldest of them. */
-  const times: number[] = [];
-  let next = 0;
+  const counts = new Map<Slot, number>();
+
+  function forget(at: number): void {
+    for (const slot of counts.keys()) if (effect(slot, at) + ms <= at) counts.delete(slot);
+  }
+
   return {
     delay(at, count = 1) {
-      const time = times[(next + Math.min(count, most) - 1) % most];
-      return time === undefined ? 0 : Math.max(0, time + ms - at);
-    },
-    book(at, count = 1) {
-      for (let booked = 0; booked < Math.min(count, most); booked += 1) {
-        times[next] = at;
-        next = (next + 1) % most;
+      forget(at);
+      let over = Math.min(count, most) - most;
+      for (const held of counts.values()) over += held;
+      if (over <= 0) return 0;
+      const oldestFirst = [...counts].map(([slot, held]) => [effect(slot, at), held] as const).sort(([a], [b]) => a - b);
+      for (const [time, held] of oldestFirst) {
+        over -= held;
+        if (over <= 0) return time + ms - at;
       }
+      return 0;
     },
-    stamp(at) {
-      const newest = (next + most - 1) % most;
-      if (times[newest] !== undefined) times[newest] = Math.max(times[newest], at);
+    add(slot, count = 1) {
+      counts.set(slot, Math.min(count, most));
     },
     isIdle(at) {
-      const newest = times[(next + most - 1) % most];
-      return newest === undefined || newest + ms <= at;
+      forget(at);
+      return counts.size === 0;
     },
   };
 }

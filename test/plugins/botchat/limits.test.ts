@@ -132,13 +132,64 @@ describe("previews and typing", () => {
   test("count in their chat: what comes after one waits for the second", async () => {
     const limits = createLimits({ now, limits: usual });
     const went: (readonly [string, number])[] = [];
-    limits.used("7", 1_000, 1);
+    const ended = limits.used("7", 1_000, 1);
     await vi.advanceTimersByTimeAsync(300);
-    limits.ended("7", 1_000);
+    ended();
     ask(limits, "7", went, { messages: 0 });
     await vi.advanceTimersByTimeAsync(3_000);
     expect(went).toEqual([["7", 1_350]]);
     expect(limits.delay("7")).toBe(0);
+  });
+});
+
+describe("the bot's limit", () => {
+  /** Both hold the platform's limits; a call arrives somewhere on its way, and is answered after as long again. */
+  function openBot() {
+    const limits = createLimits({ now, limits: usual });
+    const limiter = createLimiter(usual, now);
+    const call = async (chat: string, ms: number, ended: () => void) => {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      limiter.spend(1, chat, false);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      ended();
+    };
+    return { limits, call };
+  }
+
+  test("is shared by the edits of many previews: the platform refuses none, and a message waits for one place only", async () => {
+    const { limits, call } = openBot();
+    const edits: Promise<void>[] = [];
+    const preview = (chat: string) => {
+      const delay = limits.delay(chat);
+      if (delay === 0) edits.push(call(chat, 2 + ((edits.length * 37) % 100), limits.used(chat, 1_000, 0)));
+      if (now() < 1_020_000) setTimeout(preview, Math.max(delay, 1), chat);
+    };
+    for (let chat = 1; chat <= 90; chat += 1) preview(String(chat));
+    await vi.advanceTimersByTimeAsync(10_000);
+    const asked = now();
+    let waited = Number.NaN;
+    void limits.admit("200", 1, never)?.then(() => {
+      waited = now() - asked;
+    });
+    await vi.advanceTimersByTimeAsync(15_000);
+    await Promise.all(edits);
+    expect(waited).toBeLessThan(1_300);
+    expect(edits.length).toBeGreaterThan(20 * 24);
+  });
+
+  test("counts what arrives: thirty calls that were slow, and thirty that were fast a second later, none comes too soon", async () => {
+    const { limits, call } = openBot();
+    const calls: Promise<void>[] = [];
+    for (let chat = 1; chat <= 60; chat += 1) {
+      const name = String(chat);
+      const send = async () => {
+        await limits.admit(name, 1, never);
+        await call(name, chat <= 30 ? 400 : 5, limits.sending(name));
+      };
+      calls.push(send());
+    }
+    await vi.advanceTimersByTimeAsync(10_000);
+    await Promise.all(calls);
   });
 });
 
