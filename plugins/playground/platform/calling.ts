@@ -4,7 +4,7 @@ import { BodyTooLarge, readBody } from "./body.ts";
 import type { RecordedCall } from "./calls.ts";
 import type { Core } from "./core.ts";
 import { ApiError, tooMany } from "./errors.ts";
-import type { Fault, Faults } from "./faults.ts";
+import type { Faults, Mishap } from "./faults.ts";
 import { methods } from "./methods/index.ts";
 import { type Params, parseParams } from "./params.ts";
 import type { Bot } from "./world.ts";
@@ -63,18 +63,20 @@ export function createCalling({ core, faults, bots, record }: CallingOptions): C
         return;
       }
       if (bot === undefined) return answer(response, failure(new ApiError(401, "Unauthorized")));
-      const fault = faults.take(name);
       let params = nothing;
-      let outcome: Outcome | undefined = fault === undefined ? undefined : faulty(fault);
+      let unreadable: Outcome | undefined;
       try {
         params = parseParams(query, contentType, body);
       } catch (error) {
-        outcome ??= failure(error);
+        unreadable = failure(error);
       }
-      if (fault?.kind === "delay") await pause(fault.ms ?? 1000, response);
+      const fault = faults.take(methods.get(name)?.name ?? name, params.raw);
+      let outcome = (fault === undefined ? undefined : faulty(fault)) ?? unreadable;
+      if (fault?.kind === "delay" || fault?.ms !== undefined) await pause(fault.ms ?? 1000, response);
       const silent = fault?.kind === "drop" || fault?.kind === "reset-before";
       if (!silent) outcome ??= await invoke(bot, name, params, (leave) => response.once("close", leave));
-      record?.(recorded(core, bot, name, params, outcome, fault));
+      const told = fault?.kind !== "reset-after" && !response.destroyed;
+      record?.({ ...recorded(core, bot, name, params, outcome, fault), ...(told ? {} : { status: 0 }) });
       if (fault?.kind === "reset-before" || fault?.kind === "reset-after") {
         request.socket.resetAndDestroy();
         return;
@@ -90,7 +92,7 @@ export function createCalling({ core, faults, bots, record }: CallingOptions): C
   };
 }
 
-function faulty(fault: Fault): Outcome | undefined {
+function faulty(fault: Mishap): Outcome | undefined {
   if (fault.kind === "flood") return failure(tooMany(fault.retryAfter ?? 1));
   if (fault.kind === "garbage") return { status: fault.status ?? 200, body: "" };
   if (fault.kind === "status") return failure(new ApiError(fault.status ?? 502, fault.description ?? "Bad Gateway"));
@@ -134,16 +136,15 @@ function recorded(
   name: string,
   params: Params,
   outcome: Outcome | undefined,
-  fault: Fault | undefined,
+  fault: Mishap | undefined,
 ): Omit<RecordedCall, "seq"> {
-  const answered = fault?.kind === "reset-after" ? undefined : outcome;
   return {
     at: core.now(),
     bot: bot.user.username ?? String(bot.user.id),
     method: methods.get(name)?.name ?? name.slice(0, 64),
     params: bounded(params),
-    status: answered?.status ?? 0,
-    ...(answered?.description === undefined ? {} : { description: answered.description }),
+    status: outcome?.status ?? 0,
+    ...(outcome?.description === undefined ? {} : { description: outcome.description }),
     ...(fault === undefined ? {} : { fault: fault.kind }),
   };
 }

@@ -9,6 +9,7 @@ export interface RecordedCall {
   readonly params: Readonly<Record<string, unknown>>;
   /** 0: no answer was given. */
   readonly status: number;
+  /** Why it was not done, whether the bot heard of it or not. */
   readonly description?: string;
   readonly fault?: string;
 }

@@ -1,13 +1,11 @@
 /** Faults on purpose: what a network and a busy platform do to a bot. */
+import type { RawParams } from "./params.ts";
 
 export const faultKinds = ["drop", "delay", "status", "reset-before", "reset-after", "garbage", "flood", "refuse"] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-export interface Fault {
-  /** A method's name, `file` for the fetching of a file, or `*` for each. */
-  readonly method: string;
-  /** How many calls it hits. */
-  readonly times: number;
+/** What happens to one call. */
+export interface Mishap {
   /**
    * `drop`: never answered, nothing happens. `delay`: answered after `ms`. `status`: a 5xx answer, nothing happens.
    * `reset-before`: the connection breaks, nothing happens. `reset-after`: it happens, then the connection breaks.
@@ -15,25 +13,39 @@ export interface Fault {
    * `refuse`: `status` (default 400) with `description`, nothing happens.
    */
   readonly kind: FaultKind;
+  /** Every kind may come late: it is so long before anything happens. */
   readonly ms?: number;
   readonly status?: number;
   readonly retryAfter?: number;
   readonly description?: string;
 }
 
+export interface Fault extends Mishap {
+  /** A method's name, `file` for the fetching of a file, or `*` for each. */
+  readonly method: string;
+  /** How many calls it hits. */
+  readonly times: number;
+}
+
+/** What happens to a call that no fault waits for. */
+export type Chance = (method: string, params: RawParams) => Mishap | undefined;
+
 export interface Faults {
   add(fault: Fault): void;
+  /** Leaves the rest to chance; `undefined`: to none. */
+  leaveTo(chance: Chance | undefined): void;
   /** Faults that are left, with the calls they still hit. */
   list(): readonly Fault[];
   clear(): void;
   /** The fault for this call, used up by one. */
-  take(method: string): Fault | undefined;
+  take(method: string, params?: RawParams): Mishap | undefined;
 }
 
 const maxFaults = 100;
 
 export function createFaults(): Faults {
   let active: { fault: Fault; left: number }[] = [];
+  let chance: Chance | undefined;
   return {
     add(fault) {
       if (active.length >= maxFaults) throw new Error(`at most ${maxFaults} faults can wait; clear some first`);
@@ -43,10 +55,12 @@ export function createFaults(): Faults {
     clear() {
       active = [];
     },
-    take(method) {
-      if (active.length === 0) return undefined;
-      const hit = active.find(({ fault }) => fault.method === "*" || fault.method.toLowerCase() === method);
-      if (hit === undefined) return undefined;
+    leaveTo(next) {
+      chance = next;
+    },
+    take(method, params = {}) {
+      const hit = active.find(({ fault }) => fault.method === "*" || fault.method.toLowerCase() === method.toLowerCase());
+      if (hit === undefined) return chance?.(method, params);
       hit.left -= 1;
       if (hit.left <= 0) active = active.filter((entry) => entry !== hit);
       return hit.fault;

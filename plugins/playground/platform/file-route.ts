@@ -1,7 +1,7 @@
 /** `/file/bot<token>/<path>`: where bots fetch files; with the faults of a network, as every call. */
 import type { ServerResponse } from "node:http";
 import type { Core } from "./core.ts";
-import type { Fault, Faults } from "./faults.ts";
+import type { Faults, Mishap } from "./faults.ts";
 import type { KeptFile } from "./files.ts";
 import type { Bot } from "./world.ts";
 
@@ -21,7 +21,7 @@ function tear(response: ServerResponse, file: KeptFile): void {
 }
 
 /** True when the fault is all the answer there is. */
-async function suffer(fault: Fault, response: ServerResponse, file: KeptFile): Promise<boolean> {
+async function suffer(fault: Mishap, response: ServerResponse, file: KeptFile): Promise<boolean> {
   switch (fault.kind) {
     case "delay":
       await new Promise((resolve) => setTimeout(resolve, fault.ms ?? 1_000));

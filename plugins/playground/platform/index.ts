@@ -19,7 +19,9 @@ import { createPeople, type People } from "./people.ts";
 import { createWebhook, type Webhook } from "./webhook.ts";
 import { type Bot, createBot, createWorld, defaultSeed, type World, type WorldSeed } from "./world.ts";
 
+export type { RecordedCall } from "./calls.ts";
 export type { PlatformEvent } from "./core.ts";
+export type { Chance, Mishap } from "./faults.ts";
 export type { Message } from "./wire.ts";
 
 export interface BotOptions {

@@ -86,6 +86,28 @@ describe("faults", () => {
   });
 });
 
+describe("faults by chance", () => {
+  test("every call is asked for, with what it says; a fault that waits goes before", async () => {
+    await using home = await openPlatform();
+    const { faults } = home.platform;
+    faults.leaveTo((method, params) => (method === "sendMessage" && params.chat_id === ada ? { kind: "status" } : undefined));
+    expect((await home.call("sendMessage", { ...send, chat_id: kitchen })).ok).toBe(true);
+    expect((await home.call("sendMessage", send)).status).toBe(502);
+    faults.add({ method: "*", times: 1, kind: "status", status: 503 });
+    expect((await home.call("sendMessage", send)).status).toBe(503);
+    faults.leaveTo(undefined);
+    expect((await home.call("sendMessage", send)).ok).toBe(true);
+  });
+
+  test("every fault may come late", async () => {
+    await using home = await openPlatform();
+    home.platform.faults.add({ method: "*", times: 1, kind: "status", ms: 120 });
+    const from = performance.now();
+    expect((await home.call("sendMessage", send)).status).toBe(502);
+    expect(performance.now() - from).toBeGreaterThan(100);
+  });
+});
+
 describe("limits", () => {
   test("none are kept unless they are configured", async () => {
     await using home = await openPlatform();
@@ -119,6 +141,20 @@ describe("recorded calls", () => {
       { method: "getMe", status: 502, fault: "status" },
       { method: "sendMessage", params: send, status: 200 },
     ]);
+    home.platform.calls.clear();
+    const edit = { chat_id: ada, message_id: 1, text: "no such message of the bot" };
+    home.platform.faults.add({ method: "editMessageText", times: 1, kind: "reset-after" });
+    await expect(home.call("editMessageText", edit)).rejects.toThrow();
+    home.platform.faults.add({ method: "sendMessage", times: 1, kind: "delay", ms: 10_000 });
+    const signal = AbortSignal.timeout(50);
+    await expect(fetch(`${home.platform.url}/bot${token}/sendMessage?chat_id=${ada}&text=late`, { signal })).rejects.toThrow(/timeout/i);
+    await expect.poll(() => home.platform.calls.list()).toHaveLength(2);
+    const [refused, late] = home.platform.calls.list();
+    // Nobody heard why, and nobody heard that it was done.
+    expect(refused).toMatchObject({ status: 0, fault: "reset-after", description: "Bad Request: message can't be edited" });
+    expect([late?.status, late?.description]).toEqual([0, undefined]);
+    home.platform.calls.clear();
+    await home.call("getMe");
     home.platform.calls.record(false);
     await home.call("getMe");
     expect(home.platform.calls.list({ method: "getMe" })).toHaveLength(1);
