@@ -2,7 +2,7 @@
  * Kills the gateway at random moments, again and again, while people write and programs call; then counts what was lost,
  * done twice, or left without an end. `npm run soak -- [--cycles 200] [--seed 1] [--mode both] [--keep]`.
  * With `-- --points 50 [--seed 1]` it kills at labelled points instead, so often at each of them; with `-- --streams 200 [--seed 1]` so
- * many answers are streamed, and nothing is killed.
+ * many answers are streamed, and nothing is killed: on a clock that is played, or, with `--live`, over real HTTP.
  *
  * The platform and the senders live here, the gateway in a process of its own, on one state directory from start to end.
  */
@@ -28,6 +28,7 @@ const { values } = parseArgs({
     keep: { type: "boolean", default: false },
     points: { type: "string" },
     streams: { type: "string" },
+    live: { type: "boolean", default: false },
   },
 });
 const cycles = Number(values.cycles);
@@ -247,9 +248,10 @@ if (values.points !== undefined) {
   const { runPoints } = await import("./soak/points/run.ts");
   process.exit((await runPoints({ seeds: Number(values.points), first: seed })) === 0 ? 0 : 1);
 }
+if (values.live && values.streams === undefined) throw new Error("--live: say how many, such as --streams 200 --live.");
 if (values.streams !== undefined) {
-  const { runStreams } = await import("./soak/streams/run.ts");
-  process.exit((await runStreams({ count: Number(values.streams), first: seed })) === 0 ? 0 : 1);
+  const run = values.live ? (await import("./soak/streams/live/run.ts")).runLive : (await import("./soak/streams/run.ts")).runStreams;
+  process.exit((await run({ count: Number(values.streams), first: seed })) === 0 ? 0 : 1);
 }
 const directory = mkdtempSync(join(tmpdir(), "soak-"));
 const overdue = setTimeout(() => {

@@ -26,15 +26,18 @@ export interface Workshop {
   talk<First>(name: string, args: readonly string[]): Promise<{ readonly child: ChildProcess; readonly first: First }>;
   /** Writes a configuration with a state directory of its own. */
   config(name: string, content: object): string;
+  /** The directory is left, to be looked at. */
+  keep(): void;
 }
 
 export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<Outcome>): Promise<Outcome> {
   const directory = mkdtempSync(join(tmpdir(), "bench-"));
   const children: ChildProcess[] = [];
+  let kept = false;
   const clear = () => {
     for (const child of children) child.kill("SIGKILL");
     // Who was just killed may still be writing.
-    rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    if (!kept) rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   };
   const ended = beforeEnd(clear);
   const keep = <Child extends ChildProcess>(child: Child): Child => {
@@ -64,6 +67,9 @@ export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<
       const file = join(directory, `${name}.json`);
       writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, state: { dir: join(directory, name) }, ...content }));
       return file;
+    },
+    keep() {
+      kept = true;
     },
   };
   try {

@@ -87,6 +87,31 @@ export function readPreviews(directory: string): readonly string[] {
   }
 }
 
+/** How something that came in has ended. */
+export interface End {
+  /** What came in, as it is stored. */
+  readonly body: string;
+  readonly outcome: string;
+  readonly reason: string;
+  /** Sends of its answer after which the gateway could not know whether they arrived. */
+  readonly unheard: number;
+}
+
+export function readEnds(directory: string): readonly End[] {
+  const db = open(directory);
+  try {
+    // The second one of a part is its end, and no doubt any more.
+    const unheard = "SELECT total(doubts) + total(reason IS 'send_fate_unknown') FROM outbox WHERE outbox.unit = units.id";
+    return db
+      .prepare(
+        `SELECT body, outcome, reason, (${unheard}) AS unheard FROM units JOIN inbox ON inbox.id = units.event_id WHERE units.state = 2`,
+      )
+      .all() as readonly unknown[] as readonly End[];
+  } finally {
+    db.close();
+  }
+}
+
 function readable(html: unknown): string {
   const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
   return String(html ?? "")

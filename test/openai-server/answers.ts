@@ -61,6 +61,25 @@ export function say(
   };
 }
 
+/** The least wait between two pieces: a faster text comes in longer ones. */
+const leastPieceMs = 20;
+
+/** Streams a text at a rate, whatever time the pieces take on their way. */
+export function write(text: string, { charsPerSecond }: { readonly charsPerSecond: number }): Answer {
+  return async (exchange) => {
+    open(exchange);
+    const began = performance.now();
+    for (let written = 0; written < text.length && !exchange.response.destroyed; ) {
+      await delay(Math.max(leastPieceMs, 1_000 / charsPerSecond));
+      const due = Math.floor(((performance.now() - began) * charsPerSecond) / 1_000);
+      const next = Math.min(text.length, Math.max(written + 1, due));
+      chunk(exchange, { delta: { content: text.slice(written, next) } });
+      written = next;
+    }
+    finish(exchange, "stop");
+  };
+}
+
 /** Calls tools, the arguments in pieces as real servers send them; `text` comes before. */
 export function callTools(calls: readonly { readonly name: string; readonly args: object | string }[], { text = "" } = {}): Answer {
   return async (exchange) => {

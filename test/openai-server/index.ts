@@ -1,6 +1,6 @@
 /**
  * A small real HTTP server that speaks chat completions. Each request takes the next answer of the script;
- * when there is none left, it says back the last message of the user.
+ * when there is none left, it says back the last message of the user, or what `answer` makes of it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -56,7 +56,7 @@ function lastUserText(body: ChatRequest["body"]): string {
   return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? "").join("") : "";
 }
 
-export async function createOpenAiServer(): Promise<OpenAiServer> {
+export async function createOpenAiServer({ answer = (said: string) => say(said) } = {}): Promise<OpenAiServer> {
   const requests: ChatRequest[] = [];
   const answers: Answer[] = [];
   let key: string | undefined;
@@ -85,7 +85,7 @@ export async function createOpenAiServer(): Promise<OpenAiServer> {
       });
       return;
     }
-    await (answers.shift() ?? say(lastUserText(body)))({ body, response, gone });
+    await (answers.shift() ?? answer(lastUserText(body)))({ body, response, gone });
   }
 
   const server = createServer((request, response) => {

@@ -3,6 +3,7 @@ import type { BotApi } from "../../../plugins/botchat/api.ts";
 import { refusalError, wireError } from "../../../plugins/botchat/platform-error.ts";
 import { WireError } from "../../../plugins/botchat/wire.ts";
 import { createLimiter, type Limits } from "../../../plugins/playground/platform/limits.ts";
+import type { ChatCall } from "./judge.ts";
 
 export interface FakeMessage {
   readonly id: string;
@@ -12,21 +13,11 @@ export interface FakeMessage {
   readonly silent: boolean;
 }
 
-export interface FakeCall {
-  readonly method: string;
-  /** When it took effect, or was refused. */
-  readonly at: number;
-  readonly by: string;
-  /** `unchanged`: an edit to what stands there already. `limited`: too fast. `flood`, `refused`, `lost`: by chance, without effect. */
-  readonly fate: "done" | "unchanged" | "refused" | "limited" | "flood" | "lost" | "unknown";
-  readonly messageId: string | undefined;
-}
-
 export type Fault = "flood" | "refuse" | "reset-before" | "reset-after" | "hang";
 
 export interface FakeChat {
   readonly messages: Map<string, FakeMessage>;
-  readonly calls: FakeCall[];
+  readonly calls: ChatCall[];
   /** The client, for somebody whose calls are to be told apart. */
   api(by: string): BotApi;
   /** What goes wrong with the next call. */
@@ -76,11 +67,11 @@ export function createFakeChat(options: { readonly now: () => number; readonly l
       renew() {},
       async call(method, given, signal) {
         const payload = given as unknown as Record<string, unknown>;
-        const note = (fate: FakeCall["fate"], messageId?: string) => void chat.calls.push({ method, at: now(), by, fate, messageId });
+        const note = (fate: ChatCall["fate"], messageId?: string) => void chat.calls.push({ method, at: now(), by, fate, messageId });
         const fault = chat.fault(method, by);
         if (fault === "hang") {
           await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
-          note("unknown");
+          note("unanswered");
           throw wireError(method, new WireError("ABORTED", true));
         }
         await pause(latency());

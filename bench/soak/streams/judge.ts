@@ -1,46 +1,83 @@
 /** Holds what a chat saw of a stream against what it may see. Each violation is a sentence. */
-import type { FakeCall } from "./fake-chat.ts";
-import type { Outcome } from "./stream.ts";
+
+export interface ChatCall {
+  readonly method: string;
+  /** When it took effect, or was refused. */
+  readonly at: number;
+  readonly by: string;
+  /**
+   * `unchanged`: an edit to what stands there already. `limited`: too fast. `flood`, `refused`, `lost`: by chance, without effect.
+   * `unknown`: done, and whoever called was not told. `unanswered`: without effect, and whoever called was not told.
+   */
+  readonly fate: "done" | "unchanged" | "refused" | "limited" | "flood" | "lost" | "unknown" | "unanswered";
+  readonly messageId: string | undefined;
+}
+
+export interface Outcome {
+  /** In the order in which the platform took them. */
+  readonly calls: readonly ChatCall[];
+  /** The messages that are in the chat at the end, and those that the answer is. */
+  readonly shown: readonly string[];
+  readonly wanted: readonly string[];
+  /** How the delivery failed, if it did. */
+  readonly failure: string | undefined;
+  /** From the first word to the last message. */
+  readonly tookMs: number;
+}
 
 /** Calls that change what people see may follow one another so soon. */
 const leastMs = 1_000;
 
 /** Sends of which the platform never said that they arrived. */
-export function doubtfulSends(calls: readonly FakeCall[], by?: string): number {
-  return calls.filter((call) => call.method === "sendMessage" && call.fate === "unknown" && call.by === (by ?? call.by)).length;
+export function doubtfulSends(calls: readonly ChatCall[]): number {
+  return calls.filter(({ method, fate }) => method === "sendMessage" && fate === "unknown").length;
 }
 
-/** Messages that are there beyond those of the answer; `undefined` when one of the answer is missing. */
-function beyond(shown: readonly string[], wanted: readonly string[]): number | undefined {
+/** Sends of which whoever made them cannot know whether they arrived: whether they did or not. */
+function unheardSends(calls: readonly ChatCall[], by: string): readonly ChatCall[] {
+  return calls.filter((call) => call.method === "sendMessage" && (call.fate === "unknown" || call.fate === "unanswered") && call.by === by);
+}
+
+/** Messages of the answer that are not there, and messages that are there beyond it. */
+export function compare({ shown, wanted }: Pick<Outcome, "shown" | "wanted">): { readonly missing: number; readonly beyond: number } {
   const left = [...shown];
-  for (const html of wanted) {
-    const at = left.indexOf(html);
-    if (at < 0) return undefined;
-    left.splice(at, 1);
+  let missing = 0;
+  for (const message of wanted) {
+    const at = left.indexOf(message);
+    if (at < 0) missing += 1;
+    else left.splice(at, 1);
   }
-  return left.length;
+  return { missing, beyond: left.length };
 }
 
-export function judge({ calls, shown, wanted, failure }: Outcome): readonly string[] {
-  const violations: string[] = [];
-  const limited = calls.filter(({ fate }) => fate === "limited").length;
-  if (limited > 0) violations.push(`${limited} calls were too fast for the platform`);
+/** Milliseconds from each call that changed what people see to the next one. */
+export function distances(calls: readonly ChatCall[]): readonly number[] {
   const times = calls
     .filter(({ method, fate }) => method !== "deleteMessage" && (fate === "done" || fate === "unknown"))
     .map(({ at }) => at);
-  const near = times.filter((at, index) => index > 0 && at - (times[index - 1] ?? 0) < leastMs).length;
+  return times.slice(1).map((at, index) => at - (times[index] ?? 0));
+}
+
+export function judge(outcome: Outcome): readonly string[] {
+  const { calls, shown, wanted, failure } = outcome;
+  const violations: string[] = [];
+  const limited = calls.filter(({ fate }) => fate === "limited").length;
+  if (limited > 0) violations.push(`${limited} calls were too fast for the platform`);
+  const near = distances(calls).filter((ms) => ms < leastMs).length;
   if (near > 0) violations.push(`${near} calls came less than a second after the one before`);
   const sends = calls.filter(({ method, fate }) => method === "sendMessage" && fate === "done").length;
   if (sends > wanted.length + 1) violations.push(`${sends} messages were sent for an answer of ${wanted.length}`);
   const doubtful = doubtfulSends(calls);
-  if (doubtfulSends(calls, "preview") > 1) violations.push("the preview sent again after a message of unknown fate");
-  // Twice in doubt, an answer is not sent a third time.
-  if (failure !== undefined && doubtful < 2) violations.push(`the answer failed: ${failure}`);
+  if (unheardSends(calls, "preview").length > 1) violations.push("the preview sent again after a message of unknown fate");
+  // Twice in doubt, an answer is not sent a third time, even though neither may have arrived.
+  const unheard = unheardSends(calls, "outbox");
+  if (failure !== undefined && unheard.length < 2) violations.push(`the answer failed: ${failure}`);
+  const givenUp = failure === undefined ? 0 : Math.floor(unheard.filter(({ fate }) => fate === "unanswered").length / 2);
   // Exactly the answer, but for messages of which the platform never said that they are there.
-  const more = beyond(shown, wanted);
-  if (more === undefined) violations.push("a message of the answer is missing");
-  else if (more > doubtful) violations.push(`${more} messages are there that are none of the answer, and ${doubtful} were in doubt`);
-  else if (doubtful === 0 && shown.some((html, index) => html !== wanted[index]))
+  const { missing, beyond } = compare(outcome);
+  if (missing > givenUp) violations.push("a message of the answer is missing");
+  else if (beyond > doubtful) violations.push(`${beyond} messages are there that are none of the answer, and ${doubtful} were in doubt`);
+  else if (doubtful === 0 && missing === 0 && shown.some((message, index) => message !== wanted[index]))
     violations.push("the messages of the answer are in another order");
   return violations;
 }

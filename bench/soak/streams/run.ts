@@ -1,7 +1,6 @@
 /** Streams of 1 to 50,000 characters at 1 to 500 tokens a second, at these rates on a clock that is played, and what came of them. */
 import { startClock } from "./clock.ts";
-import type { FakeCall } from "./fake-chat.ts";
-import { doubtfulSends, judge } from "./judge.ts";
+import { type ChatCall, doubtfulSends, judge } from "./judge.ts";
 import { runStream } from "./stream.ts";
 
 /** Resolves with the number of rules that were broken. */
@@ -9,7 +8,7 @@ export async function runStreams({ count, first }: { readonly count: number; rea
   console.log(`soak: ${count} streams, seeds from ${first}`);
   const began = performance.now();
   const clock = startClock();
-  const fates = new Map<FakeCall["fate"], number>();
+  const fates = new Map<ChatCall["fate"], number>();
   let [broken, hours, calls, doubtful, twice] = [0, 0, 0, 0, 0];
   for (let seed = first; seed < first + count; seed += 1) {
     const { stream, outcome } = await runStream(seed, clock);

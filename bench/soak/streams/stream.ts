@@ -1,7 +1,8 @@
 /** One answer that is written at some speed, shown while it grows, and sent, in a chat where things may go wrong. */
 import { createRandom, type Random } from "../random.ts";
 import type { Clock } from "./clock.ts";
-import type { FakeCall, Fault } from "./fake-chat.ts";
+import type { Fault } from "./fake-chat.ts";
+import type { Outcome } from "./judge.ts";
 import { answer, messagesOf, openPreview, openRoom } from "./room.ts";
 
 /** What a seed draws. */
@@ -15,19 +16,7 @@ export interface Stream {
   readonly faulty: number;
 }
 
-export interface Outcome {
-  /** In the order in which the platform took them. */
-  readonly calls: readonly FakeCall[];
-  /** HTML of the messages that are in the chat at the end, and of those that the answer is. */
-  readonly shown: readonly string[];
-  readonly wanted: readonly string[];
-  /** How the delivery failed, if it did. */
-  readonly failure: string | undefined;
-  /** From the first word to the last message. */
-  readonly tookMs: number;
-}
-
-const charsOfToken = 4;
+export const charsOfToken = 4;
 const mostChars = 50_000;
 const mostTokens = 500;
 /** A faster stream comes in pieces of several tokens. */

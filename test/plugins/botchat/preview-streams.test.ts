@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startClock } from "../../../bench/soak/streams/clock.ts";
 import type { Fault } from "../../../bench/soak/streams/fake-chat.ts";
-import { judge } from "../../../bench/soak/streams/judge.ts";
+import { type ChatCall, judge, type Outcome } from "../../../bench/soak/streams/judge.ts";
 import { openPreview, openRoom } from "../../../bench/soak/streams/room.ts";
-import { type Outcome, runStream } from "../../../bench/soak/streams/stream.ts";
+import { runStream } from "../../../bench/soak/streams/stream.ts";
 
 const now = () => Date.now();
 
@@ -130,7 +130,7 @@ describe("a stream is judged wrong", () => {
   const call = (at: number, more: Partial<Outcome["calls"][number]> = {}) =>
     ({ method: "editMessageText", at, by: "preview", fate: "done", messageId: "1", ...more }) as const;
   const good: Outcome = { calls: [call(1_000), call(2_000)], shown: ["a", "b"], wanted: ["a", "b"], failure: undefined, tookMs: 2_000 };
-  const send = (by: string, fate: "done" | "unknown" = "done") => call(9_000, { method: "sendMessage", by, fate });
+  const send = (by: string, fate: ChatCall["fate"] = "done") => call(9_000, { method: "sendMessage", by, fate });
 
   test.each([
     [["1 calls were too fast for the platform"], { calls: [call(1_000, { fate: "limited" })] }],
@@ -141,6 +141,9 @@ describe("a stream is judged wrong", () => {
     [["1 messages are there that are none of the answer, and 0 were in doubt"], { shown: ["a", "b", "a"] }],
     [["the messages of the answer are in another order"], { shown: ["b", "a"] }],
     [[], { calls: [send("outbox", "unknown")], shown: ["a", "a", "b"] }],
+    [[], { calls: [send("outbox", "unanswered"), send("outbox", "unanswered")], shown: ["b"], failure: "send_fate_unknown" }],
+    [["a message of the answer is missing"], { calls: [send("outbox", "unanswered")], shown: ["b"] }],
+    [["the preview sent again after a message of unknown fate"], { calls: [send("preview", "unanswered"), send("preview", "unknown")] }],
   ])("%j", (violations, wrong) => {
     expect(judge(good)).toEqual([]);
     expect(judge({ ...good, ...wrong })).toEqual(violations);

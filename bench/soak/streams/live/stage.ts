@@ -1,0 +1,119 @@
+/** A gateway in a process of its own, the platform with the limits of the real one, and a model that writes each stream at its rate. */
+import { once } from "node:events";
+import { join } from "node:path";
+import { type Chance, createPlatform, type Platform } from "../../../../plugins/playground/platform/index.ts";
+import { write } from "../../../../test/openai-server/answers.ts";
+import { createOpenAiServer } from "../../../../test/openai-server/index.ts";
+import type { Workshop } from "../../../cases/processes.ts";
+import { type End, readEnds } from "../../state.ts";
+import { charsOfToken, type Stream } from "../stream.ts";
+
+export interface Stage {
+  readonly platform: Platform;
+  /** How each stream that has ended did so, by its seed; a moment ago. */
+  ends(): ReadonlyMap<number, End>;
+  /** The gateway has not ended. */
+  isUp(): boolean;
+  /** Lets the gateway end; resolves with how it did. */
+  stop(): Promise<number | string>;
+  close(): Promise<void>;
+}
+
+/** Each seat has a person and a group of theirs. */
+export const personOf = (seat: number) => 1_001 + seat;
+export const groupOf = (seat: number) => -1_001_000_000_001 - seat;
+
+/** Those of the platform: the gateway's own are their default. */
+const limits = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
+/** What is never answered is given up after so long. */
+const timeoutSeconds = 5;
+const stopMs = 30_000;
+/** Many ask at the same time how theirs has ended. */
+const readEveryMs = 100;
+
+/** Settings are an account's: a bot for each pair of them. */
+const accountOf = ({ mode, messageLimit }: Pick<Stream, "mode" | "messageLimit">) => `${mode}${messageLimit}`;
+export const botOf = (stream: Pick<Stream, "mode" | "messageLimit">) => `${accountOf(stream)}_bot`;
+const settings = (["partial", "block"] as const).flatMap((mode) => [1_000, 4_000].map((messageLimit) => ({ mode, messageLimit })));
+const tokenOf = (index: number) => `${4_242 + index}:stream-bot-token`;
+
+const seedIn = (text: string) => Number(/\bstream (\d+)\b/.exec(text)?.[1]);
+
+export async function openStage(
+  workshop: Workshop,
+  {
+    seats,
+    streams,
+    chance,
+    spoilt,
+  }: {
+    readonly seats: number;
+    /** By seed. */
+    readonly streams: ReadonlyMap<number, Stream>;
+    readonly chance: Chance;
+    /** Goes before the options of the channel. */
+    readonly spoilt: object;
+  },
+): Promise<Stage> {
+  const places = Array.from({ length: seats }, (_, seat) => seat);
+  const platform = await createPlatform({
+    bots: settings.map((pair, index) => ({ token: tokenOf(index), username: botOf(pair), name: accountOf(pair) })),
+    seed: {
+      people: places.map((seat) => ({ id: personOf(seat), first_name: `Person ${seat}` })),
+      groups: places.map((seat) => ({ id: groupOf(seat), type: "supergroup", title: `Group ${seat}`, members: [personOf(seat)] })),
+    },
+    limits,
+  });
+  platform.faults.leaveTo(chance);
+  const model = await createOpenAiServer({
+    answer(said) {
+      const { text = "", tokensPerSecond = 1 } = streams.get(seedIn(said)) ?? {};
+      return write(text, { charsPerSecond: tokensPerSecond * charsOfToken });
+    },
+  });
+  const config = workshop.config("streams", {
+    session: { dmScope: "per-account-channel-peer" },
+    models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
+    agents: { defaults: { model: "local/writer", maxConcurrent: seats, heartbeat: { every: "0" } } },
+    channels: {
+      botchat: {
+        apiRoot: platform.url,
+        dmPolicy: "open",
+        allowFrom: ["*"],
+        groupPolicy: "open",
+        timeoutSeconds,
+        ...spoilt,
+        accounts: Object.fromEntries(
+          settings.map((pair, index) => [
+            accountOf(pair),
+            { botToken: tokenOf(index), streamMode: pair.mode, textChunkLimit: pair.messageLimit },
+          ]),
+        ),
+      },
+    },
+  });
+  const { child } = await workshop.start("gateway-process.ts", [config]);
+  const exit = once(child, "exit");
+  let read = { at: Number.NEGATIVE_INFINITY, ends: new Map<number, End>() };
+
+  return {
+    platform,
+    ends() {
+      if (performance.now() - read.at < readEveryMs) return read.ends;
+      const ends = new Map(readEnds(join(workshop.directory, "streams")).map((end) => [seedIn(end.body), end]));
+      read = { at: performance.now(), ends };
+      return ends;
+    },
+    isUp: () => child.exitCode === null && child.signalCode === null,
+    async stop() {
+      const late = setTimeout(() => child.kill("SIGKILL"), stopMs);
+      child.kill("SIGTERM");
+      const [code, signal] = (await exit.finally(() => clearTimeout(late))) as [number | null, string | null];
+      return code ?? signal ?? "unknown";
+    },
+    async close() {
+      await model.close();
+      await platform.close();
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/** A few live streams of the soak: answers that grow in several chats at once, over real HTTP, and a platform that keeps its limits. */
+import { expect, test } from "vitest";
+import { inWorkshop } from "../../bench/cases/processes.ts";
+import { streamLive } from "../../bench/soak/streams/live/run.ts";
+
+/** Direct chats and groups, partial and in blocks, short and long messages; up to a third of the calls goes wrong. */
+const seeds = [31, 73, 344, 472, 488, 567, 652, 1554, 1577, 1635, 1775];
+
+const stream = (spoilt: object, some: readonly number[]) =>
+  inWorkshop((workshop) => streamLive(workshop, { seeds: some, atOnce: some.length, tell: () => {}, spoilt }));
+
+test.concurrent("whatever goes wrong on the way, each answer is in its chat once, and the platform never found the bot too fast", {
+  timeout: 90_000,
+}, async () => {
+  const { violations, outcomes } = await stream({}, seeds);
+  expect(violations).toEqual([]);
+  const fates = new Set(outcomes.flatMap(({ calls }) => calls.map(({ fate }) => fate)));
+  expect([...fates]).toEqual(expect.arrayContaining(["done", "flood", "refused", "unanswered", "unknown", "unchanged"]));
+});
+
+test.concurrent("a bot that knows no limits is found too fast", { timeout: 60_000 }, async () => {
+  const { violations } = await stream({ limits: { perChatPerSecond: 0, perBotPerSecond: 0, perGroupPerMinute: 0 } }, [18]);
+  expect(violations.join("\n")).toMatch(/too fast for the platform/);
+});
