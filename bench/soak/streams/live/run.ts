@@ -25,7 +25,7 @@ export interface LiveFindings {
 }
 
 /** So that one bot has more to show than it may at times. */
-const atOnce = 50;
+const atOnce = 100;
 /** Longer ones are for the clock that is played. */
 const longestMs = 60_000;
 /** The answer of a group waits for its twenty messages a minute, and for each flood of the platform. */
