@@ -1,4 +1,5 @@
 /** Flags that Node takes only at the start of a process: a gateway, which runs for months, starts its own process again with them. */
+import { availableParallelism } from "node:os";
 
 /** Commands that stay; for all others a second start would be time and nothing else. */
 const staying = ["gateway", "dev"];
@@ -11,6 +12,12 @@ const valued = ["--config", "--state"];
  */
 const youngHalf = "--max-semi-space-size";
 const youngHalfMb = 16;
+/**
+ * Threads on which V8 collects garbage and compiles. Its own choice is four on every machine: on a small one they take the processor from
+ * the thread for which they work.
+ */
+const helpers = "--v8-pool-size";
+const mostHelpers = 4;
 /**
  * What glibc's allocator keeps of memory that was freed: it gives each thread a heap of its own, up to eight for a processor, and lets the
  * thresholds above which it gives back grow with what it sees at the start. Elsewhere they mean nothing.
@@ -28,8 +35,10 @@ export function takeNodeFlags(argv: readonly string[]): void {
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ""].join(" ");
   // A parent that talks to this process by messages does so over a file that the next one would not have.
   if (command === undefined || !staying.includes(command) || given.includes(youngHalf) || process.connected === true) return;
+  const flags = [`${youngHalf}=${youngHalfMb}`];
+  if (!given.includes(helpers)) flags.push(`${helpers}=${Math.min(mostHelpers, availableParallelism())}`);
   // Not on Windows. The rest of the command line is as it was.
-  process.execve?.(process.execPath, [process.execPath, ...process.execArgv, `${youngHalf}=${youngHalfMb}`, ...process.argv.slice(1)], {
+  process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)], {
     ...allocator,
     ...process.env,
   });

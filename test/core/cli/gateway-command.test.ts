@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -29,19 +30,21 @@ describe("gateway", () => {
     expect((await run(["status"], { home })).out).toMatch(/^gateway +not running/);
   });
 
-  test("bounds the young generation of its process, under the process id that was started, unless the user chose a bound", async () => {
+  test("bounds the young generation and the helpers of its process, under the process id that was started, unless the user chose", async () => {
     const { home } = homeWith({ gateway: { port: 0 } });
-    const boundsOf = async (args: readonly string[], nodeArgs: readonly string[] = []) => {
+    const flagsOf = async (args: readonly string[], nodeArgs: readonly string[] = []) => {
       const gateway = start(args, { home, nodeArgs });
       await gateway.until(ready);
       const line = execFileSync("ps", ["-ww", "-o", "args=", "-p", String(gateway.child.pid)], { encoding: "utf8" });
       gateway.child.kill("SIGTERM");
       expect((await gateway.finished).code).toBe(0);
-      return line.match(/--max-semi-space-size=\d+/g);
+      return line.match(/--(max-semi-space|v8-pool)-size=\d+/g);
     };
-    expect(await boundsOf(["gateway"])).toEqual(["--max-semi-space-size=16"]);
-    expect(await boundsOf(["--state", join(home, ".service"), "gateway"])).toEqual(["--max-semi-space-size=16"]);
-    expect(await boundsOf(["gateway"], ["--max-semi-space-size=24"])).toEqual(["--max-semi-space-size=24"]);
+    const helpers = `--v8-pool-size=${Math.min(4, availableParallelism())}`;
+    expect(await flagsOf(["gateway"])).toEqual(["--max-semi-space-size=16", helpers]);
+    expect(await flagsOf(["--state", join(home, ".service"), "gateway"])).toEqual(["--max-semi-space-size=16", helpers]);
+    expect(await flagsOf(["gateway"], ["--max-semi-space-size=24"])).toEqual(["--max-semi-space-size=24"]);
+    expect(await flagsOf(["gateway"], ["--v8-pool-size=3"])).toEqual(["--v8-pool-size=3", "--max-semi-space-size=16"]);
   });
 
   test("a second one on the same state ends with one sentence, and the first goes on", async () => {
