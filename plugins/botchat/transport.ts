@@ -117,7 +117,6 @@ function exchange(dispatcher: Dispatcher, url: URL, request: WireRequest): Promi
       fail("ABORTED");
       return;
     }
-    // The client's own limits are for silence, and begin when there is a connection. What both see has one code, whoever is first.
     const late = () => fail(control !== undefined && status === 0 ? "UND_ERR_HEADERS_TIMEOUT" : "TIMEOUT");
     timer = setTimeout(late, request.timeoutMs);
     request.signal?.addEventListener("abort", stop);
@@ -152,8 +151,9 @@ function exchange(dispatcher: Dispatcher, url: URL, request: WireRequest): Promi
           origin: url.origin,
           path: url.pathname + url.search,
           method: request.method,
-          headersTimeout: request.timeoutMs,
-          bodyTimeout: request.timeoutMs,
+          // `timer` above ends the whole of it sooner than the client's limits for silence would.
+          headersTimeout: 0,
+          bodyTimeout: 0,
           ...(request.headers && { headers: request.headers }),
           ...(request.body !== undefined && { body: request.body }),
         },
