@@ -1,12 +1,9 @@
 /**
- * The benchmarks: `npm run bench -- [NAME ...] [--rounds 5] [--write]`, and `npm run bench -- outbox --whole`.
- *
- * Each is measured against a reference in the same run, by turns, because the machine is never the same twice. `--write`
- * puts the results into the table of README.md here.
+ * The benchmarks, by `npm run bench`. Each is measured against a reference in the same run, by turns, because the machine is
+ * never the same twice.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { parseArgs } from "node:util";
 import { backlog } from "./cases/backlog.ts";
 import { roundtrip, throughput } from "./cases/chat.ts";
 import { mapped } from "./cases/mapped.ts";
@@ -16,35 +13,50 @@ import { render } from "./cases/render.ts";
 import { type Bench, columns, type Result, row } from "./cases/report.ts";
 import { templates } from "./cases/template.ts";
 import { slowFlush, wake } from "./cases/wake.ts";
+import { countOf, mistyped, readCommandLine } from "./command-line.ts";
 
 const benches: readonly Bench[] = [wake, mapped, slowFlush, roundtrip, throughput, backlog, outbox, templates, render, start, memory, size];
 const readme = new URL("./README.md", import.meta.url);
 const marks = ["<!-- results -->", "<!-- end of results -->"] as const;
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: "string", default: "5" },
-    write: { type: "boolean", default: false },
-    whole: { type: "boolean", default: false },
+const help = `Measures each benchmark against a reference in the same run.
+
+Usage: npm run bench -- [NAME ...] [options]
+
+  --rounds N   so often each, by turns (5)
+  --write      puts the figures of all of them into the table of bench/README.md
+  --whole      to the very end, of what else is measured in parts: outbox
+
+Example: npm run bench -- --rounds 3 wake start
+
+${benches.map(({ name, summary }) => `  ${name.padEnd(11)}  ${summary}`).join("\n")}`;
+
+const { positionals, values } = readCommandLine(
+  {
+    allowPositionals: true,
+    options: {
+      rounds: { type: "string", default: "5" },
+      write: { type: "boolean", default: false },
+      whole: { type: "boolean", default: false },
+    },
   },
-});
+  help,
+);
+const rounds = countOf("--rounds", values.rounds);
 
 function runOf({ name, run, whole }: Bench): () => Promise<readonly Result[]> {
-  if (!values.whole) return () => run({ rounds: Number(values.rounds) });
+  if (!values.whole) return () => run({ rounds });
   if (whole !== undefined && !values.write) return whole;
   const names = benches.filter((bench) => bench.whole !== undefined).map((bench) => bench.name);
-  throw new Error(
-    values.write
-      ? "The table of README.md has no whole runs: leave out --write."
-      : `There is no whole run of ${name}; name one of: ${names.join(", ")}.`,
+  return mistyped(
+    values.write ? "the table has no whole runs: leave out --write" : `there is no whole run of ${name}, but of ${names.join(", ")}`,
   );
 }
 
 function chosen(): readonly Bench[] {
   const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
-  if (unknown.length > 0)
-    throw new Error(`There is no benchmark ${unknown.join(", ")}; there are ${benches.map(({ name }) => name).join(", ")}.`);
+  if (unknown.length > 0) mistyped(`there is no benchmark ${unknown.join(", ")}`);
+  if (values.write && positionals.length > 0) mistyped("the table is of one run of all: leave out --write, or the names");
   return positionals.length === 0 ? benches : benches.filter(({ name }) => positionals.includes(name));
 }
 

@@ -1,8 +1,6 @@
 /**
  * Kills the gateway at random moments, again and again, while people write and programs call; then counts what was lost,
- * done twice, or left without an end. `npm run soak -- [--cycles 200] [--seed 1] [--mode both] [--keep]`.
- * With `-- --points 50 [--seed 1]` it kills at labelled points instead, so often at each of them; with `-- --streams 200 [--seed 1]` so
- * many answers are streamed, and nothing is killed: on a clock that is played, or, with `--live`, over real HTTP.
+ * done twice, or left without an end. `npm run soak -- --help` tells what else it does.
  *
  * The platform and the senders live here, the gateway in a process of its own, on one state directory from start to end.
  */
@@ -11,8 +9,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { createPlatform } from "../plugins/playground/platform/index.ts";
+import { countOf, mistyped, readCommandLine } from "./command-line.ts";
 import { type Check, check, type Findings, type Kill } from "./soak/checks.ts";
 import { createRandom, type Random } from "./soak/random.ts";
 import { createSenders, type Senders } from "./soak/senders.ts";
@@ -20,24 +18,41 @@ import { countForHeartbeat, countUnsettled, readPreviews, readState } from "./so
 import { createVictims, type Victims } from "./soak/victim.ts";
 import { createWitness, type Witness } from "./soak/witness.ts";
 
-const { values } = parseArgs({
-  options: {
-    cycles: { type: "string", default: "200" },
-    seed: { type: "string", default: "1" },
-    mode: { type: "string", default: "both" },
-    keep: { type: "boolean", default: false },
-    points: { type: "string" },
-    streams: { type: "string" },
-    live: { type: "boolean", default: false },
+const help = `Kills the gateway at random moments while people write and programs call, and counts what was lost or done twice.
+
+Usage: npm run soak -- [options]
+
+  --cycles N    so many kills (200)
+  --mode WAY    how updates come in: polling, webhook or both (both)
+  --points N    kills at labelled points instead, so often at each of them
+  --streams N   streams so many answers instead, and kills nothing; on a clock that is played
+  --live        the streams over real HTTP, by a gateway of their own
+  --seed N      what chance draws (1)
+  --keep        leaves the state behind, as it does when a rule was broken
+
+Example: npm run soak -- --cycles 1000 --seed 7`;
+
+const { values } = readCommandLine(
+  {
+    options: {
+      cycles: { type: "string", default: "200" },
+      seed: { type: "string", default: "1" },
+      mode: { type: "string", default: "both" },
+      keep: { type: "boolean", default: false },
+      points: { type: "string" },
+      streams: { type: "string" },
+      live: { type: "boolean", default: false },
+    },
   },
-});
-const cycles = Number(values.cycles);
-const seed = Number(values.seed);
+  help,
+);
+const cycles = countOf("--cycles", values.cycles);
+const seed = countOf("--seed", values.seed);
 /** How updates come in; each process has one way, and `both` draws it. */
 const ways = ["polling", "webhook"] as const;
 type Way = (typeof ways)[number];
 const mode = values.mode === "both" ? values.mode : ways.find((way) => way === values.mode);
-if (mode === undefined) throw new Error(`--mode ${values.mode}: choose polling, webhook or both.`);
+if (mode === undefined) mistyped(`--mode ${values.mode}: choose polling, webhook or both`);
 /** However slow the machine is, the soak comes to an end. */
 const deadlineMs = 120_000 + cycles * 4_000;
 /** So much is written at most before it is answered: three attempts are all that an event has. */
@@ -246,12 +261,12 @@ function unlessMissing<T>(read: () => T, fallback: T): T {
 
 if (values.points !== undefined) {
   const { runPoints } = await import("./soak/points/run.ts");
-  process.exit((await runPoints({ seeds: Number(values.points), first: seed })) === 0 ? 0 : 1);
+  process.exit((await runPoints({ seeds: countOf("--points", values.points), first: seed })) === 0 ? 0 : 1);
 }
-if (values.live && values.streams === undefined) throw new Error("--live: say how many, such as --streams 200 --live.");
+if (values.live && values.streams === undefined) mistyped("--live: say how many, such as --streams 200 --live");
 if (values.streams !== undefined) {
   const run = values.live ? (await import("./soak/streams/live/run.ts")).runLive : (await import("./soak/streams/run.ts")).runStreams;
-  process.exit((await run({ count: Number(values.streams), first: seed })) === 0 ? 0 : 1);
+  process.exit((await run({ count: countOf("--streams", values.streams), first: seed })) === 0 ? 0 : 1);
 }
 const directory = mkdtempSync(join(tmpdir(), "soak-"));
 const overdue = setTimeout(() => {
