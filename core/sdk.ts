@@ -416,6 +416,8 @@ export interface ChannelCapabilities {
   readonly menu: boolean;
   /** Default: none. */
   readonly stickers?: boolean;
+  /** Ids of messages and threads are whole numbers from 1 on: actions with any other are refused before anything is sent. Default: any text. */
+  readonly numericIds?: boolean;
 }
 
 /** What `service status` shows of one account. `waiting`: it tries again by itself; `failed`: somebody has to mend something. */

@@ -1,4 +1,5 @@
 /** A call as a model, a program or a person wrote it, read and checked. */
+import type { ChannelCapabilities } from "../sdk.ts";
 import type { Button, Json } from "../types.ts";
 import { type ActionRefusal, refuse } from "./result.ts";
 import { type ActionCall, actionNames, type Field, type FieldKey, type FieldKind, schemaOf, shownName } from "./schema.ts";
@@ -38,6 +39,14 @@ export function readAction(name: string, args: Json): ActionCall | ActionRefusal
     return invalid(`${name} needs ${names.join(" or ")}.`);
   }
   return { ...(call as Omit<ActionCall, "action">), action: schema.name };
+}
+
+const ids = ["messageId", "replyTo", "thread"] as const;
+
+/** An id that is none for the channel would go out as if none had been given: into another topic, or to no message. */
+export function checkIds(call: ActionCall, { numericIds = false }: Pick<ChannelCapabilities, "numericIds">): ActionRefusal | undefined {
+  const odd = numericIds ? ids.find((key) => !/^[1-9]\d{0,15}$/.test(call[key] ?? "1")) : undefined;
+  return odd === undefined ? undefined : invalid(`${odd} must be a whole number from 1 on, not "${call[odd]?.slice(0, 64)}".`);
 }
 
 /** An empty emoji takes the reaction away. */

@@ -12,7 +12,7 @@ import type { Accepted, Address, Decision, Json, OutboundMedia, RawEvent, Reply 
 import type { End, Ends } from "./ends.ts";
 import { actionEvent, type Saying } from "./events.ts";
 import { checkAction, checkButtons, type Gated } from "./gates.ts";
-import { readAction } from "./read.ts";
+import { checkIds, readAction } from "./read.ts";
 import { type ActionCaller, accountFor, placeAtHand, type RecipientDeps, recipientFor } from "./recipients.ts";
 import { type ActionRefusal, type ActionResult, isRefusal, refuse } from "./result.ts";
 import type { ActionCall } from "./schema.ts";
@@ -62,6 +62,8 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     const gated: Gated = { live, pathOf: pathOf(live), by: caller.by };
     const closed = checkAction(call.action, gated);
     if (closed !== undefined) return closed;
+    const oddId = checkIds(call, live.capabilities);
+    if (oddId !== undefined) return oddId;
     if (call.action === "sticker-search") return await searchStickers(call, live);
     const recipient = await recipientFor(call, caller, live, { ...deps, pathOf });
     if (isRefusal(recipient)) return recipient;

@@ -35,7 +35,7 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
   return exported as PluginDefinition;
 }
 
-const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;
+const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers", "numericIds"] as const;
 
 /** Types say it too; but plugins run without being checked by them. */
 function checkChannel(id: string, channel: ChannelDefinition | undefined): void {

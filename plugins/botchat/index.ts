@@ -30,6 +30,7 @@ export default defineChannel({
     typing: true,
     menu: true,
     stickers: true,
+    numericIds: true,
   },
   open: createConnection,
 });

@@ -266,6 +266,25 @@ describe("a program with the gateway token", () => {
     expect((await post({ action: "send" }, "wrong")).status).toBe(401);
   });
 
+  test("cannot write into no topic, answer no message or delete none by an id that is no number", async () => {
+    const before = platform.calls.list().length;
+    const ask = (more: object) => post({ channel: "botchat", to: workshop, action: "send", message: "x", ...more });
+    for (const wrong of [
+      { threadId: "abc" },
+      { threadId: 2.5 },
+      { replyTo: "abc" },
+      { replyTo: "-1" },
+      { action: "delete", message: undefined, messageId: "0x1f" },
+      { action: "edit", messageId: "abc" },
+      { action: "react", message: undefined, messageId: "abc", emoji: "🎉" },
+      { threadId: "abc", dryRun: true },
+    ]) {
+      expect(await ask(wrong), JSON.stringify(wrong)).toMatchObject({ status: 400, body: { ok: false, code: "invalid_arguments" } });
+    }
+    expect((await ask({ threadId: "abc" })).body.error).toBe('thread must be a whole number from 1 on, not "abc".');
+    expect(platform.calls.list()).toHaveLength(before);
+  });
+
   test("may write what the page on actions shows", async () => {
     const page = readFileSync(join(import.meta.dirname, "..", "..", "core", "actions", "README.md"), "utf8");
     const body = /-d '(.+)'/.exec(page)?.[1] ?? "";
