@@ -136,7 +136,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     activation: (inbound) => activation.of(sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session })),
     onInvalidPattern: (pattern, { path, reason }) => log.warn({ path, pattern }, `a mention pattern cannot be used: ${reason}`),
   });
-  const ackMaxCharsFor = (inbound: Inbound) => agentSettings(config(), agentFor(config(), inbound)).heartbeat.ackMaxChars ?? ackMaxChars;
+  // Somebody who asked gets what stands beside the word; a heartbeat or a hook that says little more than the word says nothing.
+  const ackMaxCharsFor = (inbound: Inbound) =>
+    inbound.request === undefined ? 0 : (agentSettings(config(), agentFor(config(), inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
   const isOwner = (inbound: Inbound) => gate.isOwner(inbound);
   const commands = createChatCommands({
     config,

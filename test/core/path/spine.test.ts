@@ -287,4 +287,14 @@ describe("silence", () => {
     expect(await settled(await loopback.say("hello"))).toMatchObject({ outcome: "silent", reason });
     expect(loopback.sent).toEqual([]);
   });
+
+  test.each([
+    ["All is well, the backup ran. HEARTBEAT_OK", "All is well, the backup ran."],
+    ["HEARTBEAT_OK: nothing needs attention.", "nothing needs attention."],
+  ])("who asked gets what stands beside the word: %j", async (text, said) => {
+    const loopback = createLoopback();
+    const { settled } = await start(loopback, { plugins: [createEngine(() => text)] });
+    expect(await settled(await loopback.say("how is it going?"))).toMatchObject({ outcome: "answered" });
+    expect(loopback.sent).toEqual([{ chat: expect.any(String), text: said }]);
+  });
 });
