@@ -1,12 +1,12 @@
 /** `message`: an action by the gateway that runs; without one what can be done all the same. */
 import { readAction } from "../../actions/read.ts";
-import { type ActionResult, isRefusal } from "../../actions/result.ts";
+import { type ActionResult, isRefusal, refuse } from "../../actions/result.ts";
 import { type ActionName, schemaOf } from "../../actions/schema.ts";
 import { HostError } from "../../errors.ts";
 import { product } from "../../product.ts";
 import type { Json } from "../../types.ts";
 import type { CommandContext } from "../context.ts";
-import { keepFile } from "./file.ts";
+import { checkFile, keepFile } from "./file.ts";
 import { runWithoutGateway, type Stored } from "./offline.ts";
 import { tell } from "./render.ts";
 
@@ -55,14 +55,29 @@ async function run(action: ActionName, context: CommandContext, options: Message
   const given = argumentsOf(action, options, await channelFor(context, options));
   const wrong = readAction(action, given);
   if (isRefusal(wrong)) throw new HostError("usage", { reason: wrong.error.replace(/\.$/, "") });
-  const args =
-    dryRun || options.media === undefined ? given : { ...given, ...(await keepFile(options.media, { context, ...place(given) })) };
+  const args = { ...given, ...(await fileOf(options, { context, ...place(given) })) };
   const progress = setTimeout(() => context.terminal.note("Waiting for the platform ..."), progressAfterMs);
-  const result = await perform(action, args, { context, dryRun }).finally(() => clearTimeout(progress));
+  const performed = perform(action, args, { context, dryRun }).finally(() => clearTimeout(progress));
+  const result = await (options.json === true ? performed.catch(asRefusal) : performed);
   if (options.json === true) context.terminal.json(result);
   else if (isRefusal(result)) context.terminal.error(new Error(inFlags(result.error).replace(/\.$/, "")));
   else tell(action, result, context.terminal);
-  return isRefusal(result) ? 1 : 0;
+  if (!isRefusal(result)) return 0;
+  return result.code === "invalid_arguments" ? 2 : 1;
+}
+
+/** What is to be sent lies where the gateway finds it; a dry run leaves nothing there. */
+async function fileOf({ media, dryRun }: MessageOptions, at: Parameters<typeof keepFile>[1]): Promise<{ readonly [name: string]: Json }> {
+  if (media === undefined) return {};
+  if (dryRun !== true) return await keepFile(media, at);
+  await checkFile(media);
+  return {};
+}
+
+/** Who reads the result by a program reads why there is none as well. */
+function asRefusal(error: unknown): ActionResult {
+  if (error instanceof HostError && error.code !== "usage") return refuse(error.code, error.message);
+  throw error;
 }
 
 async function perform(

@@ -73,6 +73,10 @@ test("a command line that makes no sense is wrong usage", async () => {
     code: 2,
     err: expect.stringContaining("--buttons is no JSON"),
   });
+  expect(await message("send", "--target", "1", "--message", "x", "--reply-to", "abc")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('replyTo must be a whole number from 1 on, not "abc"'),
+  });
 });
 
 test("a dry run says what would be sent, and a file of this machine is sent under its own name", async () => {
@@ -82,6 +86,11 @@ test("a dry run says what would be sent, and a file of this machine is sent unde
   const dry = await message("send", "--target", String(ada), "--media", file, "--message", "The list", "--dry-run");
   expect(dry).toMatchObject({ code: 0, out: `Nothing was done. It would send in chat ${ada}.\n  document, 8 characters\n` });
   expect(messages()).toHaveLength(before);
+  for (const real of [[], ["--dry-run"]])
+    expect(await message("send", "--target", String(ada), "--media", join(directory, "none.txt"), ...real)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("none.txt cannot be sent"),
+    });
   expect(await message("send", "--target", String(ada), "--media", file, "--message", "The list")).toMatchObject({ code: 0 });
   expect(messages().at(-1)).toMatchObject({ caption: "The list", document: { file_name: "list.txt" } });
   expect(readdirSync(join(directory, "state", "botchat", "default", "media"))).toHaveLength(1);
@@ -91,8 +100,11 @@ test("the commands of the page on actions do what it says, short of doing it", a
   const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "actions", "README.md"), "utf8");
   const lines = [...page.matchAll(/^service message (.+)$/gm)].map(([, line = ""]) => line);
   expect(lines.length).toBeGreaterThan(4);
+  const report = join(directory, "report.pdf");
+  writeFileSync(report, "%PDF-1.4");
   for (const line of lines) {
-    const args = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? "");
+    const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? "");
+    const args = words.map((word) => (word === "./report.pdf" ? report : word));
     const { code, err } = await message(...args, "--dry-run");
     // Stickers are off unless an account switches them on.
     expect({ line, code, err }).toMatchObject({ line, code: args[0] === "sticker-search" ? 1 : 0 });
@@ -109,6 +121,14 @@ test("without a gateway a message is stored for the next one, what only looks wo
     code: 1,
     err: expect.stringContaining("actions.sticker is false"),
   });
+  const json = await message("delete", "--target", String(ada), "--message-id", "1", "--json");
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.out)).toMatchObject({
+    ok: false,
+    code: "gateway_not_running",
+    error: expect.stringContaining("No gateway runs on"),
+  });
+  expect(json.err).toBe("");
   expect(await message("delete", "--target", String(ada), "--message-id", "1")).toMatchObject({
     code: 1,
     err: expect.stringContaining("No gateway runs on"),
