@@ -272,6 +272,7 @@ describe("a program with the gateway token", () => {
     for (const wrong of [
       { threadId: "abc" },
       { threadId: 2.5 },
+      { threadId: 0 },
       { replyTo: "abc" },
       { replyTo: "-1" },
       { action: "delete", message: undefined, messageId: "0x1f" },
@@ -281,6 +282,7 @@ describe("a program with the gateway token", () => {
     ]) {
       expect(await ask(wrong), JSON.stringify(wrong)).toMatchObject({ status: 400, body: { ok: false, code: "invalid_arguments" } });
     }
+    expect(await ask({ to: `${workshop}:topic:0` })).toMatchObject({ body: { ok: false, code: "chat_not_found" } });
     expect((await ask({ threadId: "abc" })).body.error).toBe('thread must be a whole number from 1 on, not "abc".');
     expect(platform.calls.list()).toHaveLength(before);
   });

@@ -17,6 +17,8 @@ test.each([
   ["!room:host.example:8448", { chat: "!room:host.example:8448" }],
   ["!room:host.example:topic:8", { chat: "!room:host.example", thread: "8" }],
   ["-1001:topic:", { chat: "-1001:topic:" }],
+  ["-1001:topic:0", { chat: "-1001:topic:0" }],
+  ["-1001:00", { chat: "-1001:00" }],
   ["-1001:topic:x", { chat: "-1001:topic:x" }],
   ["+49 170 1", { chat: "+49 170 1" }],
 ])("the recipient %s is %o", (text, target) => {
