@@ -51,10 +51,15 @@ async function* read(pieces: readonly Piece[]): AsyncGenerator<Buffer> {
   }
 }
 
-/** `undefined`: there is no file in the payload. */
+function holdsUpload(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return value instanceof Upload || Object.values(value).some(holdsUpload);
+}
+
+/** `undefined`: there is no file in the payload, as in most. */
 export function formOf(payload: object): Form | undefined {
+  if (!holdsUpload(payload)) return undefined;
   const { fields, uploads } = fieldsOf(payload);
-  if (uploads.length === 0) return undefined;
   const boundary = randomUUID();
   const begin = (name: string, more = "") => `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n`;
   const pieces: readonly Piece[] = [
