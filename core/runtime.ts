@@ -101,6 +101,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     capabilities: (channel) => registry.channels.get(channel)?.definition.capabilities,
     context: (inbound, route) => context.read(inbound, route),
     place: (inbound) => {
+      // Only groups and their topics have settings of their own.
+      if (inbound.chat.kind === "direct") return undefined;
       const live = inbound.authority === "channel" ? accounts.get(inbound.channel, inbound.account) : undefined;
       return live && placeSettings(live.access, live.path, inbound.chat);
     },

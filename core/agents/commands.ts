@@ -15,7 +15,10 @@ export interface ParsedCommand {
 
 /** `/name`, `/name@bot`, `/name: rest`, in any case; only the first line counts. `undefined` for any other text. */
 export function parseCommand(text: string): ParsedCommand | undefined {
-  const [line = ""] = text.trimStart().split(/[\r\n\u0085\u2028\u2029]/, 1);
+  const trimmed = text.trimStart();
+  // Every message is asked about, several times on its way.
+  if (!trimmed.startsWith("/")) return undefined;
+  const [line = ""] = trimmed.split(/[\r\n\u0085\u2028\u2029]/, 1);
   // Channels hand text over as Markdown, where an underscore may be escaped.
   const [, name, bot, rest = ""] = /^\/((?:[a-z0-9_]|\\_){1,64})(?:@((?:[a-z0-9_]|\\_)+))?(?:(?::|(?=\s)|$)\s*(.*))?$/i.exec(line) ?? [];
   if (name === undefined) return undefined;
