@@ -9,7 +9,7 @@ import { type ActingHint, renderInstructions } from "./prompt.ts";
 import { reasoningMode } from "./reasoning.ts";
 import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId } from "./settings.ts";
 import { type Skills, skillTools } from "./skills.ts";
-import { abortable } from "./stream.ts";
+import { type Pulled, pullUnder } from "./stream.ts";
 import { askedMessage, readTranscript } from "./transcript.ts";
 
 export interface Engines {
@@ -132,6 +132,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route);
     const place = options.place?.(inbound);
     const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
+    let instructions: string | undefined;
     let tools: readonly EngineTool[] | undefined;
     const turn: EngineTurn = {
       agentId: agent.id,
@@ -139,18 +140,21 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       inbound,
       ...models,
       thinking: inbound.request?.thinking ?? setting<Thinking>(session, "thinking") ?? agent.thinking ?? "off",
-      instructions: renderInstructions({
-        agent,
-        inbound,
-        route,
-        capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
-        placePrompts: place?.systemPrompt,
-        acting: options.acting?.(inbound, route),
-        skills,
-      }),
       ...(place?.skills === undefined ? {} : { skills: place.skills }),
       messages: [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)],
       // Made for an engine that asks for them: most that need no model never do.
+      get instructions() {
+        instructions ??= renderInstructions({
+          agent,
+          inbound,
+          route,
+          capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
+          placePrompts: place?.systemPrompt,
+          acting: options.acting?.(inbound, route),
+          skills,
+        });
+        return instructions;
+      },
       get tools() {
         tools ??= [...(options.tools?.(inbound, route) ?? []), ...skillTools(skills)];
         return tools;
@@ -181,8 +185,11 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     const timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
     running.set(stopper, { sessionKey: turn.sessionKey, doing: "answering", startedAt: now() });
     let characters = 0;
+    let stream: Pulled<TurnEvent> | undefined;
     try {
-      for await (const event of abortable(engine.run(turn, signal), signal)) {
+      stream = pullUnder(engine.run(turn, signal), signal);
+      for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
+        const event = next.value;
         if (event.type === "done") break;
         if (event.type === "text" || event.type === "reasoning") characters += event.delta.length;
         if (characters > maxCharacters)
@@ -194,6 +201,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       if (signal.aborted) throw signal.reason;
       throw failure(engine.id, thrown);
     } finally {
+      stream?.close();
       clearTimeout(timer);
       outer.removeEventListener("abort", forward);
       running.delete(stopper);

@@ -17,10 +17,9 @@ function plan(turn: EngineTurn): Show {
   return show ?? say([inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"));
 }
 
-async function* stream(text: string, delayMs: number, signal: AbortSignal): AsyncGenerator<string> {
-  if (delayMs === 0) return yield text;
-  for (const piece of pieces(text)) {
-    yield piece;
+async function* stream(type: "reasoning" | "text", text: string, delayMs: number, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  for (const delta of pieces(text)) {
+    yield { type, delta };
     await pause(delayMs, signal);
   }
 }
@@ -29,8 +28,12 @@ async function* run(turn: EngineTurn, delayMs: number, signal: AbortSignal): Asy
   const show = plan(turn);
   if (show.waitMs !== undefined) await pause(show.waitMs, signal);
   if (show.fails !== undefined) throw show.fails();
-  for await (const delta of stream(show.reasoning ?? "", delayMs, signal)) if (delta !== "") yield { type: "reasoning", delta };
-  for await (const delta of stream(show.text ?? "", delayMs, signal)) if (delta !== "") yield { type: "text", delta };
+  for (const type of ["reasoning", "text"] as const) {
+    const text = show[type] ?? "";
+    if (text === "") continue;
+    if (delayMs === 0) yield { type, delta: text };
+    else yield* stream(type, text, delayMs, signal);
+  }
   yield* show.events?.() ?? [];
   yield { type: "done" };
 }
