@@ -175,7 +175,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     log,
     now,
     newId,
-    receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { settled: { outcome: "silent", reason: silent } }),
+    receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
     check: async (inbound) => gate.check(await placed(inbound)),
     debounceMs: () => config().messages.inbound.debounceMs,
     isControlCommand: (text, live) => commands.match(text, live.status().identity?.username)?.control === true,
@@ -205,6 +205,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     expects: (channel, account) => accounts.expects(channel, account),
     redact: options.redact,
     passedBy: (inbound) => gate.passedBy(inbound),
+    pathsOf: (at) => gate.pathsOf(at),
     fallbackRoute: (inbound) => router.route(inbound),
     completeMedia: async (inbound, route, closing) => {
       if (inbound.media.length === 0) return inbound;

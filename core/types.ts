@@ -147,6 +147,12 @@ export interface Inbound {
 export interface Silent {
   /** Reason code that the trace keeps, such as `edit_changes_nothing`: `a-z`, `0-9`, `_`. */
   readonly silent: string;
+  /** For the trace: why, in a sentence. */
+  readonly detail?: string;
+  /** The option of the account that decided, as its keys below the account: `["capabilities", "inlineButtons"]`. */
+  readonly option?: readonly string[];
+  /** What to change, for the trace. */
+  readonly hint?: string;
 }
 
 /** What a hook request or a heartbeat asks for, already validated. */

@@ -9,7 +9,7 @@ import { controlSuffix } from "../path/lanes.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { ChannelAccount, ChannelConnection, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
 import type { Store } from "../state/store.ts";
-import type { Accepted, Inbound, Json, RawEvent, Refusal } from "../types.ts";
+import type { Accepted, Inbound, Json, RawEvent, Refusal, Silent } from "../types.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
 import { scopedStore } from "./scope.ts";
@@ -36,7 +36,7 @@ export interface OpenAccountOptions {
   readonly now: () => number;
   readonly newId: () => string;
   /** `silent`: it is known already that nothing follows from it. */
-  readonly receive: (event: RawEvent, options: { readonly silent?: string }) => Promise<Accepted>;
+  readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
   /** Whether it may come in; changes nothing. */
   readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
   readonly isControlCommand: (text: string, account: LiveAccount) => boolean;
@@ -134,6 +134,13 @@ async function checkUpdate(
   return { allowed: false, code: refused.code, notice: "You may not use this here." };
 }
 
+/** Why nothing follows from an event, where that is known already. */
+function silentOf(parsed: Parsed, known: string | undefined): Silent | undefined {
+  if (known !== undefined) return { silent: known };
+  if (parsed === null) return { silent: nothingToDo };
+  return parsed !== undefined && "silent" in parsed ? parsed : undefined;
+}
+
 /** Parsed once here, only to know its lane and whether there is anything to do; the event keeps what the platform sent. */
 async function receiveUpdate({
   holder,
@@ -154,7 +161,7 @@ async function receiveUpdate({
   // Of a message only, as at the turn: an edit with a command's text is an ordinary turn, which must wait in its lane.
   const control =
     isInbound(parsed) && parsed.kind === "message" && holder.open !== undefined && options.isControlCommand(parsed.text, holder.open.live);
-  const silent = at.silent ?? (parsed === null ? nothingToDo : parsed !== undefined && "silent" in parsed ? parsed.silent : undefined);
+  const silent = silentOf(parsed, at.silent);
   return options.receive(
     {
       source: channel,

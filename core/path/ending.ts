@@ -1,7 +1,7 @@
 /** What ends the walk of a unit before its reply is sent, and the chain of decisions that tells why. */
 import { ChannelError, HostError, PluginError, reasonOf } from "../errors.ts";
 import type { Ending } from "../state/store.ts";
-import type { Address, Decision, Reply, Station } from "../types.ts";
+import type { Address, Decision, Reply, Silent, Station } from "../types.ts";
 import { postponementOf } from "./patience.ts";
 
 /** A station's last word. It may still have something to say: a pairing code, an apology. */
@@ -39,6 +39,20 @@ export function createTrace(now: () => number, redact: (text: string) => string 
       return taken;
     },
     deciding: (verdict) => last.get(verdict),
+  };
+}
+
+/** What the trace keeps of an event from which nothing follows. `pathOf`: where an option of its account stands in the file. */
+export function silentDecision(
+  { silent, detail, option, hint }: Silent,
+  pathOf: (keys: readonly string[]) => string,
+): Omit<Decision, "at" | "station" | "plugin"> {
+  return {
+    verdict: "silent",
+    code: silent,
+    ...(detail === undefined ? {} : { detail }),
+    ...(option === undefined ? {} : { path: pathOf(option) }),
+    ...(hint === undefined ? {} : { hint }),
   };
 }
 

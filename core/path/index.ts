@@ -5,11 +5,11 @@
 import { setMaxListeners } from "node:events";
 import { ChannelError, reasonOf } from "../errors.ts";
 import type { AcceptedEvent, Ending, NewEvent, OutboxRow, Unit } from "../state/store.ts";
-import type { Address, Inbound, RawEvent, Reply, Route } from "../types.ts";
+import type { Address, Inbound, RawEvent, Reply, Route, Silent } from "../types.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
 import { admission, deliver } from "./delivery.ts";
 import { createReport } from "./ended.ts";
-import { createTrace, isStop, type Trace } from "./ending.ts";
+import { createTrace, isStop, silentDecision, type Trace } from "./ending.ts";
 import { formatting, isAt, removals, renderSayings, type Saying, triggerOf } from "./formatting.ts";
 import { gating } from "./gating.ts";
 import { createHandBack, Interrupted } from "./hand-back.ts";
@@ -26,12 +26,17 @@ const dedupeMs = 7 * 24 * 60 * 60_000;
 /** An event that fails to be processed so often is failed for good, kept and listed. */
 const maxAttempts = 3;
 
+export interface ReceiveOptions extends Pick<NewEvent, "fingerprint" | "settled" | "follows"> {
+  /** It is known already that nothing follows from it: it ends with its acceptance. */
+  readonly silent?: Silent;
+}
+
 export interface Path {
   readonly lanes: Lanes;
   /** Begins with what an earlier process left. */
   start(): Promise<void>;
   /** Resolves when the event is committed. */
-  receive(event: RawEvent, options?: Pick<NewEvent, "fingerprint" | "settled" | "follows">): Promise<AcceptedEvent>;
+  receive(event: RawEvent, options?: ReceiveOptions): Promise<AcceptedEvent>;
   /** Aborts sends that wait; what they would have sent goes out at the next start. */
   interrupt(): void;
 }
@@ -76,8 +81,10 @@ export function createPath(options: PathOptions): Path {
     onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not answer"),
   });
 
-  function receive(event: RawEvent, { fingerprint, settled, follows }: Parameters<Path["receive"]>[1] = {}): Promise<AcceptedEvent> {
+  function receive(event: RawEvent, { silent, ...given }: ReceiveOptions = {}): Promise<AcceptedEvent> {
     const at = now();
+    const { fingerprint, follows } = given;
+    const settled = silent === undefined ? given.settled : settledSilent(event, silent);
     // Asked before the commit, so that the claim travels with the acceptance and shares its commit: a whole trip to the writer less
     // before the turn. An event that waits to be gathered starts nothing by itself.
     const due = settled !== undefined || event.gather?.due === null ? undefined : (event.gather?.due ?? 0);
@@ -99,6 +106,12 @@ export function createPath(options: PathOptions): Path {
       lanes.notify(event.lane, due);
       return accepted;
     });
+  }
+
+  function settledSilent({ source, account = "" }: RawEvent, silent: Silent): NonNullable<NewEvent["settled"]> {
+    const trace = createTrace(now, options.redact);
+    trace.add("ingress", { plugin: "core", ...silentDecision(silent, options.pathsOf({ channel: source, account })) });
+    return { outcome: "silent", reason: silent.silent, decisions: trace.take() };
   }
 
   /** Never throws: whatever happens to a unit, it is settled or handed back. */
@@ -137,7 +150,7 @@ export function createPath(options: PathOptions): Path {
       });
       return say(unit, trace, { ending: { outcome: "failed", reason: "attempts_exhausted" }, sayings: [] });
     }
-    const received = await ingress(unit, { hooks, trace });
+    const received = await ingress(unit, { hooks, trace, pathsOf: options.pathsOf });
     if (isStop(received)) return say(unit, trace, { ending: received.stop, sayings: [] });
     const refused = await gating(received, { hooks, trace, passedBy: options.passedBy });
     if (refused !== undefined) {

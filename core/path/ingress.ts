@@ -2,9 +2,13 @@
 import type { Hooks } from "../hooks.ts";
 import type { Unit } from "../state/store.ts";
 import type { Inbound } from "../types.ts";
-import { type Stop, stopForTap, type Trace } from "./ending.ts";
+import { type Stop, silentDecision, stopForTap, type Trace } from "./ending.ts";
+import type { PathOptions } from "./options.ts";
 
-export async function ingress(unit: Unit, { hooks, trace }: { readonly hooks: Hooks; readonly trace: Trace }): Promise<Inbound | Stop> {
+export async function ingress(
+  unit: Unit,
+  { hooks, trace, pathsOf }: Pick<PathOptions, "hooks" | "pathsOf"> & { readonly trace: Trace },
+): Promise<Inbound | Stop> {
   const [leader] = unit.events;
   if (leader === undefined) throw new Error(`unit ${unit.id} has no event`);
   let answered: Awaited<ReturnType<Hooks["ingress"]>>;
@@ -24,9 +28,10 @@ export async function ingress(unit: Unit, { hooks, trace }: { readonly hooks: Ho
     return { stop: { outcome: "failed", reason: "no_ingress" } };
   }
   if (answered.value === null || "silent" in answered.value) {
-    const reason = answered.value?.silent ?? "nothing_to_do";
-    trace.add("ingress", { plugin: answered.plugin, verdict: "silent", code: reason });
-    return { stop: { outcome: "silent", reason } };
+    const silent = answered.value ?? { silent: "nothing_to_do" };
+    const at = { channel: leader.source, account: leader.account ?? "" };
+    trace.add("ingress", { plugin: answered.plugin, ...silentDecision(silent, pathsOf(at)) });
+    return { stop: { outcome: "silent", reason: silent.silent } };
   }
   trace.add("ingress", { plugin: answered.plugin, verdict: "pass", code: answered.value.kind, detail: describe(answered.value, unit) });
   return answered.value;

@@ -28,6 +28,8 @@ export interface PathOptions {
   readonly redact: (text: string) => string;
   /** What let an event in, for its trace. */
   readonly passedBy: (inbound: Inbound) => { readonly code: string; readonly path?: string } | undefined;
+  /** Where in the file an option of an account stands, by its keys below the account. */
+  readonly pathsOf: (at: Pick<Inbound, "channel" | "account">) => (keys: readonly string[]) => string;
   /** The route when no tap has one. */
   readonly fallbackRoute: (inbound: Inbound) => Promise<Route>;
   /** Fetches the files of a message that was let through; never rejects. */

@@ -108,7 +108,13 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
   const content = contentOf(messages);
   if ("silent" in content) return content;
   const mention = messages.some((message) => isMentioned(message, bot));
-  if (chat.kind !== "direct" && !mention && isForAnother(first, bot)) return { silent: "command_for_another_bot" };
+  if (chat.kind !== "direct" && !mention && isForAnother(first, bot)) {
+    return {
+      silent: "command_for_another_bot",
+      detail: "The command names another bot.",
+      hint: "Name this bot behind the command, or none.",
+    };
+  }
   const thread = threadOf(first, chatFields);
   const replyTo = firstOf(messages, parseReply);
   const forward = firstOf(messages, parseForward);

@@ -20,6 +20,16 @@ export function isExcluded(scope: ButtonScope, { kind }: Pick<InboundChat, "kind
 
 const excluded = "buttons_excluded";
 
+function pressExcluded(scope: ButtonScope, { kind }: Pick<InboundChat, "kind">): Silent {
+  const needed = kind === "direct" ? "dm" : "group";
+  return {
+    silent: excluded,
+    detail: scope === "off" ? "Buttons are switched off." : `Buttons work in ${scope === "dm" ? "direct chats" : "groups"} only.`,
+    option: ["capabilities", "inlineButtons"],
+    hint: `Set it to "allowlist", or to "${needed}" for ${needed === "dm" ? "direct chats" : "groups"} only.`,
+  };
+}
+
 export function parsePress(query: Fields, scope: ButtonScope): ChannelInbound | Silent | undefined {
   const message = record(query.message);
   const chatFields = record(message?.chat);
@@ -29,7 +39,7 @@ export function parsePress(query: Fields, scope: ButtonScope): ChannelInbound | 
   if (sender === undefined) return undefined;
   // A press on an inline-mode message or a game has no chat to answer in.
   if (message === undefined || chat === undefined || data === undefined) return { silent: "press_without_chat" };
-  if (isExcluded(scope, chat)) return { silent: excluded };
+  if (isExcluded(scope, chat)) return pressExcluded(scope, chat);
   const thread = threadOf(message, chatFields);
   const messageId = id(message.message_id);
   return {

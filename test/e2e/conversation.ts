@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { EngineTurn, PluginDefinition, TurnEvent } from "../../core/sdk.ts";
+import type { EventReport } from "../../core/state/report.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Message, Platform } from "../../plugins/playground/platform/index.ts";
@@ -21,6 +22,8 @@ export interface Conversation {
   start(): Promise<{ close(): Promise<void> }>;
   /** Ends of events, oldest first, as `outcome reason`. */
   ends(): Promise<readonly string[]>;
+  /** Every event with what was decided about it, oldest first. */
+  events(): Promise<readonly EventReport[]>;
   /** Resolves when the agent was asked so often. */
   asked(count: number): Promise<void>;
   /** Resolves when so many events have ended. */
@@ -68,6 +71,7 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
       return gateway;
     },
     ends: () => endsOf(directory),
+    events: () => eventsIn(directory),
     asked: (count) => expect.poll(() => turns.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count),
     async ended(count) {
       const done = async () => (await conversation.ends()).filter((end) => end.includes(" ")).length;
@@ -89,10 +93,13 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
 
 /** How each event ended, or where it stands; oldest first. Read from the state, whether or not a gateway runs. */
 export async function endsOf(directory: string): Promise<readonly string[]> {
+  return (await eventsIn(directory)).map(({ state, outcome, reason }) => (state === "settled" ? `${outcome} ${reason}` : state));
+}
+
+async function eventsIn(directory: string): Promise<readonly EventReport[]> {
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   try {
-    const events = await store.events({ limit: 100 });
-    return events.map(({ state, outcome, reason }) => (state === "settled" ? `${outcome} ${reason}` : state)).reverse();
+    return (await store.events({ limit: 100 })).toReversed();
   } finally {
     await store.close();
   }

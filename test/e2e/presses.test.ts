@@ -120,5 +120,9 @@ describe("a press", () => {
     await noticed(place);
     expect(place.notices()[0]?.text).toBe(counts ? undefined : "Buttons are switched off here.");
     expect((await place.ended(2))[1]).toBe(counts ? "answered answered" : "silent buttons_excluded");
+    if (counts) return;
+    const [decision] = (await place.events())[1]?.decisions ?? [];
+    expect(decision).toMatchObject({ station: "ingress", verdict: "silent", code: "buttons_excluded" });
+    expect(decision).toMatchObject({ path: "channels.botchat.capabilities.inlineButtons", hint: expect.stringMatching(/^Set it to "/) });
   });
 });
