@@ -8,7 +8,7 @@ import { createActionTools } from "./actions/tools.ts";
 import { acknowledgement, createRefusedAcknowledgements } from "./agents/acknowledgement.ts";
 import { createActivation } from "./agents/activation.ts";
 import { createFactsOfAnswers } from "./agents/answer-facts.ts";
-import { type Commands, commandIn as commandOf } from "./agents/commands.ts";
+import { type Commands, commandIn as commandOf, mayCommand } from "./agents/commands.ts";
 import { createDescribe } from "./agents/description.ts";
 import { type AgentTurns, chooseEngine, createAgentTurns, type Engines } from "./agents/engine.ts";
 import { createGroupContext } from "./agents/group-context.ts";
@@ -178,7 +178,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
     check: async (inbound) => gate.check(await placed(inbound)),
     debounceMs: () => config().messages.inbound.debounceMs,
-    isControlCommand: (text, live) => commands.match(text, live.status().identity?.username)?.control === true,
+    isControlCommand: (said, live) => mayCommand(said) && commands.match(said.text, live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });
   const completeFiles = createOutbound({

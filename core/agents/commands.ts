@@ -36,9 +36,17 @@ export interface CommandMatch {
   readonly control: boolean;
 }
 
-/** The command that a message is. Hooks give none, and an edit with the text of one is an ordinary turn. */
+/**
+ * Whether a message may be a command at all. An edit with the text of one is an ordinary turn; so is what somebody else wrote and
+ * the sender only passes on: an owner who shows the agent a stranger's `/config set` does not ask for it.
+ */
+export function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">): boolean {
+  return kind === "message" && forward === undefined;
+}
+
+/** The command that a message is. Hooks give none. */
 export function commandIn(commands: Pick<Commands, "match">, inbound: Inbound, botUsername: string | undefined): CommandMatch | undefined {
-  return inbound.authority === "channel" && inbound.kind === "message" ? commands.match(inbound.text, botUsername) : undefined;
+  return inbound.authority === "channel" && mayCommand(inbound) ? commands.match(inbound.text, botUsername) : undefined;
 }
 
 export interface ListedCommand {

@@ -39,7 +39,8 @@ export interface OpenAccountOptions {
   readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
   /** Whether it may come in; changes nothing. */
   readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
-  readonly isControlCommand: (text: string, account: LiveAccount) => boolean;
+  /** As at the turn: what is none there is an ordinary turn, which must wait in its lane. */
+  readonly isControlCommand: (parsed: ChannelInbound, account: LiveAccount) => boolean;
   readonly debounceMs: () => number;
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
@@ -158,9 +159,7 @@ async function receiveUpdate({
   readonly options: OpenAccountOptions;
 }): Promise<Accepted> {
   const parsed = parseSafely(holder.open, raw, options.log);
-  // Of a message only, as at the turn: an edit with a command's text is an ordinary turn, which must wait in its lane.
-  const control =
-    isInbound(parsed) && parsed.kind === "message" && holder.open !== undefined && options.isControlCommand(parsed.text, holder.open.live);
+  const control = isInbound(parsed) && holder.open !== undefined && options.isControlCommand(parsed, holder.open.live);
   const silent = silentOf(parsed, at.silent);
   return options.receive(
     {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import botchat from "../../plugins/botchat/index.ts";
 import devicePair from "../../plugins/device-pair/index.ts";
 import { createEngine, removeDirectory, startGateway } from "../support/gateway.ts";
+import { converse } from "./conversation.ts";
 import { answered, answers, openChannel, openPlatform, people, writeConfig } from "./room.ts";
 
 /** Whose turns run until they are stopped, and say when that was. */
@@ -103,4 +104,29 @@ test("the menu is native, then plugins', then custom, and follows an edit of the
   edit({ commands: { native: false } });
   await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual(["pair"]);
   expect(platform.calls.list({ method: "getMe" })).toHaveLength(1);
+});
+
+test("what the owner forwards is no command: the words are somebody else's, and the agent reads them as a message", async () => {
+  const place = await converse({ channel: { dmPolicy: "allowlist", allowFrom: [1001] }, config: { commands: { config: true } } });
+  await place.start();
+  const { platform, ada } = place;
+  const forwardOrigin = { type: "user", date: 1_700_000_000, sender_user: { id: 6_006, is_bot: false, first_name: "Mallory" } };
+  for (const text of ["/config set channels.botchat.dmPolicy open", "/stop", "/new"]) {
+    const before = place.turns.length;
+    platform.act.say(ada, ada, text, { forwardOrigin });
+    await place.asked(before + 1);
+    expect(place.lastAsked()).toContain(`] ${text}\n[forwarded from Mallory`);
+  }
+  // None of them took a lane of its own, and the conversation is the same one.
+  await place.ended(3);
+  const events = await place.events();
+  expect(new Set(events.map(({ lane }) => lane))).toEqual(new Set([`botchat:default:${ada}`]));
+  expect(
+    place.turns
+      .at(-1)
+      ?.messages.map(({ text }) => text)
+      .join("\n"),
+  ).toContain("/config set");
+  platform.act.say(ada, ada, "/whoami");
+  await expect.poll(() => place.said(ada).at(-1)?.text).toContain("Owner: yes");
 });
