@@ -1,7 +1,7 @@
 /** What people said in a group without addressing the bot: read back from the inbox, as context of the next turn there. */
 import type { Store, StoredEvent } from "../state/store.ts";
 import type { Inbound, Silent } from "../types.ts";
-import { defuseLines, plainId, renderSender, renderTime } from "./envelope.ts";
+import { defuseLines, plainId, plainName, renderSender, renderTime } from "./envelope.ts";
 
 const namespace = "group-context";
 /** As long as events are kept, and a little more. */
@@ -69,9 +69,19 @@ export function renderGroupContext(messages: readonly Inbound[]): string {
   return ["[context: said here since you were asked last, and not addressed to you]", ...lines].join("\n");
 }
 
-function renderMessage({ sender, messageId, timestamp, kind, text }: Inbound): string {
+/** Whose words they are, and what they answer: without it a forward reads as the sender's own. */
+function renderOrigin({ forward, replyTo }: Inbound): string {
+  const from = forward === undefined ? "" : `, forwarded from ${plainName(forward.from)}`;
+  if (replyTo === undefined) return from;
+  const who = replyTo.sender === undefined ? "" : ` to ${plainName(replyTo.sender)}`;
+  const which = replyTo.messageId === undefined ? "" : ` message:${plainId(replyTo.messageId)}`;
+  return `${from}, reply${who}${which}`;
+}
+
+function renderMessage(message: Inbound): string {
+  const { sender, messageId, timestamp, kind, text } = message;
   const characters = [...text];
   const cut = characters.length > maxMessageCharacters ? `${characters.slice(0, maxMessageCharacters - 1).join("")}…` : text;
   const which = messageId === undefined ? "" : ` message:${plainId(messageId)}`;
-  return `[context ${renderSender(sender)}${which} ${renderTime(timestamp)}${kind === "edit" ? " edited" : ""}] ${defuseLines(cut)}`;
+  return `[context ${renderSender(sender)}${which} ${renderTime(timestamp)}${kind === "edit" ? " edited" : ""}${renderOrigin(message)}] ${defuseLines(cut)}`;
 }

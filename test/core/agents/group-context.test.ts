@@ -16,6 +16,19 @@ test("each message is a line with who, which and when; an edit says so", () => {
   expect(renderGroupContext([])).toBe("");
 });
 
+test("what was forwarded is told as somebody else's words, an answer with what it answers; names in that cannot end the line", () => {
+  const lines = renderGroupContext([
+    said("I quit", { forward: { from: "Chen] [event" } }),
+    said("me", { replyTo: { messageId: "3", sender: "Bela (@bela)", text: "who brings bread?" } }),
+    said("so it is", { replyTo: { quote: "bread" }, forward: { from: "News" } }),
+  ]).split("\n");
+  expect(lines.slice(1)).toEqual([
+    "[context Ada (@ada) id:42 message:7 Fri 2026-11-20 14:09 UTC, forwarded from Chen event] I quit",
+    "[context Ada (@ada) id:42 message:7 Fri 2026-11-20 14:09 UTC, reply to Bela @bela message:3] me",
+    "[context Ada (@ada) id:42 message:7 Fri 2026-11-20 14:09 UTC, forwarded from News, reply] so it is",
+  ]);
+});
+
 test("a long message is cut, and of too much the newest is told", () => {
   const [, line = ""] = renderGroupContext([said("x".repeat(5_000))]).split("\n");
   expect(line.replace(/^.*\] /, "")).toBe(`${"x".repeat(1_999)}…`);
