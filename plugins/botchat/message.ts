@@ -17,11 +17,19 @@ function parseReply(message: Fields): Inbound["replyTo"] {
   const reply = repliedTo(message);
   const outside = record(message.external_reply);
   const quote = text(record(message.quote)?.text);
+  const story = record(message.reply_to_story);
+  if (story !== undefined && reply === undefined && outside === undefined)
+    return { ...labelled(record(story.chat)), text: "<media:story>" };
   if (reply === undefined && outside === undefined && quote === undefined) return undefined;
   const messageId = id(reply?.message_id);
   const sender = reply ? labelOf(senderOf(reply)) : originOf(record(outside?.origin));
   const said = reply ? contentText(reply) : outside ? contentText(outside) : undefined;
   return { ...(messageId && { messageId }), ...(sender && { sender }), ...(said && { text: said }), ...(quote && { quote }) };
+}
+
+function labelled(chat: Fields | undefined): { readonly sender?: string } {
+  const sender = labelOf(chat);
+  return sender === undefined ? {} : { sender };
 }
 
 function originOf(origin: Fields | undefined): string | undefined {
@@ -50,7 +58,13 @@ function isMentioned(message: Fields, bot: BotIdentity): boolean {
     if (type === "text_mention") return id(record(fields.user)?.id) === bot.id;
     return type === "bot_command" && handle !== undefined && said.endsWith(handle) && said.indexOf("@") === said.length - handle.length;
   });
-  return named || namedInRich(record(message.rich_message), bot) || id(record(repliedTo(message)?.from)?.id) === bot.id;
+  return named || namedInRich(record(message.rich_message), bot) || answersBot(message, bot);
+}
+
+/** A reply to one of the bot's messages; to one of another topic or chat the platform tells its origin only. */
+function answersBot(message: Fields, bot: BotIdentity): boolean {
+  const outside = record(record(message.external_reply)?.origin);
+  return id(record(repliedTo(message)?.from)?.id) === bot.id || id(record(outside?.sender_user)?.id) === bot.id;
 }
 
 /** `/command@another_bot` at the beginning: whoever wrote it in a group wants nothing of this one. */

@@ -116,6 +116,16 @@ describe("a mention is an entity of this bot, never a piece of text", () => {
     ["a command for another bot, further on", entity("try /start@other_bot", "bot_command", "/start@other_bot"), false],
     ["a plain command", entity("/start", "bot_command", "/start"), false],
     ["a reply to the bot", { chat: group, text: "x", reply_to_message: { message_id: 3, from: botUser, chat: group, text: "y" } }, true],
+    [
+      "a reply to the bot from another topic",
+      { chat: forum, text: "x", external_reply: { origin: { type: "user", date: 1, sender_user: botUser }, chat: forum, message_id: 3 } },
+      true,
+    ],
+    [
+      "a reply to a person from another topic",
+      { chat: forum, text: "x", external_reply: { origin: { type: "user", date: 1, sender_user: ada }, chat: forum, message_id: 3 } },
+      false,
+    ],
     ["a reply to a person", { chat: group, text: "x", reply_to_message: { message_id: 3, from: ada, chat: group, text: "y" } }, false],
     [
       "a topic that the bot opened",
@@ -232,6 +242,10 @@ describe("what else a message says", () => {
       said(message({ text: "x", external_reply: { origin: { type: "channel", chat: { id: -1, title: "News" }, message_id: 4 } } }))
         ?.replyTo,
     ).toEqual({ sender: "News" });
+    expect(said(message({ text: "x", reply_to_story: { id: 3, chat: { ...privateChat, first_name: "Ada" } } }))?.replyTo).toMatchObject({
+      sender: expect.stringContaining("Ada"),
+      text: "<media:story>",
+    });
     expect(said(message({ text: "x", forward_origin: { type: "hidden_user", sender_user_name: "Eve", date: 9 } }))?.forward).toEqual({
       from: "Eve",
       timestamp: 9_000,
