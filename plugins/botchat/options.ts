@@ -61,7 +61,8 @@ export const accountOptions = Type.Object({
         minimum: 0.05,
         maximum: 3600,
         default: 120,
-        description: "Without a completed getUpdates for so long, the connection is made anew.",
+        description:
+          "Without a completed getUpdates for so long, the connection is made anew; without an update by webhook, the platform is asked whether it is still set.",
       }),
       minDelayMs: Type.Integer({ minimum: 1, default: 2_000, description: "First wait after a failed getUpdates; grows by 1.8." }),
       maxDelayMs: Type.Integer({ minimum: 1, default: 30_000, description: "Longest wait after a failed getUpdates." }),

@@ -101,7 +101,22 @@ function bind(server: Server, { webhookHost: host, webhookPort: port }: AccountO
   });
 }
 
-/** Binds, tells the platform, and keeps telling until it takes it. `closed` resolves after the account closed. */
+/** The platform was reached, and does not take the address: to look at the network would be in vain. */
+function registrationDetail(error: unknown): string {
+  if (!(error instanceof ChannelError) || error.reason !== "bad_request") return failureDetail(error);
+  return `the platform does not take the webhook (${error.message}): webhookUrl has to be an https address that it reaches, on port 443, 80, 88 or 8443; trying again`;
+}
+
+function lostDetail(set: string): string {
+  const what = set === "" ? "took the webhook of this bot away" : "set another webhook for this bot";
+  return `another program ${what}: it is set again now; stop that program, or give this gateway a bot of its own`;
+}
+
+function isSameAddress(a: string, b: string): boolean {
+  return a === b || (URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href);
+}
+
+/** Binds, tells the platform, keeps telling until it takes it, and sees to it that it stays. `closed` resolves after the account closed. */
 export async function listen(options: WebhookOptions): Promise<{ readonly closed: Promise<void> }> {
   const { api, account, identity, signal, url, secret } = options;
   let lastContactAt = account.now();
@@ -119,21 +134,35 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
     else signal.addEventListener("abort", end, { once: true });
   });
 
+  const stallMs = account.options.polling.stallSeconds * 1_000;
+
+  /** Asks the platform when nothing came for a while: whoever takes a webhook away (a program that polls does) tells nobody. */
+  async function staysSet(): Promise<boolean> {
+    for (let left = stallMs; left > 0 && !signal.aborted; left = lastContactAt + stallMs - account.now()) await pause(left, signal);
+    if (signal.aborted) return true;
+    const { url: set = "" } = await api.call("getWebhookInfo", {}, signal);
+    if (isSameAddress(set, url)) return true;
+    account.status({ state: "waiting", identity, lastContactAt, detail: lostDetail(set) });
+    return false;
+  }
+
   async function register(): Promise<void> {
     const backoff = createBackoff({ minMs: account.options.polling.minDelayMs, maxMs: account.options.polling.maxDelayMs });
+    let isSet = false;
     while (!signal.aborted) {
       try {
-        await api.call("setWebhook", { url, secret_token: secret, allowed_updates: [...updateKinds] }, signal);
+        if (!isSet) await api.call("setWebhook", { url, secret_token: secret, allowed_updates: [...updateKinds] }, signal);
+        backoff.reset();
         lastContactAt = account.now();
         account.status({ state: "connected", identity, lastContactAt });
-        return;
+        isSet = await staysSet();
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ChannelError && error.reason === "unauthorized") {
           account.status({ state: "failed", identity, detail: unauthorizedDetail });
           return;
         }
-        account.status({ state: "waiting", identity, detail: failureDetail(error) });
+        account.status({ state: "waiting", identity, detail: registrationDetail(error) });
         const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;
         await pause(Math.max(asked ?? 0, backoff.next()), signal);
       }

@@ -15,13 +15,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function listening() {
+async function listening(polling: object = quick) {
   const platform = await openPlatform({ webhookRetryMs: 20 });
   const port = await freePort();
   const account = createTestAccount({
     botToken: token,
     apiRoot: platform.url,
-    polling: quick,
+    polling,
     webhookUrl: `http://127.0.0.1:${port}/telegram-webhook`,
     webhookSecret: secret,
     webhookPort: port,
@@ -66,6 +66,32 @@ describe("telling the platform", () => {
     await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
     expect(account.statuses.find(({ state }) => state === "waiting")?.detail).toMatch(/cannot be reached/);
     expect(callsOf(platform, "setWebhook").length).toBeGreaterThan(1);
+  });
+
+  test("is tried again when the platform does not take the address, and what to change is the address, not the network", async () => {
+    const description = "Bad Request: bad webhook: Failed to resolve host: Name or service not known";
+    const { account } = await refused({ method: "setWebhook", times: 2, kind: "refuse", status: 400, description });
+    await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
+    const detail = account.statuses.find(({ state }) => state === "waiting")?.detail;
+    expect(detail).toContain(description);
+    expect(detail).toMatch(/does not take the webhook .*webhookUrl has to be an https address/);
+    expect(detail).not.toMatch(/cannot be reached|network|proxy/);
+  });
+
+  test.each([
+    ["deleteWebhook", "", /another program took the webhook of this bot away/],
+    ["setWebhook", "?url=http://127.0.0.1:9/elsewhere", /another program set another webhook for this bot/],
+  ])("is done again when another program's %s took it away, and what comes then arrives", async (method, query, words) => {
+    const { platform, account } = await listening({ ...quick, stallSeconds: 0.1 });
+    await fetch(`${platform.url}/bot${token}/${method}${query}`, { method: "POST" });
+    await until(() => account.statuses.some(({ detail = "" }) => words.test(detail)), "the word of it");
+    await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
+    platform.act.say(ada, ada, "still there?");
+    await until(() => account.received.length === 1, "the update");
+    // Asked now and then, never set without need.
+    const set = callsOf(platform, "setWebhook").length;
+    await until(() => callsOf(platform, "getWebhookInfo").length > 4, "more questions");
+    expect(callsOf(platform, "setWebhook").length).toBe(set);
   });
 
   test("waits as long as the platform asks", async () => {
