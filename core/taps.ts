@@ -84,7 +84,9 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
     "turn",
     ({ id, kind, text, timestamp }, route) => {
       if (kind !== "reaction") return undefined;
-      return options.waitingEvents.add(route.sessionKey, { id, at: timestamp, text }).then(() => ({ silent: "reaction_noted" }));
+      return options.waitingEvents
+        .add(route.sessionKey, { id, at: timestamp, text })
+        .then(() => ({ silent: "reaction_noted", detail: "The next turn of this conversation is told of it." }));
     },
     { order: "early" },
   );

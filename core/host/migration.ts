@@ -86,7 +86,10 @@ export function createMigrations(options: MigrationOptions): Migrations {
     follow(inbound) {
       const { channel, account, chat, migratedTo } = inbound;
       if (inbound.kind === "migration")
-        return migrations.move({ channel, account, from: chat.id, to: migratedTo ?? chat.id }).then(() => ({ silent: "chat_migrated" }));
+        return migrations.move({ channel, account, from: chat.id, to: migratedTo ?? chat.id }).then(() => ({
+          silent: "chat_migrated",
+          detail: "The platform leads this chat under another id from now on.",
+        }));
       const now = migrations.current({ channel, account, chat: chat.id }).chat;
       return now === chat.id ? inbound : { ...inbound, chat: { ...chat, id: now } };
     },

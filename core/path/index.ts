@@ -61,7 +61,7 @@ export function createPath(options: PathOptions): Path {
   setMaxListeners(0, interruption.signal);
   const report = createReport({ log, hooks });
   const isAwaited = ({ channel, account }: Address) => options.account(channel, account) === undefined && options.expects(channel, account);
-  const { account, silence, asSent, completeReply } = options;
+  const { account, silence, asSent, completeReply, pathsOf } = options;
   const pipe = { hooks, account, silence, asSent, completeReply, signal: interruption.signal };
   const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account: options.account };
   const handBack = createHandBack({ store, log, now, signal: interruption.signal });
@@ -110,7 +110,7 @@ export function createPath(options: PathOptions): Path {
 
   function settledSilent({ source, account = "" }: RawEvent, silent: Silent): NonNullable<NewEvent["settled"]> {
     const trace = createTrace(now, options.redact);
-    trace.add("ingress", { plugin: "core", ...silentDecision(silent, options.pathsOf({ channel: source, account })) });
+    trace.add("ingress", { plugin: "core", ...silentDecision(silent, pathsOf({ channel: source, account })) });
     return { outcome: "silent", reason: silent.silent, decisions: trace.take() };
   }
 
@@ -150,7 +150,7 @@ export function createPath(options: PathOptions): Path {
       });
       return say(unit, trace, { ending: { outcome: "failed", reason: "attempts_exhausted" }, sayings: [] });
     }
-    const received = await ingress(unit, { hooks, trace, pathsOf: options.pathsOf });
+    const received = await ingress(unit, { hooks, trace, pathsOf });
     if (isStop(received)) return say(unit, trace, { ending: received.stop, sayings: [] });
     const refused = await gating(received, { hooks, trace, passedBy: options.passedBy });
     if (refused !== undefined) {
@@ -160,7 +160,7 @@ export function createPath(options: PathOptions): Path {
     if (isStop(route)) return say(unit, trace, { ending: route.stop, sayings: [] });
     const presence = presenceFor(unit, received, route);
     const inbound = await options.completeMedia(received, route, interruption.signal);
-    const result = await turn(inbound, route, { hooks, trace, presence, signal: interruption.signal, now, silence, asSent });
+    const result = await turn(inbound, route, { hooks, trace, presence, signal: interruption.signal, now, silence, asSent, pathsOf });
     // Also when the gateway closes: typing that goes on would keep the process, and what is being shown needs its id written down.
     const previews = await presence.close();
     if (interruption.signal.aborted) throw new Interrupted();

@@ -3,7 +3,8 @@ import { renderReasoning } from "../agents/reasoning.ts";
 import { HostError, reasonOf } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
 import type { Inbound, Reply, Route, TurnEvent } from "../types.ts";
-import { type Stop, type Trace, textReply } from "./ending.ts";
+import { type Stop, silentDecision, type Trace, textReply } from "./ending.ts";
+import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence.ts";
 import { createShownText, type ShownText, type ShownTextOptions } from "./shown-text.ts";
 
@@ -33,9 +34,10 @@ export async function turn(
     readonly now: () => number;
     readonly silence: ShownTextOptions["silence"];
     readonly asSent: ShownTextOptions["asSent"];
+    readonly pathsOf: PathOptions["pathsOf"];
   },
 ): Promise<TurnResult | Stop> {
-  const { hooks, trace, presence, signal, now, silence, asSent } = options;
+  const { hooks, trace, presence, signal, now, silence, asSent, pathsOf } = options;
   const began = now();
   let plugin = "core";
   try {
@@ -46,9 +48,9 @@ export async function turn(
     }
     plugin = answered.plugin;
     if (answered.value === null || "silent" in answered.value) {
-      const reason = answered.value?.silent ?? "engine_silent";
-      trace.add("turn", { plugin, verdict: "silent", code: reason });
-      return { stop: { outcome: "silent", reason } };
+      const quiet = answered.value ?? { silent: "engine_silent" };
+      trace.add("turn", { plugin, ...silentDecision(quiet, pathsOf(inbound)) });
+      return { stop: { outcome: "silent", reason: quiet.silent } };
     }
     const shown = presence.shows
       ? createShownText({ hooks, context: { inbound, route }, silence, asSent, show: presence.show, onError: presence.failed })

@@ -29,6 +29,7 @@ describe("a reaction to a message of the bot", () => {
     const { place, chat, own } = await answeredOnce();
     place.platform.act.react(place.ada, chat, own, ["👍"]);
     expect(await place.ended(2)).toEqual(["answered answered", "silent reaction_noted"]);
+    expect((await place.events())[1]?.decisions.at(-1)).toMatchObject({ station: "turn", detail: expect.stringContaining("next turn") });
     expect(place.turns).toHaveLength(1);
     const told = await again(place, chat);
     expect(told).toMatch(/^\[event \w{3} [\d-]+ [\d:]+ UTC\] Reaction added: 👍 by Ada .*\n\n\[botchat Ada/);
