@@ -50,12 +50,13 @@ interface Strand {
   readonly messages: readonly number[];
   readonly due: number;
   readonly at: number;
-  /** Seconds, by the platform's clock. */
+  /** When it was first written: seconds, by the platform's clock. */
   readonly date: number;
   /** The last part is so long that the app may have cut it. */
   readonly cut: boolean;
   readonly quick: boolean;
-  readonly forwarded: boolean;
+  /** Whose words it passes on; empty: its own. */
+  readonly origin: string;
 }
 
 interface Seen {
@@ -113,7 +114,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
 
   /** The strand with this message at its end, when the message goes on with it. */
   function goOn(strand: Strand | undefined, message: Fields, number: number): Strand | undefined {
-    if (strand === undefined || strand.forwarded !== (message.forward_origin !== undefined)) return undefined;
+    if (strand === undefined || strand.origin !== originOf(message)) return undefined;
     const last = strand.messages.at(-1);
     const length = text(message.text)?.length;
     if (length === undefined || isCommand(message)) return undefined;
@@ -137,8 +138,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     if (!cut && !quick) return undefined;
     const now = account.now();
     const due = now + Math.max(cut ? splitMs : 0, quick ? quickMs : 0);
-    const forwarded = message.forward_origin !== undefined;
-    return { key: ownKey(message), messages: [number], due, at: now, date: dateOf(message), cut, quick, forwarded };
+    return { key: ownKey(message), messages: [number], due, at: now, date: dateOf(message), cut, quick, origin: originOf(message) };
   }
 
   function gatherMessage(message: Fields, messageId: string, place: string): Gather {
@@ -203,8 +203,16 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
 /** With the chat: what waits for a group that got another id waits beside messages that are counted anew. */
 const ownKey = (message: Fields) => `m:${chatOf(message)}:${id(message.message_id) ?? ""}`;
 const chatOf = (message: Fields) => id(record(message.chat)?.id) ?? "";
-const dateOf = (message: Fields) => number(message.date) ?? 0;
+const dateOf = (message: Fields) => number(record(message.forward_origin)?.date) ?? number(message.date) ?? 0;
 const extending = ({ key, due }: Strand): Gather => ({ key, due, extend: true });
+
+/** Forwarded together, a long message of one person and the next of another have ids in a row, too. */
+function originOf({ forward_origin }: Fields): string {
+  const origin = record(forward_origin);
+  if (origin === undefined) return "";
+  const chat = record(origin.sender_chat) ?? record(origin.chat);
+  return `${text(origin.type) ?? ""} ${id(record(origin.sender_user)?.id) ?? id(chat?.id) ?? text(origin.sender_user_name) ?? ""}`;
+}
 
 /** A service message that opened the topic is nothing that a person answers. */
 function answers(message: Fields): boolean {
@@ -226,7 +234,7 @@ function readStrand(value: Json): Strand | undefined {
     date: number(fields.date) ?? 0,
     cut: fields.cut === true,
     quick: fields.quick === true,
-    forwarded: fields.forwarded === true,
+    origin: text(fields.origin) ?? "",
   };
 }
 

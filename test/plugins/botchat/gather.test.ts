@@ -54,6 +54,19 @@ describe("what belongs together", () => {
     expect(place(update(2, { message_id: 8, text: "end", ...more })).gather?.key).not.toBe("m:-5:7");
   });
 
+  const forwardOf = (sender_user: object, date: number) => ({ forward_origin: { type: "user", sender_user, date } });
+  test.each([
+    ["of the same person, written as its continuation", forwardOf(ada, 5_001), true],
+    ["of the same person, written later", forwardOf(ada, 5_100), false],
+    ["of another person", forwardOf(bela, 5_001), false],
+    ["of somebody who is hidden", { forward_origin: { type: "hidden_user", sender_user_name: "Ada", date: 5_001 } }, false],
+    ["of nobody, but written by the one who forwards", {}, false],
+  ])("a long text that was forwarded goes on with the next one %s: %s", async (_name, more, goesOn) => {
+    const { place } = await gatherer();
+    place(update(1, { message_id: 7, text: long, ...forwardOf(ada, 5_000) }));
+    expect(place(update(2, { message_id: 8, text: "end", ...more })).gather?.key === "m:-5:7").toBe(goesOn);
+  });
+
   test("a long text goes on with the next id, and the last part, being shorter, waits for nothing more", async () => {
     const { place } = await gatherer();
     place(update(1, { message_id: 7, text: long }));
