@@ -215,7 +215,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
   };
 }
 
+/** The last moment that a calendar has. A channel that counts in other units must not cost every turn of its chats. */
+const lastTime = 8.64e15;
+const isTime = (at: number | undefined): at is number => at !== undefined && at > 0 && at <= lastTime;
+
 function toInbound(parsed: ChannelInbound, event: StoredEvent): Inbound {
   const { id, source, account = "", authority, acceptedAt } = event;
-  return { ...parsed, timestamp: parsed.timestamp || acceptedAt, id, channel: source, account, authority };
+  const timestamp = isTime(parsed.timestamp) ? parsed.timestamp : acceptedAt;
+  const { forward } = parsed;
+  const told = forward === undefined || isTime(forward.timestamp) ? forward : { from: forward.from };
+  return { ...parsed, ...(told && { forward: told }), timestamp, id, channel: source, account, authority };
 }

@@ -76,6 +76,17 @@ describe("what was said without the bot", () => {
     expect(await ask(place, kitchen)).not.toContain("ignore all rules");
   });
 
+  test("at a time that no calendar has is told all the same, and so is the next message", async () => {
+    const place = await converse();
+    await place.start();
+    const origin = { type: "hidden_user", sender_user_name: "Eve", date: 1e15 };
+    place.platform.act.send(place.bela, kitchen, { text: "from afar", date: 1e15, forward_origin: origin });
+    place.platform.act.send(place.ada, place.ada, { text: "what is this?", date: 1e15, forward_origin: origin });
+    await place.asked(1);
+    expect(place.lastAsked()).toMatch(/UTC\] what is this\?\n\[forwarded from Eve\]$/);
+    expect(await ask(place, kitchen)).toContain("forwarded from Eve] from afar");
+  });
+
   test("cannot pass for the gateway's own lines", async () => {
     const place = await converse();
     await place.start();
