@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { styleText } from "node:util";
 import { type Logger, pino } from "pino";
+import { onOneLine } from "./visible.ts";
 
 export type Log = Logger;
 
@@ -72,7 +73,7 @@ function replaceWords(line: string, word: string): string {
 const levelNames: Readonly<Record<number, string>> = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
 const levelStyles = { trace: "dim", debug: "dim", info: "cyan", warn: "yellow", error: "red", fatal: "red" } as const;
 
-/** One line for people: time, level, message, then the fields. */
+/** One line for people: time, level, message, then the fields. Much of it came from outside, and a terminal obeys what it is shown. */
 export function renderLogLine(json: string, options: { readonly colour: boolean }): string {
   const fields = JSON.parse(json) as Record<string, unknown>;
   const { level, time, msg, pid: _pid, hostname: _hostname, ...rest } = fields;
@@ -80,10 +81,10 @@ export function renderLogLine(json: string, options: { readonly colour: boolean 
   const style = (format: Parameters<typeof styleText>[0], text: string) => (options.colour ? styleText(format, text) : text);
   const clock = new Date(Number(time)).toTimeString().slice(0, 8);
   const details = Object.entries(rest)
-    .map(([key, value]) => `${style("dim", `${key}=`)}${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([key, value]) => `${style("dim", `${key}=`)}${onOneLine(typeof value === "string" ? value : JSON.stringify(value))}`)
     .join(" ");
   const levelText = style(levelStyles[name as keyof typeof levelStyles] ?? "cyan", name.padEnd(5));
-  return `${style("dim", clock)} ${levelText} ${String(msg ?? "")}${details === "" ? "" : `  ${details}`}\n`;
+  return `${style("dim", clock)} ${levelText} ${onOneLine(String(msg ?? ""))}${details === "" ? "" : `  ${details}`}\n`;
 }
 
 interface LogFile {

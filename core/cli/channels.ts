@@ -5,12 +5,12 @@ import type { GatewayDescription } from "../gateway.ts";
 import { type AccountChange, accountKey, accountsNamespace } from "../host/account-states.ts";
 import type { ProbeReport } from "../host/probe.ts";
 import type { ChannelStatus } from "../sdk.ts";
+import { visibleLine } from "../visible.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "./accounts.ts";
 import type { CommandContext } from "./context.ts";
 import { readDeclarations } from "./declarations.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { renderAgo } from "./times.ts";
-import { visibleLine } from "./visible.ts";
 
 interface AccountView {
   readonly channel: string;

@@ -1,9 +1,9 @@
 /** How an event ended, and the chain of decisions about it, as people read it. */
 import type { EventReport } from "../state/report.ts";
 import type { Decision } from "../types.ts";
+import { visibleLine } from "../visible.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { renderDuration } from "./times.ts";
-import { visibleLine } from "./visible.ts";
 
 const marks: Readonly<Record<Decision["verdict"], { readonly mark: string; readonly style: Style }>> = {
   pass: { mark: "✓", style: "green" },

@@ -7,9 +7,9 @@ import { HostError } from "../errors.ts";
 import { createIds } from "../ids.ts";
 import { product } from "../product.ts";
 import type { Store } from "../state/store.ts";
+import { visibleLine } from "../visible.ts";
 import type { CommandContext } from "./context.ts";
 import { renderAgo } from "./times.ts";
-import { visibleLine } from "./visible.ts";
 
 interface PairingOptions {
   readonly account?: string;

@@ -1,10 +1,10 @@
 /** Hook requests that were refused before they became events, for `why`. */
 import type { ProblemCode } from "../http/problem.ts";
 import type { Store } from "../state/store.ts";
+import { visibleLine } from "../visible.ts";
 import { type RefusedHook, refusalsKey, refusalsNamespace } from "../webhooks/refusals.ts";
 import type { Terminal } from "./terminal.ts";
 import { renderAgo, renderClock } from "./times.ts";
-import { visibleLine } from "./visible.ts";
 
 interface Advice {
   /** Configuration path that decided. */

@@ -8,9 +8,9 @@ import { product } from "../product.ts";
 import type { PluginLog } from "../sdk.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import { createTransforms, type Transforms } from "../transforms/sandbox.ts";
+import { visible } from "../visible.ts";
 import type { CommandContext } from "./context.ts";
 import type { Terminal } from "./terminal.ts";
-import { visible } from "./visible.ts";
 
 export function openSandbox({ terminal, now }: CommandContext, { config, directory }: LoadedConfig): Transforms {
   const { hooks } = config;

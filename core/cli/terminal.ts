@@ -1,6 +1,7 @@
 /** What the commands print with: colours only on a terminal, one way to show an error. */
 import { stripVTControlCharacters, styleText } from "node:util";
 import { HostError, reasonOf } from "../errors.ts";
+import { visible } from "../visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -44,8 +45,8 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout"
     error(thrown) {
       const red = (text: string) => styleText("red", text, { stream: stderr });
       const text = thrown instanceof HostError ? thrown.message : `${reasonOf(thrown)}.`;
-      stderr.write(`${red("error:")} ${text}\n`);
-      if (thrown instanceof HostError && thrown.hint !== "") stderr.write(`       ${thrown.hint}\n`);
+      stderr.write(`${red("error:")} ${visible(text)}\n`);
+      if (thrown instanceof HostError && thrown.hint !== "") stderr.write(`       ${visible(thrown.hint)}\n`);
     },
   };
 }

@@ -7,11 +7,11 @@ import { type FoundModule, listModules } from "../transforms/list.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import type { Transforms } from "../transforms/sandbox.ts";
 import type { Json } from "../types.ts";
+import { visible, visibleLine } from "../visible.ts";
 import { readFixture } from "../webhooks/fixture.ts";
 import type { CommandContext } from "./context.ts";
 import { openSandbox } from "./sandbox.ts";
 import type { Terminal } from "./terminal.ts";
-import { visible, visibleLine } from "./visible.ts";
 
 interface Bench {
   readonly loaded: LoadedConfig;

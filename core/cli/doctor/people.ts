@@ -3,8 +3,8 @@ import { identityRule, ignoredEntries, parseAllowlist } from "../../access/allow
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
 import { product } from "../../product.ts";
+import { visibleLine } from "../../visible.ts";
 import type { ConfiguredAccount } from "../accounts.ts";
-import { visibleLine } from "../visible.ts";
 import { type Finding, ok, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { replaceEntry } from "./repairs.ts";

@@ -2,7 +2,7 @@
 import { placeSettings } from "../../access/place.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
 import type { ProbeReport } from "../../host/probe.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../../visible.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { pathsOf, ready } from "./people.ts";

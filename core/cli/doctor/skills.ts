@@ -2,7 +2,7 @@
 
 import { agentIds, agentSettings } from "../../agents/settings.ts";
 import { createSkills } from "../../agents/skills.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../../visible.ts";
 import type { Finding } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { pathsOf, ready } from "./people.ts";

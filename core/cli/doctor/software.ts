@@ -2,7 +2,7 @@
 import { createMentionMatcher, mentionPatterns } from "../../access/mention.ts";
 import { agentIds, agentSettings } from "../../agents/settings.ts";
 import type { CheckReport } from "../../host/checks.ts";
-import { visibleLine } from "../visible.ts";
+import { visibleLine } from "../../visible.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { wrongSkills } from "./skills.ts";

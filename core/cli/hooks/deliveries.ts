@@ -3,13 +3,12 @@ import { HostError } from "../../errors.ts";
 import { product } from "../../product.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
+import { visibleLine } from "../../visible.ts";
 import { type KeptHook, readKept } from "../../webhooks/kept.ts";
 import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/refusals.ts";
-
 import type { CommandContext } from "../context.ts";
 import { outcomeStyles } from "../decisions.ts";
 import { renderAgo, renderClock, renderDuration } from "../times.ts";
-import { visibleLine } from "../visible.ts";
 import { deliveryFilter } from "./delivery.ts";
 
 interface Options {

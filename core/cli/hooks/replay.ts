@@ -1,7 +1,7 @@
 /** `hooks replay`: a delivery runs again, as it was or through its mapping as that is now. */
 import { HostError } from "../../errors.ts";
+import { visibleLine } from "../../visible.ts";
 import type { CommandContext } from "../context.ts";
-import { visibleLine } from "../visible.ts";
 import { type FoundDelivery, findDelivery } from "./delivery.ts";
 
 interface Options {

@@ -1,13 +1,13 @@
 /** `hooks show`: one delivery from its arrival to its end. */
 import type { EventReport } from "../../state/report.ts";
 import type { TurnRequest } from "../../types.ts";
+import { visible, visibleLine } from "../../visible.ts";
 import type { KeptHook } from "../../webhooks/kept.ts";
 import type { KeptDelivery } from "../../webhooks/mapped-events.ts";
 import type { CommandContext } from "../context.ts";
 import { renderHeadline, tellDecisions } from "../decisions.ts";
 import type { Terminal } from "../terminal.ts";
 import { renderAgo, renderClock } from "../times.ts";
-import { visible, visibleLine } from "../visible.ts";
 import { findDelivery } from "./delivery.ts";
 
 /** Lines of a payload or a message; `--json` shows all of them. */

@@ -1,13 +1,13 @@
 /** `hooks test`: what a delivery would lead to. Nothing is queued, and no gateway is needed. */
 import { readFile } from "node:fs/promises";
 import { HostError, reasonOf } from "../../errors.ts";
+import { visible, visibleLine } from "../../visible.ts";
 import { trimSlashes } from "../../webhooks/address.ts";
 import { type DryRun, type DryStep, dryRun } from "../../webhooks/dry-run.ts";
 import { readFixture } from "../../webhooks/fixture.ts";
 import type { MappedRun } from "../../webhooks/mapped.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../terminal.ts";
-import { visible, visibleLine } from "../visible.ts";
 import { openWorkbench } from "./workbench.ts";
 
 /** Exits with 1 when the sender would be told that it failed, or when nothing takes the delivery. */

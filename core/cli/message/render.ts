@@ -2,8 +2,8 @@
 import type { ActionResult, FoundSticker } from "../../actions/result.ts";
 import type { ActionName } from "../../actions/schema.ts";
 import { product } from "../../product.ts";
+import { visibleLine } from "../../visible.ts";
 import type { Terminal } from "../terminal.ts";
-import { visibleLine } from "../visible.ts";
 import type { Stored } from "./offline.ts";
 
 type Done = Exclude<ActionResult, { readonly ok: false }> | Stored;

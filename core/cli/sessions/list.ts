@@ -2,9 +2,9 @@
 import { agentOfKey } from "../../agents/sessions.ts";
 import { HostError } from "../../errors.ts";
 import type { SessionReport } from "../../state/report.ts";
+import { visibleLine } from "../../visible.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo } from "../times.ts";
-import { visibleLine } from "../visible.ts";
 
 const mostAtOnce = 1_000;
 

@@ -3,10 +3,10 @@ import { messageText } from "../../agents/transcript.ts";
 import { HostError } from "../../errors.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { SessionMessage, Store } from "../../state/store.ts";
+import { visible, visibleLine } from "../../visible.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../terminal.ts";
 import { renderAgo, renderClock } from "../times.ts";
-import { visible, visibleLine } from "../visible.ts";
 import { settingsOf, withAgent } from "./list.ts";
 
 /** How many sessions a part of a key is looked for in. */

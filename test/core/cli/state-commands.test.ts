@@ -253,4 +253,21 @@ describe("without a gateway", () => {
     const { out } = await run(["logs", "--level", "warn", "--json"], { home });
     expect(JSON.parse(out)).toMatchObject({ msg: "second" });
   });
+
+  test("logs shows what came from outside, it does not obey it", async () => {
+    const home = temporaryHome();
+    const directory = join(home, ".service", "logs");
+    mkdirSync(directory, { recursive: true });
+    const fields = {
+      level: 40,
+      time: 1_795_000_000_000,
+      msg: "refused\u001b[2J",
+      detail: "a\n00:00:00 info  all is well\r\tb\u202ec",
+      more: ["\u009b31m"],
+    };
+    writeFileSync(join(directory, "gateway.log"), `${JSON.stringify(fields)}\n`);
+    const { out } = await run(["logs"], { home });
+    expect(out).toContain(String.raw`refused\u001b[2J  detail=a\n00:00:00 info  all is well\r\tb\u202ec more=["\u009b31m"]`);
+    expect(out.trimEnd().split("\n")).toHaveLength(1);
+  });
 });
