@@ -219,7 +219,7 @@ export interface CliAnswer {
   /** A text is a line; lists that follow one another are the rows of a table. */
   readonly lines: readonly (string | readonly string[])[];
   readonly data: Json;
-  /** True: what was asked for could not be done; the exit code is 1. */
+  /** True: what was asked for could not be done; the exit code is 1, and with `data` null the lines are the error that `--json` prints. */
   readonly failed?: boolean;
 }
 

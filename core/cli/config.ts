@@ -6,6 +6,7 @@ import { type Problem, renderProblem } from "../config/problem.ts";
 import { nearestOf } from "../config/suggest.ts";
 import { parseConfigValue, showConfigValue } from "../config/values.ts";
 import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../config-problems.ts";
+import { HostError } from "../errors.ts";
 import { hookProblems } from "../hook-problems.ts";
 import type { CommandContext } from "./context.ts";
 import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./declarations.ts";
@@ -66,7 +67,14 @@ async function change(
 
 export async function validateConfig(context: CommandContext, _: readonly [], options: ConfigOptions): Promise<number> {
   const { terminal, env } = context;
-  const loaded = await context.load();
+  const loaded = await context.load().catch((thrown: unknown) => {
+    if (options.json !== true || !(thrown instanceof HostError)) throw thrown;
+    return thrown;
+  });
+  if (loaded instanceof HostError) {
+    terminal.json({ file: context.configFile.file, ok: false, problems: [unreadable(loaded)] });
+    return 1;
+  }
   const problems = [...loaded.problems, ...pluginProblems(await declarations(context), loaded, env)];
   const wrong = problems.some((problem) => problem.severity === "error");
   if (options.json === true) terminal.json({ file: loaded.file, ok: !wrong, problems });
@@ -77,6 +85,12 @@ export async function validateConfig(context: CommandContext, _: readonly [], op
     }
   }
   return wrong ? 1 : 0;
+}
+
+/** A file of which nothing can be read has one problem, in the shape of the others. */
+function unreadable({ message, hint, details: { line, column, reason } }: HostError): Problem {
+  const place = typeof line === "number" && typeof column === "number" ? { line, column } : {};
+  return { severity: "error", path: "", message: typeof reason === "string" ? reason : message.replace(/\.$/, ""), hint, ...place };
 }
 
 export async function printSchema(context: CommandContext): Promise<number> {

@@ -4,6 +4,7 @@ import { scopedStore } from "../host/scope.ts";
 import { createIds } from "../ids.ts";
 import { product } from "../product.ts";
 import type { CliAnswer, CliCommand, CliDefinition } from "../sdk.ts";
+import type { Json } from "../types.ts";
 import type { CommandContext } from "./context.ts";
 import { readDeclarations } from "./declarations.ts";
 import { type Add, group, type Handle, type Run } from "./declare.ts";
@@ -41,13 +42,19 @@ function runner(plugin: string, command: CliCommand): Run<readonly (string | und
     try {
       const scoped = scopedStore(store, `plugin:${plugin}`, context.now);
       const answer = await command.run({ args, store: scoped, now: context.now, newId: createIds(context.now) });
-      if (json === true) context.terminal.json(answer.data);
+      if (json === true) context.terminal.json(answer.failed === true && answer.data === null ? failure(answer) : answer.data);
       else show(answer, context.terminal);
       return answer.failed === true ? 1 : 0;
     } finally {
       await store.close();
     }
   };
+}
+
+/** A plugin that failed and has no data has said why in its lines; those who read JSON are to know it, too. */
+function failure({ lines }: CliAnswer): Json {
+  const error = lines.map((line) => (typeof line === "string" ? line : line.join(" "))).join(" ");
+  return { ok: false, error, code: "plugin_command_failed" };
 }
 
 function show({ lines }: CliAnswer, terminal: Terminal): void {

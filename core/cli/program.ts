@@ -1,6 +1,6 @@
 /** The commands: names, arguments, options and help. What a command does is in a file of its own, imported when it runs. */
 import { Command, CommanderError, Option } from "commander";
-import { HostError } from "../errors.ts";
+import { HostError, reasonOf } from "../errors.ts";
 import { product } from "../product.ts";
 import { type Add, type Described, group, type Handle, indented, type Run, wholeNumber } from "./declare.ts";
 import { addHooks } from "./hooks/commands.ts";
@@ -28,10 +28,25 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     return exitCode;
   } catch (thrown) {
     // Help and the version come this way too, with exit code 0; a group without its command shows help, and is wrong usage.
-    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : usageExit;
-    terminal.error(thrown);
-    return thrown instanceof HostError && thrown.code === "usage" ? usageExit : 1;
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
+    const failure = failureOf(thrown);
+    // Whoever reads the answer by a program reads by it as well why there is none.
+    if (argv.includes("--json")) terminal.json(failure);
+    else if (!(thrown instanceof CommanderError)) terminal.error(thrown);
+    return failure.code === "usage" ? usageExit : 1;
   }
+}
+
+/** Why a command came to nothing, as data. */
+function failureOf(thrown: unknown): { readonly ok: false; readonly error: string; readonly code: string; readonly hint?: string } {
+  if (thrown instanceof HostError) {
+    const { message, code, hint } = thrown;
+    return { ok: false, error: message, code, ...(hint === "" ? {} : { hint }) };
+  }
+  // The parser has said it on the standard error output; a group that lacks its command has shown its help there.
+  if (!(thrown instanceof CommanderError)) return { ok: false, error: `${reasonOf(thrown)}.`, code: "internal" };
+  const said = thrown.code === "commander.help" ? "a command is missing" : thrown.message.replace(/^error: /, "").replace(/\.$/, "");
+  return { ok: false, error: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`, code: "usage", hint: "Run the command with --help." };
 }
 
 interface Program {

@@ -35,6 +35,13 @@ test("a device is paired over the chat, listed and revoked on the command line, 
   await stop(gateway);
   // The same without a gateway.
   expect(await devices("revoke", id)).toMatchObject({ code: 1, out: "There is no device with this id; `devices list` shows them.\n" });
+  const json = await devices("revoke", id, "--json");
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.out)).toEqual({
+    ok: false,
+    error: "There is no device with this id; `devices list` shows them.",
+    code: "plugin_command_failed",
+  });
 });
 
 test("help shows the commands of plugins, and theirs", async () => {

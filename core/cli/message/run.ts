@@ -1,6 +1,6 @@
 /** `message`: an action by the gateway that runs; without one what can be done all the same. */
 import { readAction } from "../../actions/read.ts";
-import { type ActionResult, isRefusal, refuse } from "../../actions/result.ts";
+import { type ActionResult, isRefusal } from "../../actions/result.ts";
 import { type ActionName, schemaOf } from "../../actions/schema.ts";
 import { HostError } from "../../errors.ts";
 import { product } from "../../product.ts";
@@ -57,8 +57,7 @@ async function run(action: ActionName, context: CommandContext, options: Message
   if (isRefusal(wrong)) throw new HostError("usage", { reason: wrong.error.replace(/\.$/, "") });
   const args = { ...given, ...(await fileOf(options, { context, ...place(given) })) };
   const progress = setTimeout(() => context.terminal.note("Waiting for the platform ..."), progressAfterMs);
-  const performed = perform(action, args, { context, dryRun }).finally(() => clearTimeout(progress));
-  const result = await (options.json === true ? performed.catch(asRefusal) : performed);
+  const result = await perform(action, args, { context, dryRun }).finally(() => clearTimeout(progress));
   if (options.json === true) context.terminal.json(result);
   else if (isRefusal(result)) context.terminal.error(new Error(inFlags(result.error).replace(/\.$/, "")));
   else tell(action, result, context.terminal);
@@ -72,12 +71,6 @@ async function fileOf({ media, dryRun }: MessageOptions, at: Parameters<typeof k
   if (dryRun !== true) return await keepFile(media, at);
   await checkFile(media);
   return {};
-}
-
-/** Who reads the result by a program reads why there is none as well. */
-function asRefusal(error: unknown): ActionResult {
-  if (error instanceof HostError && error.code !== "usage") return refuse(error.code, error.message);
-  throw error;
 }
 
 async function perform(

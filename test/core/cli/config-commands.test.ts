@@ -170,6 +170,9 @@ describe("config", () => {
     const { code, err } = await run(["config", "validate"], { home });
     expect(code).toBe(1);
     expect(err.split("\n")[0]).toMatch(new RegExp(`^error: ${file}:2:\\d+: `));
+    const json = await run(["config", "validate", "--json"], { home });
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.out)).toMatchObject({ file, ok: false, problems: [{ severity: "error", path: "", line: 2 }] });
   });
 
   test("schema is JSON Schema", async () => {

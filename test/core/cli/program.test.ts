@@ -66,6 +66,26 @@ describe("the command line", () => {
     expect(err).toContain(said);
   });
 
+  test.each([
+    [["why", "--json"], 1, "state_missing"],
+    [["pairing", "list", "--json"], 1, "state_missing"],
+    [["logs", "--json"], 1, "log_missing"],
+    [["config", "get", "gateway.prot", "--json"], 1, "config_path_unknown"],
+    [["plugins", "check", "./absent", "--json"], 1, "plugin_not_found"],
+    [["status", "--json", "--config", "absent.jsonc"], 1, "config_missing"],
+    [["logs", "--lines", "many", "--json"], 2, "usage"],
+    [["pairing", "approve", "chat", "--json"], 2, "usage"],
+  ])("who asks for JSON reads why there is none as JSON: %j", async (args, exit, name) => {
+    const { code, out } = await run(args, { home: temporaryHome() });
+    expect(code).toBe(exit);
+    expect(JSON.parse(out)).toEqual({
+      ok: false,
+      code: name,
+      error: expect.stringMatching(/^[A-Z"][^\n]*\.$/),
+      hint: expect.stringMatching(/[.?]$/),
+    });
+  });
+
   test("an older Node is told in one sentence what is missing", async () => {
     const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
     const { code, out, err } = await run(["status"], { home: temporaryHome(), nodeArgs: ["--import", old] });
