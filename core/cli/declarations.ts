@@ -4,7 +4,7 @@ import type { CheckedConfig } from "../config/load.ts";
 import type { PluginSchemas } from "../config/plugin-schemas.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { optionProblems, schemasOf } from "../config-problems.ts";
-import { HostError, reasonOf } from "../errors.ts";
+import { HostError, PluginError, reasonOf } from "../errors.ts";
 import { checkDeclaration } from "../host/declare.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "../host/find.ts";
 import { createLoader } from "../host/load.ts";
@@ -28,7 +28,11 @@ export async function readDeclarations({ config, directory }: CheckedConfig, sta
     let source: PluginSource | undefined;
     try {
       source = find();
-      declared.push(stateOf(checkDeclaration(source.name, await loader.load(source)), source, config));
+      const found = stateOf(checkDeclaration(source.name, await loader.load(source)), source, config);
+      // What is off takes no id, as in a gateway that starts.
+      const taken = found.state !== "off" && declared.some(({ id, state }) => id === found.id && state !== "off");
+      if (taken) throw new PluginError("plugin_duplicate", { plugin: found.id });
+      declared.push(found);
     } catch (thrown) {
       const id = source?.name ?? config.plugins.load[index - (sources.length - config.plugins.load.length)] ?? "plugin";
       const hint = thrown instanceof HostError ? { hint: thrown.hint } : {};

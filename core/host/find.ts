@@ -39,7 +39,12 @@ export function namedPlugin(name: string, configDirectory: string): PluginSource
 }
 
 function packageAt(name: string, configDirectory: string): string {
-  return createRequire(join(configDirectory, "package.json")).resolve(name);
+  try {
+    return createRequire(join(configDirectory, "package.json")).resolve(name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
+    throw new Error(`no package of this name is installed for ${configDirectory}; a folder is written with ./, ../, ~/ or / in front`);
+  }
 }
 
 function moduleAt(path: string): string {

@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { HostError, reasonOf } from "../errors.ts";
 import { product } from "../product.ts";
 import * as sdk from "../sdk.ts";
+import { withDeadline } from "./deadline.ts";
 import type { PluginSource } from "./find.ts";
 
 export interface Loader {
@@ -67,15 +68,22 @@ function createForeignImport(cacheDirectory: string): () => Promise<Jiti> {
   return () => (made ??= make());
 }
 
-export function createLoader(options: { readonly cacheDirectory: string; readonly fresh: boolean }): Loader {
+/** Code that waits for ever at its top level must not keep the others; with nothing else to do it would even end the process. */
+const defaultLoadMs = 30_000;
+
+export function createLoader(options: { readonly cacheDirectory: string; readonly fresh: boolean; readonly loadMs?: number }): Loader {
+  const { loadMs = defaultLoadMs } = options;
   const importBundled = createBundledImport();
   const foreign = createForeignImport(options.cacheDirectory);
 
+  const late = () => new Error(`its code waits for something at its top level, for more than ${loadMs / 1_000} s`);
+
   async function read({ file, bundled }: PluginSource): Promise<Module> {
-    if (bundled && !options.fresh) return importBundled(file);
+    if (bundled && !options.fresh) return withDeadline(importBundled(file), loadMs, late);
+    // Not in the plugin's time: the transpiler itself takes long on a machine that is busy.
     const jiti = await foreign();
     if (options.fresh) forget(jiti.cache, dirname(file));
-    return jiti.import(file);
+    return withDeadline(jiti.import<Module>(file), loadMs, late);
   }
 
   return {

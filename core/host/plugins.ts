@@ -4,6 +4,7 @@ import { validateSection } from "../config/validate.ts";
 import { HostError, PluginError, reasonOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { PluginDefinition, TObject } from "../sdk.ts";
+import { withDeadline } from "./deadline.ts";
 import { checkDeclaration, inRequiredOrder } from "./declare.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "./find.ts";
 import type { Loader } from "./load.ts";
@@ -85,7 +86,7 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
     async ready() {
       for (const { plugin, definition } of registry.ready) {
         try {
-          await withTimeout(
+          await withDeadline(
             Promise.resolve(definition()),
             setupMs,
             () => new PluginError("plugin_tap_timeout", { plugin, hook: "onReady", seconds: setupMs / 1_000 }),
@@ -172,7 +173,7 @@ async function setUp(definition: PluginDefinition, options: PluginsOptions): Pro
   const scope = createScope(id, options);
   try {
     const running = Promise.resolve(definition.setup(scope.host, values as never));
-    await withTimeout(running, setupMs, () => new PluginError("plugin_setup_timeout", { plugin: id, seconds: setupMs / 1_000 }));
+    await withDeadline(running, setupMs, () => new PluginError("plugin_setup_timeout", { plugin: id, seconds: setupMs / 1_000 }));
     scope.commit();
   } catch (error) {
     if (error instanceof PluginError) throw error;
@@ -185,7 +186,7 @@ async function setUp(definition: PluginDefinition, options: PluginsOptions): Pro
 async function closeAll({ registry, log }: PluginsOptions): Promise<void> {
   for (const { plugin, definition } of [...registry.close].reverse()) {
     try {
-      await withTimeout(
+      await withDeadline(
         Promise.resolve(definition()),
         closeMs,
         () => new PluginError("plugin_tap_timeout", { plugin, hook: "onClose", seconds: closeMs / 1_000 }),
@@ -193,19 +194,5 @@ async function closeAll({ registry, log }: PluginsOptions): Promise<void> {
     } catch (error) {
       log.error({ plugin }, reasonOf(error));
     }
-  }
-}
-
-async function withTimeout<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    return await Promise.race([
-      work,
-      new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(late()), ms);
-      }),
-    ]);
-  } finally {
-    clearTimeout(timer);
   }
 }

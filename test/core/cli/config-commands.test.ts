@@ -160,6 +160,18 @@ describe("config", () => {
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });
   });
 
+  test("two plugins of one id are told before a gateway leaves the second out", async () => {
+    const { home } = homeWith(JSON.stringify({ plugins: { load: ["./second"] } }));
+    mkdirSync(join(home, ".service", "second"));
+    const source = 'export default { id: "echo", version: "1.0.0", host: "^1.0.0", setup() {} };';
+    writeFileSync(join(home, ".service", "second", "index.js"), source);
+    const { code, out } = await run(["config", "validate"], { home });
+    expect(code).toBe(1);
+    expect(out).toContain("plugins.load: The plugin id echo is used twice. Remove one of the two");
+    const listed = JSON.parse((await run(["plugins", "list", "--json"], { home })).out) as { plugins: { id: string; state: string }[] };
+    expect(listed.plugins.filter(({ state }) => state === "failed")).toMatchObject([{ id: "./second" }]);
+  });
+
   test("validate of a file in order exits with 0", async () => {
     const { home, file } = homeWith("{}");
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });

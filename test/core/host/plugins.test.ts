@@ -25,7 +25,10 @@ afterEach(async () => {
   removeDirectory(directory);
 });
 
-async function bringUp(given: readonly PluginDefinition[], options: { readonly config?: object; readonly setupMs?: number } = {}) {
+async function bringUp(
+  given: readonly PluginDefinition[],
+  options: { readonly config?: object; readonly setupMs?: number; readonly loadMs?: number } = {},
+) {
   const hooks = createHooks({ onObserverError: () => {} });
   const registry = createRegistry();
   const checked = checkConfig({ text: JSON.stringify(options.config ?? {}), file: join(directory, "config.jsonc"), env: {} });
@@ -42,7 +45,11 @@ async function bringUp(given: readonly PluginDefinition[], options: { readonly c
     config: checked.config,
     configDirectory: directory,
     disabled: checked.disabled,
-    loader: createLoader({ cacheDirectory: join(directory, "cache"), fresh: true }),
+    loader: createLoader({
+      cacheDirectory: join(directory, "cache"),
+      fresh: true,
+      ...(options.loadMs === undefined ? {} : { loadMs: options.loadMs }),
+    }),
     given,
     bundled: false,
     ...(options.setupMs === undefined ? {} : { setupMs: options.setupMs }),
@@ -232,6 +239,13 @@ describe("loading", () => {
         .map(({ id, state }) => `${id} ${state}`)
         .sort(),
     ).toEqual(["./absent failed", "./empty failed", "./syntax failed", "no-such-package failed", "sound up"]);
+  });
+
+  test("code that waits for ever at its top level is left out after its time, the rest runs", async () => {
+    const config = { plugins: { load: [write("stuck", "await new Promise(() => {}); export default {};")] } };
+    const { report } = await bringUp([plugin("sound")], { config, loadMs: 300 });
+    expect(report("./stuck")).toMatchObject({ state: "failed", reason: expect.stringContaining("for more than 0.3 s") });
+    expect(report("sound")?.state).toBe("up");
   });
 
   test("stores of two plugins do not see each other", async () => {
