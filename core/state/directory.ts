@@ -1,5 +1,5 @@
 /** The state directory and its files: nobody but the owner reads them. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HostError, reasonOf } from "../errors.ts";
 
@@ -15,12 +15,25 @@ function flushDirectory(directory: string): void {
   }
 }
 
+/** Step by step: where a file system says "no such place" to every new directory (/proc does), Node's recursive way never ends. */
+function makeDirectory(directory: string): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const parent = dirname(directory);
+  makeDirectory(parent);
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (error) {
+    // Another process was quicker.
+    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+  flushDirectory(parent);
+}
+
 /** Makes the directory and an empty file in it, when they are missing; SQLite gives its side files the mode of the main one. */
 export function prepareFile(directory: string, name: string): string {
   const file = join(directory, name);
   try {
-    const made = mkdirSync(directory, { recursive: true, mode: 0o700 });
-    if (made !== undefined) flushDirectory(dirname(made));
+    makeDirectory(directory);
     chmodSync(directory, 0o700);
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);

@@ -18,6 +18,12 @@ test("a state directory has one gateway, also inside one process, and the refusa
   lockState(directory).release();
 });
 
+// Linux only: there /proc says "no such file or directory" to every new directory.
+test.runIf(process.platform === "linux")("a place where no directory can be made is said, and not tried for ever", () => {
+  const directory = "/proc/nowhere/state";
+  expect(() => lockState(directory)).toThrow(expect.objectContaining({ code: "state_unreadable" }));
+});
+
 test("another directory has a lock of its own", async () => {
   const one = lockState(await newDirectory());
   const two = lockState(await newDirectory());
