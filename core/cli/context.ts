@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
-import { type ConfigLocation, locateConfig, locateState } from "../config/locate.ts";
+import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/locate.ts";
 import { HostError } from "../errors.ts";
 import { product } from "../product.ts";
 import type { Store } from "../state/store.ts";
@@ -54,7 +54,8 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   const configFile = locateConfig({ ...configFlag(config, directory), env, home });
 
   const load = () => loadConfig({ ...configFile, env });
-  const stateDirectory = async (): Promise<string> => locateState({ ...(await load()), env, home });
+  // A directory that was named stands whatever the file says: who looks for what is wrong may have a broken one.
+  const stateDirectory = async (): Promise<string> => namedState(env) ?? locateState({ ...(await load()), env, home });
   const hasState = async (): Promise<boolean> => existsSync(join(await stateDirectory(), databaseFile));
   return {
     terminal,

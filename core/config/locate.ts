@@ -21,6 +21,12 @@ export function locateConfig(from: {
   return { file: join(from.home, product.homeDirectory, product.configFile), named: false };
 }
 
+/** `SERVICE_STATE_DIR`, for which no configuration is needed. */
+export function namedState(env: Environment): string | undefined {
+  const named = env[`${product.environmentPrefix}STATE_DIR`];
+  return named ? resolve(named) : undefined;
+}
+
 /** `SERVICE_STATE_DIR` ?? `state.dir` ?? `~/.service`. */
 export function locateState(from: {
   readonly config: GatewayConfig;
@@ -28,8 +34,8 @@ export function locateState(from: {
   readonly env: Environment;
   readonly home: string;
 }): string {
-  const named = from.env[`${product.environmentPrefix}STATE_DIR`];
-  if (named) return resolve(named);
+  const named = namedState(from.env);
+  if (named !== undefined) return named;
   const { dir } = from.config.state;
   return dir === undefined ? join(from.home, product.homeDirectory) : expandPath(dir, from.directory, from.home);
 }

@@ -90,6 +90,17 @@ describe("without a gateway", () => {
     expect(readdirSync(directory)).toEqual(["config.jsonc"]);
   });
 
+  test("a broken configuration keeps nobody from looking into a state directory that was named", async () => {
+    const home = await homeWith((store) => refusedEvent(store, "event-1"));
+    const directory = join(home, ".service");
+    writeFileSync(join(directory, "config.jsonc"), "{ broken");
+    expect((await run(["why"], { home })).err).toContain("config.jsonc:1:3");
+    expect(await run(["why", "--state", directory], { home })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("sender_not_allowed"),
+    });
+  });
+
   test("status works, and says that nothing runs", async () => {
     const { code, out } = await run(["status"], { home: temporaryHome() });
     expect(code).toBe(0);
