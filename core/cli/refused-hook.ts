@@ -19,7 +19,8 @@ const advice: Readonly<Partial<Record<ProblemCode, Advice>>> = {
   origin_refused: { hint: "Call it from a server; browsers are refused, whatever they send." },
   not_found: { path: "hooks.path", hint: "Below it are wake, agent and the paths of mappings; `service hooks list` shows them." },
   signature_invalid: { path: "hooks.mappings", hint: "Compare the signing secret with the sender's; the clocks must agree, too." },
-  unsupported_media_type: { path: "hooks.mappings[].body", hint: "Say there what the sender posts, or let it send application/json." },
+  unsupported_media_type: { hint: "Let the sender declare application/json; what a mapping takes instead is its `body`." },
+  unavailable: { hint: "`service logs` says what was in the way, such as a full disk or an error in the mapping; nothing was accepted." },
   payload_too_large: { path: "hooks.maxBodyBytes", hint: "Raise it, or send less." },
   agent_not_allowed: { path: "hooks.allowedAgentIds", hint: "Add the agent, or leave agentId out." },
   session_key_not_allowed: {

@@ -162,6 +162,17 @@ describe("without a gateway", () => {
     expect((await run(["why", "event-1"], { home })).out).toContain("sender_not_allowed");
   });
 
+  test("a body of a wrong type was decided by no mapping where the endpoint is the gateway's own", async () => {
+    const home = await homeWith(async (store) => {
+      const detail = "Content-Type must be application/json.";
+      const refused = { at: now(), code: "unsupported_media_type", status: 415, detail, subPath: "agent", client: "10.1.2.3" };
+      await store.set("hooks", "refused", [refused]);
+    });
+    const { out } = await run(["why"], { home });
+    expect(out).toContain("to change  Let the sender declare application/json");
+    expect(out).not.toContain("decided by");
+  });
+
   test("pairing: a request is listed, approved once in any case, and can be revoked", async () => {
     let code = "";
     const home = await homeWith(async (store) => {
