@@ -28,6 +28,12 @@ function changedAtStart(before: GatewayConfig, after: GatewayConfig): readonly s
   return readAtStart.filter((path) => !isDeepStrictEqual(getPath(before, path.split(".")), getPath(after, path.split("."))));
 }
 
+/** What this edit changed and what waits: a value that is back at what runs waits for nothing. */
+function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {
+  const waiting = changedAtStart(from.started, after);
+  return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
+}
+
 /** An edited file takes effect for the next event; a broken one keeps the last good configuration, and says so. */
 export function followConfig(parts: {
   readonly current: { loaded: LoadedConfig };
@@ -41,6 +47,7 @@ export function followConfig(parts: {
   readonly results: Pick<Results, "recheck">;
 }): void {
   const { current, runtime, heartbeat, log, undo } = parts;
+  const started = current.loaded.config;
   const stop = new AbortController();
   undo.add(() => stop.abort());
   watchConfig(
@@ -54,7 +61,7 @@ export function followConfig(parts: {
         );
         return;
       }
-      const waiting = changedAtStart(current.loaded.config, change.loaded.config);
+      const waiting = waitingFor({ started, before: current.loaded.config }, change.loaded.config);
       current.loaded = change.loaded;
       for (const problem of [...change.loaded.problems, ...parts.found()]) tellProblem(log, problem);
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");

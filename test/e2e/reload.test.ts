@@ -84,6 +84,10 @@ describe("an edit of the file", () => {
     await gateway.until(takenOver(1));
     platform.act.say(ada, ada, "nobody answers now");
     await gateway.until(/dm_disabled/);
+    // Back at what runs: nothing waits for the next start any more, and nothing says so.
+    writeConfig(gateway.file, withBasics({ channels: { botchat: openChannel(platform, { dmPolicy: "disabled" }) } }));
+    const whole = await gateway.until(takenOver(2));
+    expect(whole.match(/some settings take effect/g)).toHaveLength(1);
     await stop(gateway);
   });
 });
