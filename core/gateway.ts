@@ -181,7 +181,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const heartbeat = createHeartbeat({ config, accept: (event) => runtime.path.receive(event), now, log });
   undo.add(() => heartbeat.close());
   address.url = (await server.listen()).url;
-  writeAddress(stateDirectory, { url: address.url, pid: process.pid, startedAt }, undo);
+  writeAddress(stateDirectory, { url: address.url, pid: process.pid, startedAt, configFile: current.loaded.file }, undo);
   await runtime.migrations.load();
   await runtime.path.start();
   runtime.accounts.start();
@@ -268,10 +268,10 @@ async function bringUpPlugins(parts: {
   return plugins;
 }
 
-/** Where the command line finds the running gateway. */
+/** Where the command line finds the running gateway, and the configuration that it means. */
 function writeAddress(
   stateDirectory: string,
-  content: { readonly url: string; readonly pid: number; readonly startedAt: number },
+  content: { readonly url: string; readonly pid: number; readonly startedAt: number; readonly configFile: string },
   undo: Undo,
 ): void {
   const file = join(stateDirectory, "gateway.json");

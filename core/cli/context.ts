@@ -7,7 +7,7 @@ import { type ConfigLocation, locateConfig, locateState, namedState } from "../c
 import { HostError } from "../errors.ts";
 import { product } from "../product.ts";
 import type { Store } from "../state/store.ts";
-import { findGateway, type RunningGateway } from "./running-gateway.ts";
+import { findGateway, type RunningGateway, runningConfigFile } from "./running-gateway.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface CommandContext {
@@ -51,7 +51,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   const home = homedir();
   const directory = state ?? (looks ? developmentState({ terminal, home, config }) : undefined);
   const env = directory === undefined ? process.env : { ...process.env, [stateVariable]: resolve(directory) };
-  const configFile = locateConfig({ ...configFlag(config, directory), env, home });
+  const configFile = locateConfig({ ...configFlag(config, { directory, looks }), env, home });
 
   const load = () => loadConfig({ ...configFile, env });
   // A directory that was named stands whatever the file says: who looks for what is wrong may have a broken one.
@@ -79,11 +79,20 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   };
 }
 
-/** `--state DIR` also means the configuration that lies in it, if one does: by default the two lie together. */
-function configFlag(config: string | undefined, directory: string | undefined): { readonly flag?: string } {
+/**
+ * `--state DIR` (or its variable) also means the configuration of the gateway that runs on it, whatever file that was started with. Else
+ * `--state` means the one that lies in it, if one does: by default the two lie together.
+ */
+function configFlag(
+  config: string | undefined,
+  { directory, looks }: { readonly directory: string | undefined; readonly looks: boolean },
+): { readonly flag?: string } {
   if (config !== undefined) return { flag: config };
-  const file = directory === undefined ? undefined : join(directory, product.configFile);
-  return file !== undefined && existsSync(file) ? { flag: file } : {};
+  const named = directory ?? namedState(process.env);
+  const running = named === undefined || !looks || process.env[configVariable] ? undefined : runningConfigFile(named);
+  const own = directory === undefined ? undefined : join(directory, product.configFile);
+  const file = [running, own].find((one) => one !== undefined && existsSync(one));
+  return file === undefined ? {} : { flag: file };
 }
 
 /**

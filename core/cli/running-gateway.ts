@@ -1,6 +1,9 @@
 /** A gateway in another process: found by the file that it leaves in its state directory, spoken to over HTTP. */
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+
+const addressFile = "gateway.json";
 
 export interface RunningGateway {
   readonly url: string;
@@ -32,7 +35,7 @@ interface CallOptions {
 const usualPatienceMs = 2_000;
 
 export async function findGateway(stateDirectory: string): Promise<RunningGateway | null> {
-  const address = await readAddress(join(stateDirectory, "gateway.json"));
+  const address = await readAddress(join(stateDirectory, addressFile));
   if (address === null || !isAlive(address.pid)) return null;
   const token = await readFile(join(stateDirectory, "gateway-token"), "utf8").then(
     (text) => text.trim(),
@@ -72,6 +75,16 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
       return { ready: answer.ok, reasons };
     },
   };
+}
+
+/** The configuration that the gateway on this state was started with, if one runs there and it has a file. */
+export function runningConfigFile(stateDirectory: string): string | undefined {
+  try {
+    const { pid, configFile } = JSON.parse(readFileSync(join(stateDirectory, addressFile), "utf8")) as Record<string, unknown>;
+    return typeof pid === "number" && typeof configFile === "string" && isAlive(pid) ? configFile : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function* readEvents(

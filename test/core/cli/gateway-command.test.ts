@@ -47,6 +47,28 @@ describe("gateway", () => {
     expect(await flagsOf(["gateway"], ["--v8-pool-size=3"])).toEqual(["--v8-pool-size=3", "--max-semi-space-size=16"]);
   });
 
+  test("a command that names only the state means the configuration of the gateway that runs on it", async () => {
+    const home = temporaryHome();
+    const [state, file] = [join(home, "state"), join(home, "elsewhere.jsonc")];
+    writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, channels: { botchat: { enabled: false } } }));
+    const gateway = start(["gateway", "--config", file, "--state", state], { home });
+    await gateway.until(ready);
+    const channels = await run(["channels", "status", "--state", state], { home });
+    expect(channels).toMatchObject({ code: 0, out: expect.stringMatching(/^botchat:default +off/) });
+    expect((await run(["config", "get", "gateway.port"], { home, env: { SERVICE_STATE_DIR: state } })).out).toBe("0\n");
+    // Who names a file means that one.
+    const other = join(home, "other.jsonc");
+    writeFileSync(other, JSON.stringify({ gateway: { port: 5 } }));
+    for (const named of [
+      { args: ["--config", other], env: {} },
+      { args: [], env: { SERVICE_CONFIG: other } },
+    ]) {
+      expect((await run(["config", "get", "gateway.port", "--state", state, ...named.args], { home, env: named.env })).out).toBe("5\n");
+    }
+    gateway.child.kill("SIGTERM");
+    expect((await gateway.finished).code).toBe(0);
+  });
+
   test("a second one on the same state ends with one sentence, and the first goes on", async () => {
     const { home, state } = homeWith({ gateway: { port: 0 } });
     const first = start(["gateway"], { home });
