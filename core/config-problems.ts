@@ -20,15 +20,24 @@ export function optionProblems({ id, options }: PluginDefinition, config: Gatewa
 /** What is wrong with the accounts of a channel, but for what the host's own check of the file has told. */
 export function accountProblems(
   channel: ChannelDefinition,
-  { config, directory, problems: told }: CheckedConfig,
+  { config, directory, problems: told, offByError }: CheckedConfig,
   env: Environment,
 ): readonly Problem[] {
   const section = Object.hasOwn(config.channels, channel.id) ? config.channels[channel.id] : undefined;
+  const read = offByError.has(channel.id) ? { ...section, enabled: true } : section;
+  const root = `channels.${channel.id}`;
   return (
-    readAccounts(channel, section, { secrets: createSecrets({ env, directory }), environment: env })
+    readAccounts(channel, read, { secrets: createSecrets({ env, directory }), environment: env })
       // An account that is wrong is off alone.
-      .flatMap(({ path, problems }) => problems.map(switchingOff(path)))
-      .filter(({ path, message }) => !told.some((one) => one.path === path && one.message === message))
+      .flatMap(({ path: account, problems }) =>
+        problems
+          // What is inherited is told where it stands.
+          .filter(({ path, message }) => {
+            const places = [path, path.startsWith(account) ? `${root}${path.slice(account.length)}` : path];
+            return !told.some((one) => places.includes(one.path) && one.message === message);
+          })
+          .map(switchingOff(account)),
+      )
   );
 }
 

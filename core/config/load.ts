@@ -28,6 +28,8 @@ export interface LoadedConfig {
   readonly problems: readonly Problem[];
   /** Sections that are switched off by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`. */
   readonly disabled: ReadonlySet<string>;
+  /** Channels that an error switched off, and the file did not: what else is wrong with them is worth knowing at once. */
+  readonly offByError: ReadonlySet<string>;
   /** Where a value stands in the file, or its nearest parent; an account's value may stand at the channel's root. */
   locate(path: string): Position | undefined;
 }
@@ -90,13 +92,14 @@ export function checkConfig(from: { readonly text: string; readonly file: string
   ];
   const placed = [...document.problems, ...all.map((problem) => place(problem, document))];
   const disabled = new Set(placed.flatMap((problem) => problem.section ?? []));
-  switchOff(draft, disabled);
+  const offByError = switchOff(draft, disabled);
   return {
     file: from.file,
     directory,
     config: deepFreeze(draft) as GatewayConfig,
     problems: placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
     disabled,
+    offByError,
     locate: (path) => locateLoosely(document, parsePath(path) ?? []),
   };
 }
@@ -132,15 +135,19 @@ function sectionOf(at: readonly Segment[]): string | undefined {
 }
 
 // Also in the values, so that code which only looks at `enabled` starts nothing that is broken.
-function switchOff(draft: Draft, disabled: ReadonlySet<string>): void {
+function switchOff(draft: Draft, disabled: ReadonlySet<string>): ReadonlySet<string> {
+  const channels = new Set<string>();
   if (disabled.has("hooks")) draft.hooks = checkValue(nodeOf(configSchema.properties.hooks), {}, []).value as Draft["hooks"];
   for (const [id, channel] of Object.entries(draft.channels)) {
-    if (disabled.has(renderPath(["channels", id]))) channel.enabled = false;
+    if (!disabled.has(renderPath(["channels", id])) || channel.enabled === false) continue;
+    channel.enabled = false;
+    channels.add(id);
   }
   for (const section of disabled) {
     const [top, entries, id] = parsePath(section) ?? [];
     if (top === "plugins" && entries === "entries" && id !== undefined) draft.plugins.entries[id] = { enabled: false, options: {} };
   }
+  return channels;
 }
 
 function locateLoosely(document: ConfigDocument, at: readonly Segment[]): Position | undefined {

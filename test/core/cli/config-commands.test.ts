@@ -160,6 +160,31 @@ describe("config", () => {
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });
   });
 
+  test("an error in the host's part of a channel hides none in the channel's own, with accounts and without", async () => {
+    const own = { enabled: "yes", dmPolicy: "opne", streamMode: "loud", botToken: { env: "ABSENT" } };
+    const { home, file } = homeWith(JSON.stringify({ channels: { botchat: own } }));
+    const paths = async () => {
+      const { problems } = JSON.parse((await run(["config", "validate", "--json"], { home })).out) as { problems: { path: string }[] };
+      return problems.map(({ path }) => path).sort();
+    };
+    const root = ["botToken", "dmPolicy", "enabled", "streamMode"].map((key) => `channels.botchat.${key}`);
+    expect(await paths()).toEqual(root);
+    const { botToken, ...rest } = own;
+    writeFileSync(
+      file,
+      JSON.stringify({ channels: { botchat: { ...rest, streamMode: "off", accounts: { a: { botToken, linkPreview: 1 } } } } }),
+    );
+    expect(await paths()).toEqual([
+      "channels.botchat.accounts.a.botToken",
+      "channels.botchat.accounts.a.linkPreview",
+      "channels.botchat.dmPolicy",
+      "channels.botchat.enabled",
+    ]);
+    // Off is off: nobody is told of what they have laid aside.
+    writeFileSync(file, JSON.stringify({ channels: { botchat: { ...own, enabled: false } } }));
+    expect(await paths()).toEqual(["channels.botchat.dmPolicy"]);
+  });
+
   test("two plugins of one id are told before a gateway leaves the second out", async () => {
     const { home } = homeWith(JSON.stringify({ plugins: { load: ["./second"] } }));
     mkdirSync(join(home, ".service", "second"));
