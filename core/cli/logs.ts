@@ -25,7 +25,8 @@ export async function showLogs(context: CommandContext, _: readonly [], options:
   if (!existsSync(file) && options.follow !== true) throw new HostError("log_missing", { file });
   const print = printer(context, options);
   const past = existsSync(file) ? readTail(file) : { lines: [], end: 0 };
-  for (const line of past.lines.filter((text) => severityOf(text) >= leastOf(options)).slice(-options.lines)) print(line);
+  const fitting = past.lines.filter((text) => severityOf(text) >= leastOf(options));
+  for (const line of fitting.slice(Math.max(0, fitting.length - options.lines))) print(line);
   if (options.follow === true) await follow(file, past.end, print);
   return 0;
 }

@@ -272,6 +272,7 @@ describe("without a gateway", () => {
     writeFileSync(join(directory, "gateway.log"), [line(30, "first"), line(40, "second"), line(30, "third"), '{"level":30,"ti'].join("\n"));
     expect((await run(["logs"], { home })).out.trimEnd().split("\n")).toHaveLength(3);
     expect((await run(["logs", "-n", "1"], { home })).out).toContain("third");
+    expect((await run(["logs", "-n", "0"], { home })).out).toBe("");
     const { out } = await run(["logs", "--level", "warn", "--json"], { home });
     expect(JSON.parse(out)).toMatchObject({ msg: "second" });
   });
