@@ -1,4 +1,5 @@
 /** `config`: read, change and check the configuration file. */
+import { waitsForStart } from "../config/at-start.ts";
 import { editConfig } from "../config/edit.ts";
 import { renderJsonSchema } from "../config/json-schema.ts";
 import type { CheckedConfig } from "../config/load.ts";
@@ -41,7 +42,7 @@ export async function unsetConfig(context: CommandContext, [path]: readonly [str
 }
 
 async function change(
-  { configFile, env, terminal }: CommandContext,
+  { configFile, env, terminal, gateway }: CommandContext,
   { json }: ConfigOptions,
   wanted: {
     readonly path: string;
@@ -62,6 +63,8 @@ async function change(
   }
   terminal.line(`${path} ${changed ? done : already}.`);
   for (const problem of problems) terminal.note(renderProblem(problem));
+  // Without a gateway the next start is the first to read it anyway.
+  if (changed && waitsForStart(path) && (await gateway()) !== null) terminal.note("It counts from the next start of the gateway on.");
   return 0;
 }
 
