@@ -68,6 +68,8 @@ export interface Gateway {
   receive(event: RawEvent): Promise<Accepted>;
   readiness(): Readiness;
   describe(): Promise<GatewayDescription>;
+  /** Logs what nobody caught, such as what a plugin's timer threw. `ending`: the process ends of it, so the line is written at once. */
+  logStray(error: unknown, options: { readonly ending: boolean }): void;
   /** Stops taking in, finishes or hands back what runs within `gateway.drainSeconds`, closes. Idempotent. */
   close(): Promise<void>;
 }
@@ -218,6 +220,11 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
     receive: (event) => runtime.path.receive(event),
     readiness,
     describe,
+    logStray(error, { ending }) {
+      if (!ending) return log.error({ error }, "a promise failed and nobody looked");
+      log.fatal({ error }, "an error that nobody caught ends the gateway; what it had accepted goes on at the next start");
+      closeLog();
+    },
     close() {
       closing ??= close();
       return closing;

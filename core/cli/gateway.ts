@@ -29,10 +29,16 @@ export async function runUntilStopped(
     stopped.resolve(signal);
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  let gateway: Gateway | undefined;
   // A promise that a plugin forgot is no reason to stop; what was accepted is on disk either way.
-  process.on("unhandledRejection", (reason) => terminal.note(`error: A promise failed and nobody looked: ${reasonOf(reason)}.`));
+  process.on("unhandledRejection", (reason) => {
+    if (gateway === undefined) terminal.note(`error: A promise failed and nobody looked: ${reasonOf(reason)}.`);
+    else gateway.logStray(reason, { ending: false });
+  });
+  // After an error in the middle of anything nobody knows what still holds: the process ends, and whoever keeps it up starts it anew.
+  process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
 
-  const gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", ...options });
+  gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", ...options });
   await announce(gateway);
   const up = new AbortController();
   void keepMemorySmall(gateway, up.signal);

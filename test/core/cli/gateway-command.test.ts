@@ -47,6 +47,32 @@ describe("gateway", () => {
     expect(await flagsOf(["gateway"], ["--v8-pool-size=3"])).toEqual(["--v8-pool-size=3", "--max-semi-space-size=16"]);
   });
 
+  test("what a plugin throws where nobody catches it stands in the log: a promise goes by, an error ends the process", async () => {
+    const { home } = homeWith({ gateway: { port: 0 }, plugins: { load: ["./stray"] } });
+    const folder = join(home, ".service", "stray");
+    mkdirSync(folder);
+    writeFileSync(
+      join(folder, "index.ts"),
+      `import { definePlugin } from "service-gateway/sdk";
+      export default definePlugin({ id: "stray", version: "1.0.0", host: "^1.0.0", setup(host) {
+        host.onReady(() => {
+          void Promise.reject(new Error("forgotten"));
+          setTimeout(() => { throw new Error("thrown from a timer"); }, 300);
+        });
+      } });`,
+    );
+    const gateway = start(["gateway"], { home });
+    await gateway.until(ready);
+    const { code, err } = await gateway.finished;
+    expect(code).toBe(1);
+    expect(err).toContain("thrown from a timer");
+    const lines = (await run(["logs", "--level", "error", "--json"], { home })).out.trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 50, error: { message: "forgotten" }, msg: "a promise failed and nobody looked" },
+      { level: 60, error: { message: "thrown from a timer", stack: expect.stringContaining("stray/index.ts") } },
+    ]);
+  });
+
   test("a command that names only the state means the configuration of the gateway that runs on it", async () => {
     const home = temporaryHome();
     const [state, file] = [join(home, "state"), join(home, "elsewhere.jsonc")];
