@@ -158,6 +158,8 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
         isSet = await staysSet();
       } catch (error) {
         if (signal.aborted) return;
+        // Who knows what is set there now: "connected" is said after an answer only.
+        isSet = false;
         if (error instanceof ChannelError && error.reason === "unauthorized") {
           account.status({ state: "failed", identity, detail: unauthorizedDetail });
           return;

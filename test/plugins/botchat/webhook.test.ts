@@ -94,6 +94,19 @@ describe("telling the platform", () => {
     expect(callsOf(platform, "setWebhook").length).toBe(set);
   });
 
+  test("is called connected again only when the platform has answered", async () => {
+    const { platform, account } = await listening({ ...quick, stallSeconds: 0.1 });
+    await until(() => callsOf(platform, "getWebhookInfo").length > 1, "a question that was answered");
+    const away = { times: 6, kind: "reset-before" } as const;
+    for (const method of ["getWebhookInfo", "setWebhook"]) platform.faults.add({ ...away, method });
+    const before = account.statuses.length;
+    const since = () => account.statuses.slice(before).map(({ state }) => state);
+    await until(() => since().filter((state) => state === "waiting").length > 2, "three failures");
+    const first = since().indexOf("waiting");
+    expect(since().slice(first, first + 3)).toEqual(["waiting", "waiting", "waiting"]);
+    await until(() => since().at(-1) === "connected", "the answer");
+  });
+
   test("waits as long as the platform asks", async () => {
     const began = performance.now();
     const { account } = await refused({ method: "setWebhook", times: 1, kind: "flood", retryAfter: 1 });
