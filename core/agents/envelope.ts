@@ -85,11 +85,16 @@ function quoted(text: string, max = 2_000): string {
     .join("\n");
 }
 
+/** `reply to <name> message:<id>`, as far as both are known. */
+export function renderAnswered({ sender, messageId }: NonNullable<Inbound["replyTo"]>): string {
+  const who = sender === undefined ? "" : ` to ${plainName(sender)}`;
+  const which = messageId === undefined ? "" : ` message:${plainId(messageId)}`;
+  return `reply${who}${which}`;
+}
+
 function renderReply(replyTo: NonNullable<Inbound["replyTo"]>): string {
-  const who = replyTo.sender === undefined ? "" : ` to ${plainName(replyTo.sender)}`;
-  const which = replyTo.messageId === undefined ? "" : ` message:${plainId(replyTo.messageId)}`;
   const passage = replyTo.quote ?? replyTo.text;
-  const head = replyTo.quote === undefined ? `[reply${who}${which}]` : `[reply${who}${which}, quoting]`;
+  const head = `[${renderAnswered(replyTo)}${replyTo.quote === undefined ? "" : ", quoting"}]`;
   return passage === undefined || passage === "" ? head : `${head}\n${quoted(passage)}`;
 }
 

@@ -1,7 +1,7 @@
 /** What people said in a group without addressing the bot: read back from the inbox, as context of the next turn there. */
 import type { Store, StoredEvent } from "../state/store.ts";
 import type { Inbound, Silent } from "../types.ts";
-import { defuseLines, plainId, plainName, renderSender, renderTime } from "./envelope.ts";
+import { defuseLines, plainId, plainName, renderAnswered, renderSender, renderTime } from "./envelope.ts";
 
 const namespace = "group-context";
 /** As long as events are kept, and a little more. */
@@ -72,10 +72,7 @@ export function renderGroupContext(messages: readonly Inbound[]): string {
 /** Whose words they are, and what they answer: without it a forward reads as the sender's own. */
 function renderOrigin({ forward, replyTo }: Inbound): string {
   const from = forward === undefined ? "" : `, forwarded from ${plainName(forward.from)}`;
-  if (replyTo === undefined) return from;
-  const who = replyTo.sender === undefined ? "" : ` to ${plainName(replyTo.sender)}`;
-  const which = replyTo.messageId === undefined ? "" : ` message:${plainId(replyTo.messageId)}`;
-  return `${from}, reply${who}${which}`;
+  return replyTo === undefined ? from : `${from}, ${renderAnswered(replyTo)}`;
 }
 
 function renderMessage(message: Inbound): string {

@@ -114,7 +114,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
 
   /** The strand with this message at its end, when the message goes on with it. */
   function goOn(strand: Strand | undefined, message: Fields, number: number): Strand | undefined {
-    if (strand === undefined || strand.origin !== originOf(message)) return undefined;
+    if (strand === undefined || strand.origin !== authorOf(message)) return undefined;
     const last = strand.messages.at(-1);
     const length = text(message.text)?.length;
     if (length === undefined || isCommand(message)) return undefined;
@@ -138,7 +138,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     if (!cut && !quick) return undefined;
     const now = account.now();
     const due = now + Math.max(cut ? splitMs : 0, quick ? quickMs : 0);
-    return { key: ownKey(message), messages: [number], due, at: now, date: dateOf(message), cut, quick, origin: originOf(message) };
+    return { key: ownKey(message), messages: [number], due, at: now, date: dateOf(message), cut, quick, origin: authorOf(message) };
   }
 
   function gatherMessage(message: Fields, messageId: string, place: string): Gather {
@@ -207,7 +207,7 @@ const dateOf = (message: Fields) => number(record(message.forward_origin)?.date)
 const extending = ({ key, due }: Strand): Gather => ({ key, due, extend: true });
 
 /** Forwarded together, a long message of one person and the next of another have ids in a row, too. */
-function originOf({ forward_origin }: Fields): string {
+function authorOf({ forward_origin }: Fields): string {
   const origin = record(forward_origin);
   if (origin === undefined) return "";
   const chat = record(origin.sender_chat) ?? record(origin.chat);
