@@ -126,7 +126,7 @@ export function readState(directory: string): State {
     const codes = new Map<number, string[]>();
     for (const { unit, entries } of all<{ unit: number; entries: string }>("SELECT unit, entries FROM decisions ORDER BY id")) {
       const chain = codes.get(unit) ?? [];
-      chain.push(...(JSON.parse(entries) as { readonly code: string }[]).map((decision) => decision.code));
+      chain.push(...(JSON.parse(entries) as (readonly string[])[]).map(([_at, _station, _plugin, _verdict, code = ""]) => code));
       codes.set(unit, chain);
     }
     const units = all<UnitRow>("SELECT id, event_id, lane, state, outcome, reason, settled_at FROM units");

@@ -11,8 +11,47 @@ export function appendDecisions(desk: Desk, unit: number, entries: string | null
   if (entries !== null) desk.run("INSERT INTO decisions (unit, entries) VALUES (?, ?)", unit, entries);
 }
 
+/** A decision as it is stored, without the names: they would be half of what all the decisions weigh, and these are half of the database. */
+type PackedDecision = readonly [
+  at: number,
+  station: Decision["station"],
+  plugin: string,
+  verdict: Decision["verdict"],
+  code: string,
+  detail?: string | null,
+  path?: string | null,
+  hint?: string | null,
+];
+
+function packDecision({ at, station, plugin, verdict, code, detail, path, hint }: Decision): PackedDecision {
+  if (path !== undefined || hint !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null];
+  return detail === undefined ? [at, station, plugin, verdict, code] : [at, station, plugin, verdict, code, detail];
+}
+
 export function packDecisions(decisions: readonly Decision[] | undefined): string | null {
-  return decisions === undefined || decisions.length === 0 ? null : JSON.stringify(decisions);
+  return decisions === undefined || decisions.length === 0 ? null : JSON.stringify(decisions.map(packDecision));
+}
+
+/** Earlier versions stored decisions as they are. */
+function unpackDecision(packed: PackedDecision | Decision): Decision {
+  if (!isList(packed)) return packed;
+  const [at, station, plugin, verdict, code, detail, path, hint] = packed;
+  return {
+    at,
+    station,
+    plugin,
+    verdict,
+    code,
+    ...(detail != null && { detail }),
+    ...(path != null && { path }),
+    ...(hint != null && { hint }),
+  };
+}
+
+const isList = (packed: PackedDecision | Decision): packed is PackedDecision => Array.isArray(packed);
+
+function unpackDecisions(entries: string): readonly Decision[] {
+  return (JSON.parse(entries) as readonly (PackedDecision | Decision)[]).map(unpackDecision);
 }
 
 interface ReportRow {
@@ -46,7 +85,7 @@ function stateOf(code: number): EventReport["state"] {
 function chainOf(sql: Statements, unit: number | null): readonly Decision[] {
   if (unit === null) return [];
   const rows = sql.all<{ entries: string }>("SELECT entries FROM decisions WHERE unit = ? ORDER BY id", unit);
-  return rows.flatMap((row) => JSON.parse(row.entries) as Decision[]);
+  return rows.flatMap((row) => unpackDecisions(row.entries));
 }
 
 function reportOf(sql: Statements, row: ReportRow): EventReport {

@@ -13,7 +13,7 @@ export function inboxWrites(desk: Desk) {
       if (!event || !outcome) return false;
       // One that waited for others of its key has nobody to wait for any more, so it gets a time of its own.
       desk.run(
-        "UPDATE inbox SET state = ?, attempts = 0, unit = NULL, due = coalesce(due, ?) WHERE sequence = ?",
+        "UPDATE inbox SET state = ?, attempts = 0, replays = replays + 1, unit = NULL, due = coalesce(due, ?) WHERE sequence = ?",
         eventState.waiting,
         now,
         event.sequence,

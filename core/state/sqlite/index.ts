@@ -15,6 +15,7 @@ import { packSent } from "./sent.ts";
 import { sessionReportReads } from "./session-reports.ts";
 import { sessionReads } from "./sessions.ts";
 import { createStatements } from "./statements.ts";
+import { transcriptReads } from "./transcripts.ts";
 import { packSettlement, unpackClaim } from "./units.ts";
 
 export interface SqliteStoreOptions {
@@ -43,6 +44,7 @@ function createReads(db: DatabaseSync, now: () => number) {
     ...inboxReads(sql, now),
     ...outboxReads(sql, now),
     ...sessionReads(sql),
+    ...transcriptReads(sql),
     ...sessionReportReads(sql),
     ...decisionReads(sql),
     ...keyValueReads(sql, now),

@@ -1,6 +1,7 @@
 /** A chat that its platform leads under another id from now on: what waits for it and what was said in it follow. */
 import type { Desk } from "./desk.ts";
 import { unitState } from "./schema.ts";
+import { moveTranscripts } from "./transcripts.ts";
 
 export interface MoveInput {
   readonly channel: string;
@@ -108,8 +109,7 @@ function moveSession(desk: Desk, from: string, to: string): void {
   const before = desk.one<SessionRow>(read, from);
   const there = desk.one<SessionRow>(read, to);
   const generations = before?.generation ?? 0;
-  if (generations > 0) desk.run("UPDATE messages SET generation = generation + ? WHERE session_key = ?", generations, to);
-  desk.run("UPDATE messages SET session_key = ? WHERE session_key = ?", to, from);
+  moveTranscripts(desk, { from, to, last: generations });
   if (before === undefined) return;
   const settings = { ...(JSON.parse(before.settings) as object), ...(JSON.parse(there?.settings ?? "{}") as object) };
   desk.run(

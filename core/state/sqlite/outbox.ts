@@ -5,8 +5,8 @@ import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
 import { outboxStates } from "./schema.ts";
 import { endRow, type PackedSent, recordSent } from "./sent.ts";
-import { type PackedMessage, packMessage, writeTranscript } from "./sessions.ts";
 import type { Statements } from "./statements.ts";
+import { type PackedMessage, packMessage, writeTranscript } from "./transcripts.ts";
 import { runningUnit } from "./units.ts";
 
 const sentMs = 30 * 24 * 3_600_000;
@@ -44,10 +44,10 @@ export function outboxWrites(desk: Desk) {
     say([unitId, ending, rows, sending, sessionKey, messages, decisions]: PackedSaying): readonly (readonly [id: number, index: number])[] {
       const unit = runningUnit(desk, unitId);
       // A unit says what it has to say at once, unless it had to begin anew.
-      const before =
-        unit.stage === "turn"
-          ? undefined
-          : desk.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id);
+      const anew = unit.stage !== "turn";
+      const before = anew
+        ? desk.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id)
+        : undefined;
       const next = (before?.last ?? -1) + 1;
       const placed = rows.map(([address, operation, part], offset) => {
         const marked = offset === sending ? 1 : 0;
@@ -64,7 +64,8 @@ export function outboxWrites(desk: Desk) {
         );
         return [id, next + offset] as const;
       });
-      if (sessionKey !== null) writeTranscript(desk, unit.event_id, sessionKey, messages);
+      const again = anew || unit.replays > 0;
+      if (sessionKey !== null) writeTranscript(desk, { unitId: unit.event_id, again }, sessionKey, messages);
       desk.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", ending, unit.id);
       appendDecisions(desk, unit.id, decisions);
       desk.count("outbox", placed.length);

@@ -162,7 +162,37 @@ const countedDoubts = "ALTER TABLE outbox RENAME COLUMN possibly_repeated TO dou
 /** A JSON list, where a part became several messages; `message_id` is the first of them. */
 const allMessages = "ALTER TABLE outbox ADD COLUMN message_ids TEXT;";
 
-const migrations: readonly string[] = [foundation, silentEvents, sentById, countedDoubts, allMessages];
+/**
+ * A generation of a session knows its newest message, and each message the one before it, in place of an index with a page for each session that
+ * a commit wrote to. Whether an event is run once more by hand is known from itself: only then what it wrote before is looked for.
+ */
+const chainedTranscripts = `
+CREATE TABLE transcripts (
+  id INTEGER PRIMARY KEY,
+  session_key TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  newest INTEGER,
+  messages INTEGER NOT NULL
+) STRICT;
+INSERT INTO transcripts (session_key, generation, newest, messages)
+  SELECT session_key, generation, max(id), count(*) FROM messages GROUP BY session_key, generation;
+CREATE UNIQUE INDEX transcripts_session ON transcripts (session_key, generation);
+CREATE TABLE chained_messages (
+  id INTEGER PRIMARY KEY,
+  previous INTEGER,
+  unit_id TEXT,
+  role TEXT NOT NULL,
+  at REAL NOT NULL,
+  content TEXT NOT NULL
+) STRICT;
+INSERT INTO chained_messages (id, previous, unit_id, role, at, content)
+  SELECT id, lag(id) OVER (PARTITION BY session_key, generation ORDER BY id), unit_id, role, at, content FROM messages ORDER BY id;
+DROP TABLE messages;
+ALTER TABLE chained_messages RENAME TO messages;
+ALTER TABLE inbox ADD COLUMN replays INTEGER NOT NULL DEFAULT 0;
+`;
+
+const migrations: readonly string[] = [foundation, silentEvents, sentById, countedDoubts, allMessages, chainedTranscripts];
 
 function versionOf(db: DatabaseSync): number {
   return Number(db.prepare("PRAGMA user_version").get()?.user_version ?? 0);

@@ -19,7 +19,7 @@ interface ReportRow {
  */
 const newestFirst = `
 WITH spoken AS (
-  SELECT session_key AS key, generation, COUNT(*) AS messages, MAX(id) AS last FROM messages GROUP BY session_key, generation
+  SELECT session_key AS key, generation, messages, newest AS last FROM transcripts
 ), used AS (
   SELECT known.key, sessions.agent_id, COALESCE(sessions.generation, 0) AS generation, last_recipient, settings,
     COALESCE(spoken.messages, 0) AS messages,

@@ -1,14 +1,8 @@
-/** Sessions and their transcripts. */
+/** Sessions: their settings, their generation, and to whom they spoke last. */
 import type { Address, Json } from "../../types.ts";
-import type { SessionMessage, SessionRecord } from "../store.ts";
+import type { SessionRecord } from "../store.ts";
 import type { Desk } from "./desk.ts";
 import type { Statements } from "./statements.ts";
-
-export type PackedMessage = readonly [role: string, content: string, at: number, unitId: string | null];
-
-export function packMessage({ role, content, at, unitId }: SessionMessage): PackedMessage {
-  return [role, JSON.stringify(content), at, unitId ?? null];
-}
 
 interface SessionRow {
   readonly key: string;
@@ -26,27 +20,6 @@ export interface SessionChange {
   readonly settings: { readonly [key: string]: Json } | null;
   readonly lastRecipient: string | null;
   readonly newGeneration: boolean;
-}
-
-function generationOf(sql: Statements, key: string): number {
-  return sql.one<{ generation: number }>("SELECT generation FROM sessions WHERE key = ?", key)?.generation ?? 0;
-}
-
-/** Appends to the current generation; a unit that is run again replaces what it wrote before. */
-export function writeTranscript(desk: Desk, unitId: string, sessionKey: string, messages: readonly PackedMessage[]): void {
-  desk.run("DELETE FROM messages WHERE unit_id = ? AND session_key = ?", unitId, sessionKey);
-  const generation = generationOf(desk, sessionKey);
-  for (const [role, content, at, writer] of messages) {
-    desk.run(
-      "INSERT INTO messages (session_key, generation, unit_id, role, at, content) VALUES (?, ?, ?, ?, ?, ?)",
-      sessionKey,
-      generation,
-      writer ?? unitId,
-      role,
-      at,
-      content,
-    );
-  }
 }
 
 function merged(before: string | undefined, change: SessionChange["settings"]): string {
@@ -84,23 +57,7 @@ function recordOf(row: SessionRow): SessionRecord {
   };
 }
 
-interface MessageRow {
-  readonly role: SessionMessage["role"];
-  readonly content: string;
-  readonly at: number;
-  readonly unit_id: string | null;
-}
-
 export function sessionReads(sql: Statements) {
-  /** Id of the message with which the last `turns` user turns begin; 0 when there are fewer. */
-  const startOf = (key: string, generation: number, turns: number): number =>
-    sql.one<{ id: number }>(
-      "SELECT id FROM messages WHERE session_key = ? AND generation = ? AND role = 'user' ORDER BY id DESC LIMIT 1 OFFSET ?",
-      key,
-      generation,
-      turns - 1,
-    )?.id ?? 0;
-
   return {
     session(key: string): SessionRecord | null {
       const row = sql.one<SessionRow>("SELECT * FROM sessions WHERE key = ?", key);
@@ -109,25 +66,6 @@ export function sessionReads(sql: Statements) {
 
     sessions({ limit }: { limit: number }): readonly SessionRecord[] {
       return sql.all<SessionRow>("SELECT * FROM sessions ORDER BY updated_at DESC LIMIT ?", limit).map(recordOf);
-    },
-
-    transcript(key: string, options: { userTurns?: number; generation?: number } = {}): readonly SessionMessage[] {
-      const generation = options.generation ?? generationOf(sql, key);
-      const { userTurns } = options;
-      if (userTurns !== undefined && userTurns < 1) return [];
-      const start = userTurns === undefined ? 0 : startOf(key, generation, userTurns);
-      const rows = sql.all<MessageRow>(
-        "SELECT role, content, at, unit_id FROM messages WHERE session_key = ? AND generation = ? AND id >= ? ORDER BY id",
-        key,
-        generation,
-        start,
-      );
-      return rows.map((row) => ({
-        role: row.role,
-        content: JSON.parse(row.content) as Json,
-        at: row.at,
-        ...(row.unit_id !== null && { unitId: row.unit_id }),
-      }));
     },
   };
 }

@@ -10,9 +10,15 @@ import { type PackedSent, packSent, recordSent } from "./sent.ts";
 export interface UnitRow {
   readonly id: number;
   readonly event_id: string;
-  readonly lane: string;
   readonly state: number;
-  readonly stage: "turn" | "delivery";
+  readonly stage: Unit["stage"];
+  /** How often the event that leads it was handed in again by hand. */
+  readonly replays: number;
+}
+
+/** What an earlier run of a unit left. */
+interface LeftRow {
+  readonly stage: Unit["stage"];
   readonly previews: string | null;
   readonly ending: string | null;
 }
@@ -59,7 +65,7 @@ interface Member {
 /** The unit that an event leads. */
 function unitLedBy(desk: Desk, unitId: string): UnitRow | undefined {
   return desk.one<UnitRow>(
-    `SELECT u.id, u.event_id, u.lane, u.state, u.stage, u.previews, u.ending FROM inbox i JOIN units u ON u.id = i.unit
+    `SELECT u.id, u.event_id, u.state, u.stage, i.replays FROM inbox i JOIN units u ON u.id = i.unit
      WHERE i.id = ? AND u.event_id = i.id`,
     unitId,
   );
@@ -190,8 +196,8 @@ export function unitWrites(desk: Desk) {
       desk.count("waiting", -events.length);
       desk.count("running", events.length);
       const again = members.some((member) => member.unit !== null);
-      const unit = again ? desk.one<UnitRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id) : undefined;
-      const { stage, previews, ending } = unit ?? { stage: "turn", previews: null, ending: null };
+      const left = again ? desk.one<LeftRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id) : undefined;
+      const { stage, previews, ending } = left ?? { stage: "turn", previews: null, ending: null };
       return [stage, previews, ending, more ? 1 : 0, anyWaits(desk, lane) ? 1 : 0, events];
     },
 
@@ -209,7 +215,7 @@ export function unitWrites(desk: Desk) {
       if (unit?.state !== unitState.running) return false;
       const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit.id);
       desk.run(
-        `UPDATE units SET state = ?, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL
+        `UPDATE units SET state = ?, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL, ending = NULL
          WHERE id = ?`,
         unitState.settled,
         outcome,

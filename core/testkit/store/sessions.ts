@@ -120,6 +120,30 @@ export function sessionRules(withStore: WithStore): void {
   );
 
   test(
+    "what it replaces may lie between others, and in an older generation",
+    withStore(async ({ store }) => {
+      for (const id of ["a", "b", "c"]) await speak(store, id, [user(id), assistant(`to ${id}`)]);
+      const again = async (id: string) => {
+        await store.replay(id, start);
+        await take(store);
+        await say(store, id, [], [user(id), assistant(`better to ${id}`)]);
+        await settle(store, id);
+      };
+      await again("b");
+      expect(contents(await store.transcript("session"))).toEqual(["a", "to a", "c", "to c", "b", "better to b"]);
+      expect(contents(await store.transcript("session", { userTurns: 2 }))).toEqual(["c", "to c", "b", "better to b"]);
+      await store.updateSession("session", { agentId: "main", at: start, newGeneration: true });
+      await again("b");
+      await again("a");
+      expect(contents(await store.transcript("session", { generation: 0 }))).toEqual(["c", "to c"]);
+      expect(contents(await store.transcript("session"))).toEqual(["b", "better to b", "a", "better to a"]);
+      await again("c");
+      expect(await store.transcript("session", { generation: 0 })).toEqual([]);
+      expect((await store.sessionReports({ limit: 1 }))[0]).toMatchObject({ key: "session", generation: 1, messages: 6 });
+    }),
+  );
+
+  test(
     "a new generation begins empty, and the older one stays",
     withStore(async ({ store }) => {
       await speak(store, "a", [user("1")]);

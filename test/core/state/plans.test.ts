@@ -11,10 +11,11 @@ import { migrate } from "../../../core/state/sqlite/schema.ts";
 import { packSent } from "../../../core/state/sqlite/sent.ts";
 import { sessionReads } from "../../../core/state/sqlite/sessions.ts";
 import { createStatements, type Statements } from "../../../core/state/sqlite/statements.ts";
+import { transcriptReads } from "../../../core/state/sqlite/transcripts.ts";
 import { packSettlement } from "../../../core/state/sqlite/units.ts";
 
-/** Lanes that wait, units that run, sessions up to a limit: as many as the answer has. */
-const bounded = /inbox_heads|units_running|sessions_updated|^SCAN \(subquery/;
+/** Lanes that wait, units that run, sessions up to a limit, messages of one transcript: as many as the answer has. */
+const bounded = /inbox_heads|units_running|sessions_updated|^SCAN \(subquery|^SCAN chain$/;
 
 /** Statements that remember their texts. */
 function createRecorder(db: DatabaseSync): { sql: Statements; texts: Set<string> } {
@@ -88,7 +89,7 @@ function useEverything(sql: Statements): void {
   outboxReads(sql, now).findSent({ channel: "c", account: "d", chat: "1", messageId: "m" });
   sessionReads(sql).session("s");
   sessionReads(sql).sessions({ limit: 1 });
-  sessionReads(sql).transcript("s", { userTurns: 1 });
+  transcriptReads(sql).transcript("s", { userTurns: 1 });
   decisionReads(sql).event("a");
   decisionReads(sql).events({ limit: 1, outcome: "failed" });
   decisionReads(sql).body("a");

@@ -1,0 +1,58 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+
+/** Undoes what the sixth migration did: the messages of a state as the version before it kept them. */
+const asBefore = `
+DROP TABLE messages;
+DROP TABLE transcripts;
+ALTER TABLE inbox DROP COLUMN replays;
+CREATE TABLE messages (
+  id INTEGER PRIMARY KEY,
+  session_key TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  unit_id TEXT,
+  role TEXT NOT NULL,
+  at REAL NOT NULL,
+  content TEXT NOT NULL
+) STRICT;
+CREATE INDEX messages_session ON messages (session_key, generation, id, role);
+CREATE INDEX messages_unit ON messages (unit_id) WHERE unit_id IS NOT NULL;
+INSERT INTO messages (session_key, generation, unit_id, role, at, content) VALUES
+  ('a', 0, 'u1', 'user', 1, '"first"'), ('b', 0, 'u2', 'user', 2, '"other"'), ('a', 0, 'u1', 'assistant', 3, '"answer"'),
+  ('a', 1, 'u3', 'user', 4, '"after the reset"'), ('a', 0, NULL, 'user', 5, '"late"'), ('b', 0, 'u2', 'assistant', 6, '{"parts":[1]}');
+INSERT INTO sessions (key, agent_id, generation, settings, updated_at) VALUES ('a', 'main', 1, '{}', 4);
+INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, lane, authority, extend, body)
+  VALUES ('u3', 6, 1, 1, 4, 0, 's', 'k', 'l', 'channel', 0, '1');
+INSERT INTO units (id, event_id, lane, state, outcome, reason, settled_at) VALUES (1, 'u3', 'l', 2, 'refused', 'sender_not_allowed', 5);
+INSERT INTO decisions (unit, entries) VALUES
+  (1, '[{"at":4,"station":"gating","plugin":"core","verdict":"refused","code":"sender_not_allowed","hint":"Approve."}]');
+PRAGMA user_version = 5;
+`;
+
+test("a state of the version before keeps its transcripts and its decisions", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "state-"));
+  const open = () => openSqliteStore({ directory, now: () => 9 });
+  await (await open()).close();
+  const db = new DatabaseSync(join(directory, "state.db"));
+  db.exec(asBefore);
+  db.close();
+  const store = await open();
+  const said = async (key: string, options?: { readonly generation?: number; readonly userTurns?: number }) =>
+    (await store.transcript(key, options)).map(({ content }) => content);
+  expect(await said("a")).toEqual(["after the reset"]);
+  expect(await said("a", { generation: 0 })).toEqual(["first", "answer", "late"]);
+  expect(await said("a", { generation: 0, userTurns: 1 })).toEqual(["late"]);
+  expect(await said("b")).toEqual(["other", { parts: [1] }]);
+  expect(await store.sessionReports({ limit: 9 })).toMatchObject([
+    { key: "b", messages: 2, updatedAt: 6 },
+    { key: "a", generation: 1, messages: 1, updatedAt: 4 },
+  ]);
+  expect((await store.event("u3"))?.decisions).toEqual([
+    { at: 4, station: "gating", plugin: "core", verdict: "refused", code: "sender_not_allowed", hint: "Approve." },
+  ]);
+  await store.close();
+});
