@@ -13,8 +13,8 @@ import { createSecrets, type Environment } from "./config/secrets.ts";
 import { unknownChannels } from "./config-problems.ts";
 import { reasonOf } from "./errors.ts";
 import { createHookSide } from "./hook-side.ts";
-import { createLoader } from "./host/load.ts";
-import { createPlugins, type Plugins } from "./host/plugins.ts";
+import { createLoader, type Loader } from "./host/load.ts";
+import { createPlugins, loadBundledAhead, type Plugins } from "./host/plugins.ts";
 import { registerActions } from "./http/actions.ts";
 import { gatewayToken } from "./http/gateway-token.ts";
 import { registerManagement } from "./http/management.ts";
@@ -111,11 +111,16 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   undo.add(closeLog);
   for (const problem of current.loaded.problems) tellProblem(log, problem);
 
-  const store = await openSqliteStore({
+  const opening = openSqliteStore({
     directory: stateDirectory,
     now,
     ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
   });
+  const fresh = options.fresh ?? false;
+  const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
+  // The writer's thread takes its time to start.
+  if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
+  const store = await opening;
   undo.add(() => store.close());
   const { resumed } = await store.begin(now());
   if (resumed > 0) log.info({ resumed }, "work of an earlier process goes on");
@@ -135,7 +140,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   });
   const telemetry = createTelemetry({ hooks: runtime.hooks, running: () => runtime.path.lanes.running() });
   const address = { url: "" };
-  const plugins = await bringUpPlugins({ options, runtime, store, log, now, loaded: current.loaded, stateDirectory, address, undo });
+  const plugins = await bringUpPlugins({ options, loader, runtime, store, log, now, loaded: current.loaded, address, undo });
   await runtime.accounts.apply(config(), current.loaded.disabled);
   undo.add(() => runtime.accounts.close());
 
@@ -234,12 +239,12 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
 
 async function bringUpPlugins(parts: {
   readonly options: GatewayOptions;
+  readonly loader: Loader;
   readonly runtime: Runtime;
   readonly store: Store;
   readonly log: Log;
   readonly now: () => number;
   readonly loaded: LoadedConfig;
-  readonly stateDirectory: string;
   readonly address: { readonly url: string };
   readonly undo: Undo;
 }): Promise<Plugins> {
@@ -259,7 +264,7 @@ async function bringUpPlugins(parts: {
     config: loaded.config,
     configDirectory: loaded.directory,
     disabled: loaded.disabled,
-    loader: createLoader({ cacheDirectory: join(parts.stateDirectory, "cache", "plugins"), fresh: options.fresh ?? false }),
+    loader: parts.loader,
     ...(options.plugins === undefined ? {} : { given: options.plugins }),
     bundled: options.bundled ?? true,
     ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),

@@ -103,6 +103,14 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
   };
 }
 
+const isSwitchedOff = (config: GatewayConfig, { name, bundled }: PluginSource) =>
+  bundled && config.plugins.entries[name]?.enabled === false;
+
+/** Begins to load what comes with the package, while a gateway waits for something else. What fails is told where it is loaded. */
+export function loadBundledAhead(config: GatewayConfig, loader: Loader): void {
+  for (const source of bundledPlugins()) if (!isSwitchedOff(config, source)) void loader.load(source).catch(() => {});
+}
+
 /** Finds, loads and checks; what is switched off is not loaded. */
 async function collect(
   options: PluginsOptions,
@@ -130,7 +138,7 @@ async function collect(
     }
   }
   for (const source of sources(options, failed)) {
-    if (source.bundled && enabled(source.name) === false) {
+    if (isSwitchedOff(config, source)) {
       reports.set(source.name, { id: source.name, bundled: true, state: "off", reason: `plugins.entries.${source.name}.enabled is false` });
       continue;
     }

@@ -2,6 +2,7 @@
  * Cuts a text into messages: at a paragraph, else a line, a sentence, a word; never inside a character.
  * Styles go on in the next message; tables stay in one where one can hold them. A message has no more styles than the platform shows.
  */
+import { graphemes } from "./graphemes.ts";
 import { styleBeyond } from "./html.ts";
 import { isBlank, type RichText, slice, type Whole } from "./rich-text.ts";
 
@@ -17,8 +18,6 @@ export interface ChunkOptions {
 /** Styles of one message: the platform leaves the rest unformatted, without a word. */
 const mostStyles = 100;
 
-const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
-
 /** Longest character that is kept together; a longer one is made to burst such limits. */
 export const longestCharacter = 64;
 
@@ -26,7 +25,7 @@ export const longestCharacter = 64;
 function betweenCharacters(text: string, from: number, at: number): number {
   const base = Math.max(from, at - longestCharacter);
   const window = text.slice(base, at + longestCharacter);
-  const segment = segmenter.segment(window).containing(at - base);
+  const segment = graphemes(window).containing(at - base);
   const start = segment === undefined ? at : base + segment.index;
   if (start > from) return start;
   // One character fills the whole message: then only a surrogate pair is held together.

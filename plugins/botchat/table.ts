@@ -1,4 +1,5 @@
 /** A table as aligned text, for a fixed-width font. */
+import { graphemes } from "./graphemes.ts";
 
 export type Alignment = "left" | "right" | "center";
 
@@ -8,7 +9,6 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 const wide =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u;
 /** Below the combining marks each unit is a character of one column. */
@@ -20,7 +20,7 @@ export function columnsOf(text: string): number {
   while (at < text.length && text.charCodeAt(at) < firstCombining) at += 1;
   if (at === text.length) return at;
   let columns = 0;
-  for (const { segment } of segmenter.segment(text)) columns += wide.test(segment) ? 2 : 1;
+  for (const { segment } of graphemes(text)) columns += wide.test(segment) ? 2 : 1;
   return columns;
 }
 
