@@ -1,8 +1,8 @@
-/** The Bot API over grammY's client and our transport; calls with files go past the client, whose forms know no types. */
-import type { Api, RawApi } from "grammy";
+/** The Bot API of grammY, with our transport in the place of its own: a transformer that answers every call itself. */
+import type { Api, RawApi, Transformer } from "grammy";
 import { ChannelError } from "service-gateway/sdk";
 import { loadLibrary } from "./library.ts";
-import { type Form, formOf } from "./multipart.ts";
+import { formOf } from "./multipart.ts";
 import { junkError, type Refused, refusalError, wireError } from "./platform-error.ts";
 import { createSignals } from "./signals.ts";
 import type { Transport } from "./transport.ts";
@@ -34,27 +34,40 @@ export interface BotApiOptions {
   readonly pollTimeoutMs: number;
 }
 
-/** The outer limit is grammY's own; ours is always reached before, and it knows whether the request went out. */
-const outerLimitSeconds = 3_700;
 const callMs = 60_000;
 const uploadMs = 500_000;
+const jsonHeaders = { "content-type": "application/json" } as const;
 
-interface FetchInit {
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  readonly signal: Stoppable;
-}
-
-/** What grammY reads of a response is `json()`; it throws `ChannelError`, which grammY hands back inside its own error. */
-function createFetch({ transport, ...options }: BotApiOptions) {
-  return async (address: string, init: FetchInit) => {
-    const method = address.slice(address.lastIndexOf("/") + 1);
-    const held = method === "getUpdates";
-    const timeoutMs = held ? options.pollTimeoutMs : (options.timeoutMs ?? callMs);
-    const { connection: _hopByHop, ...headers } = init.headers;
-    const answer = await transport.request(address, { method: "POST", headers, body: init.body, signal: init.signal, timeoutMs, held });
-    return { json: () => parseAnswer(method, answer.status, answer.text) };
+/**
+ * The library's own client would put a controller, a timer and a race of three promises around each call, for what the transport does, and
+ * call every file `application/octet-stream`.
+ */
+function createPlatform({ token, transport, ...options }: BotApiOptions): Transformer {
+  const root = `${options.apiRoot.replace(/\/+$/, "")}/bot${token}`;
+  /** There are as many as methods that are called. */
+  const addresses = new Map<string, URL>();
+  const addressOf = (method: string): URL => {
+    const address = addresses.get(method) ?? new URL(`${root}/${method}`);
+    addresses.set(method, address);
+    return address;
   };
+  const timeoutOf = (method: string, file: boolean) => {
+    if (method === "getUpdates") return options.pollTimeoutMs;
+    return options.timeoutMs ?? (file ? uploadMs : callMs);
+  };
+  const answer = async (method: string, payload: object, signal: Stoppable | undefined): Promise<Envelope> => {
+    const form = formOf(payload);
+    const { status, text } = await transport.request(addressOf(method), {
+      method: "POST",
+      headers: form?.headers ?? jsonHeaders,
+      body: form?.body ?? JSON.stringify(payload),
+      timeoutMs: timeoutOf(method, form !== undefined),
+      held: method === "getUpdates",
+      ...(signal !== undefined && { signal }),
+    });
+    return parseAnswer(method, status, text);
+  };
+  return (_client, method, payload, signal) => answer(method, payload, signal) as never;
 }
 
 type Envelope = { readonly ok: true; readonly result: unknown } | ({ readonly ok: false } & Refused);
@@ -76,48 +89,24 @@ function parseAnswer(method: string, status: number, text: string): Envelope {
 
 const cleaned = (text: string, token: string) => text.split(token).join("[token]").slice(0, 500);
 
-/** Walks grammY's wrappers to what happened, and rebuilds it. */
+/** What happened, without the token. A refusal is the library's own error, with the platform's words in it. */
 function toChannelError(method: string, thrown: unknown, token: string): ChannelError {
-  const clean = (text: string) => cleaned(text, token);
-  const inner = thrown instanceof Error && "error" in thrown ? (thrown as { error: unknown }).error : thrown;
-  if (inner instanceof ChannelError) return inner;
-  if (inner instanceof WireError) return wireError(method, inner);
-  if (inner instanceof Error && "error_code" in inner && "description" in inner) {
-    const refused = inner as unknown as Refused;
-    return refusalError(method, {
-      ...refused,
-      error_code: refused.error_code,
-      description: clean(refused.description),
-      ...(refused.parameters && { parameters: refused.parameters }),
-    });
+  if (thrown instanceof ChannelError) return thrown;
+  if (thrown instanceof WireError) return wireError(method, thrown);
+  if (thrown instanceof Error && "error_code" in thrown && "description" in thrown) {
+    const { error_code, description, parameters } = thrown as unknown as Refused;
+    return refusalError(method, { error_code, description: cleaned(description, token), ...(parameters && { parameters }) });
   }
-  const text = inner instanceof Error ? inner.message : String(inner);
-  const late = /timed out/.test(text);
-  return new ChannelError(late ? "timeout" : "call_failed", { fate: "unknown", retryable: late, detail: `${method}: ${clean(text)}` });
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return new ChannelError("call_failed", { fate: "unknown", detail: `${method}: ${cleaned(text, token)}` });
 }
 
 export async function createBotApi(options: BotApiOptions): Promise<BotApi> {
   const { Api: GrammyApi } = await loadLibrary();
-  const fetch = createFetch(options) as unknown as typeof globalThis.fetch;
-  const apiRoot = options.apiRoot.replace(/\/+$/, "");
-  const api: Api = new GrammyApi(options.token, {
-    apiRoot,
-    timeoutSeconds: outerLimitSeconds,
-    fetch: fetch as never,
-  });
+  const api: Api = new GrammyApi(options.token);
+  api.config.use(createPlatform(options));
   const signals = createSignals();
   const raw = api.raw as unknown as Record<string, (payload: unknown, signal?: unknown) => Promise<unknown>>;
-
-  async function upload(method: string, { headers, body }: Form, signal: Stoppable | undefined): Promise<unknown> {
-    const address = `${apiRoot}/bot${options.token}/${method}`;
-    const timeoutMs = options.timeoutMs ?? uploadMs;
-    const sent = { method: "POST", headers, body, timeoutMs, ...(signal && { signal }) } as const;
-    const { status, text } = await options.transport.request(address, sent);
-    const answer = parseAnswer(method, status, text);
-    if (answer.ok) return answer.result;
-    throw refusalError(method, { ...answer, description: cleaned(answer.description, options.token) });
-  }
-
   return {
     async call(method, payload, signal) {
       try {
@@ -125,8 +114,6 @@ export async function createBotApi(options: BotApiOptions): Promise<BotApi> {
         const run = raw[method] as (payload: unknown, signal?: unknown) => Promise<unknown>;
         const bound = method === "getMe" || method === "getWebhookInfo";
         const stoppable = signal === undefined ? undefined : signals.share(signal);
-        const form = formOf(payload as object);
-        if (form !== undefined) return (await upload(method, form, stoppable)) as never;
         return (await (bound ? run(stoppable) : run(payload, stoppable))) as never;
       } catch (thrown) {
         throw toChannelError(method, thrown, options.token);

@@ -32,7 +32,7 @@ export interface WireAnswer {
 
 export interface Transport {
   /** Rejects with `WireError` only. */
-  request(url: string, request: WireRequest): Promise<WireAnswer>;
+  request(url: URL, request: WireRequest): Promise<WireAnswer>;
   /** Streams a file to the disk. Follows no redirect. Rejects with `WireError` only: `TOO_LARGE`, `STATUS_404`, `TIMEOUT`, ... */
   download(url: string, options: DownloadOptions): Promise<Downloaded>;
   /** Drops every connection and begins with new ones; what is in flight fails. */
@@ -167,7 +167,7 @@ function exchange(dispatcher: Dispatcher, url: URL, request: WireRequest): Promi
 
 interface Line {
   /** Over one address family, and over the other when the first did not connect and nothing stands against a second try. */
-  reach<T>(url: string, repeatable: boolean, run: (dispatcher: Dispatcher, target: URL) => Promise<T>): Promise<T>;
+  reach<T>(target: URL, repeatable: boolean, run: (dispatcher: Dispatcher) => Promise<T>): Promise<T>;
   /** Ends every connection; the next call begins with new ones. */
   drop(): Promise<void>;
 }
@@ -186,17 +186,16 @@ function createLine(options: TransportOptions, connections: number): Line {
       preferFallback = false;
       await Promise.all(old.map(async (each) => (await each?.catch(() => undefined))?.destroy().catch(() => {})));
     },
-    async reach(url, repeatable, run) {
-      const target = new URL(url);
+    async reach(target, repeatable, run) {
       const [first, second] = preferFallback ? [secondary, primary] : [primary, secondary];
       try {
-        return await run(await first(), target);
+        return await run(await first());
       } catch (thrown) {
         const error = thrown instanceof WireError ? thrown : new WireError(codeOf(thrown), false);
         const curable = !error.sent && familyCodes.has(error.code) && repeatable && hasFamilies(options.proxy, target);
         if (!curable) throw error;
         try {
-          const answer = await run(await second(), target);
+          const answer = await run(await second());
           preferFallback = !preferFallback;
           return answer;
         } catch (again) {
@@ -220,14 +219,15 @@ export function createTransport(options: TransportOptions): Transport {
       refuseClosed();
       // A stream has been read after the first try.
       const repeatable = !(request.body instanceof Readable);
-      return (request.held === true ? held : calls).reach(url, repeatable, (dispatcher, target) => {
+      return (request.held === true ? held : calls).reach(url, repeatable, (dispatcher) => {
         refuseClosed();
-        return exchange(dispatcher, target, request);
+        return exchange(dispatcher, url, request);
       });
     },
     async download(url, how) {
       refuseClosed();
-      return calls.reach(url, true, (dispatcher, target) => {
+      const target = new URL(url);
+      return calls.reach(target, true, (dispatcher) => {
         refuseClosed();
         return download(dispatcher, target, how);
       });
