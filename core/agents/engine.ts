@@ -132,6 +132,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route);
     const place = options.place?.(inbound);
     const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
+    let messages: EngineTurn["messages"] | undefined;
     let instructions: string | undefined;
     let tools: readonly EngineTool[] | undefined;
     const turn: EngineTurn = {
@@ -141,8 +142,11 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       ...models,
       thinking: inbound.request?.thinking ?? setting<Thinking>(session, "thinking") ?? agent.thinking ?? "off",
       ...(place?.skills === undefined ? {} : { skills: place.skills }),
-      messages: [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)],
-      // Made for an engine that asks for them: most that need no model never do.
+      // What follows is made for an engine that asks for it: one that looks at the message at hand never does.
+      get messages() {
+        messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)];
+        return messages;
+      },
       get instructions() {
         instructions ??= renderInstructions({
           agent,
@@ -162,7 +166,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       providers: options.providers(),
     };
     const timeoutSeconds = inbound.request?.timeoutSeconds ?? agent.timeoutSeconds ?? defaultTimeoutSeconds;
-    return { engine, turn, timeoutSeconds, previewReasoning: reasoningMode(session) === "stream" };
+    return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   }
 
   function failure(engine: string, thrown: unknown): Error {
@@ -237,9 +241,9 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       preparing.add(asked);
       const prepared = await prepare(inbound, route).finally(() => preparing.delete(asked));
       if (asked.stopped) throw stoppedTurn();
-      const { engine, turn } = prepared;
+      const { engine, turn, history } = prepared;
       options.onTurn?.(turn, route);
-      log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, messages: turn.messages.length }, "turn");
+      log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
       return run(prepared, signal);
     },
     stop(sessionKey) {

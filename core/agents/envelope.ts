@@ -48,12 +48,13 @@ export function renderSender(sender: InboundSender): string {
     .join(" ");
 }
 
+const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const;
+
 /** `Fri 2026-11-20 14:09 UTC`: minutes are enough, and the weekday saves a model from counting. */
 export function renderTime(at: number): string {
   const date = new Date(at);
   const iso = date.toISOString();
-  const day = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.getUTCDay()];
-  return `${day} ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+  return `${weekdays[date.getUTCDay()]} ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
 
 function renderSize(bytes: number): string {

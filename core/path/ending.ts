@@ -24,21 +24,19 @@ export interface Trace {
 }
 
 export function createTrace(now: () => number, redact: (text: string) => string = (text) => text): Trace {
-  let decisions: Decision[] = [];
-  const last = new Map<Decision["verdict"], Decision>();
+  const decisions: Decision[] = [];
+  let taken = 0;
   return {
     add(station, decision) {
       const { detail } = decision;
-      const added = { at: now(), station, ...decision, ...(detail === undefined ? {} : { detail: redact(detail) }) };
-      decisions.push(added);
-      last.set(added.verdict, added);
+      decisions.push({ at: now(), station, ...decision, ...(detail === undefined ? {} : { detail: redact(detail) }) });
     },
     take() {
-      const taken = decisions;
-      decisions = [];
-      return taken;
+      const fresh = decisions.slice(taken);
+      taken = decisions.length;
+      return fresh;
     },
-    deciding: (verdict) => last.get(verdict),
+    deciding: (verdict) => decisions.findLast((decision) => decision.verdict === verdict),
   };
 }
 

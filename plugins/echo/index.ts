@@ -34,7 +34,7 @@ async function* run(turn: EngineTurn, delayMs: number, signal: AbortSignal): Asy
     if (delayMs === 0) yield { type, delta: text };
     else yield* stream(type, text, delayMs, signal);
   }
-  yield* show.events?.() ?? [];
+  if (show.events !== undefined) yield* show.events();
   yield { type: "done" };
 }
 

@@ -11,11 +11,8 @@ export function packSent(rowId: number, { messageId, messageIds }: Receipt, at: 
   return [rowId, at, messageId, messageIds ?? null];
 }
 
-interface EndedRow {
-  readonly unit_id: string;
-  readonly address: string;
-  readonly operation: OutboxRow["operation"];
-}
+/** What is to be known of a row that ends. */
+type EndedRow = readonly [unitId: string, address: string, operation: OutboxRow["operation"]];
 
 /** Ends a row that is not at its end; `undefined` when there is no such row. */
 export function endRow(
@@ -23,9 +20,11 @@ export function endRow(
   rowId: number,
   { state, at, messageIds = [], reason = null }: { state: 2 | 3; at: number; messageIds?: readonly string[]; reason?: string | null },
 ): EndedRow | undefined {
-  const row = desk.one<EndedRow>(
-    `UPDATE outbox SET state = ?, ended_at = ?, message_id = ?, message_ids = ?, reason = ? WHERE id = ? AND state < 2
-     RETURNING unit_id, address, operation`,
+  // Not RETURNING from the change: SQLite keeps a table for what that returns, which costs more than a second look at the row.
+  const row = desk.oneList<EndedRow>("SELECT unit_id, address, operation FROM outbox WHERE id = ? AND state < 2", rowId);
+  if (row === undefined) return undefined;
+  desk.run(
+    "UPDATE outbox SET state = ?, ended_at = ?, message_id = ?, message_ids = ?, reason = ? WHERE id = ?",
     state,
     at,
     messageIds[0] ?? null,
@@ -33,16 +32,16 @@ export function endRow(
     reason,
     rowId,
   );
-  if (row) desk.count("outbox", -1);
+  desk.count("outbox", -1);
   return row;
 }
 
 export function recordSent(desk: Desk, [rowId, at, messageId, messageIds]: PackedSent): void {
   const ids = messageIds ?? [messageId];
-  const row = endRow(desk, rowId, { state: 2, at, messageIds: ids });
-  if (row?.operation !== "send") return;
-  const address = JSON.parse(row.address) as Address;
-  for (const each of ids) remember(desk, each, { address, unitId: row.unit_id, at });
+  const [unitId, address, operation] = endRow(desk, rowId, { state: 2, at, messageIds: ids }) ?? [];
+  if (unitId === undefined || address === undefined || operation !== "send") return;
+  const place = JSON.parse(address) as Address;
+  for (const each of ids) remember(desk, each, { address: place, unitId, at });
 }
 
 function remember(
