@@ -135,19 +135,37 @@ function runTap(tap: Tap, done: Done, first: unknown, second: unknown, third: un
   else tap.judge(done, null, result);
 }
 
+/** A tap whose answer is waited for. */
+class Pending {
+  readonly tap: Tap;
+  readonly #done: Done;
+  readonly #timer: NodeJS.Timeout;
+  #open = true;
+
+  constructor(tap: Tap, done: Done) {
+    this.tap = tap;
+    this.#done = done;
+    this.#timer = setTimeout(late, tap.deadlineMs, this);
+  }
+
+  end(error: PluginError | null, answer?: unknown): void {
+    if (!this.#open) return;
+    this.#open = false;
+    clearTimeout(this.#timer);
+    this.tap.judge(this.#done, error, answer);
+  }
+}
+
+function late(pending: Pending): void {
+  const { plugin, hook, deadlineMs } = pending.tap;
+  pending.end(new PluginError("plugin_tap_timeout", { plugin, hook, seconds: deadlineMs / 1_000 }));
+}
+
 function wait(tap: Tap, done: Done, result: PromiseLike<unknown>): void {
-  const { plugin, hook, deadlineMs } = tap;
-  let open = true;
-  const end = (error: PluginError | null, answer?: unknown) => {
-    if (!open) return;
-    open = false;
-    clearTimeout(timer);
-    tap.judge(done, error, answer);
-  };
-  const timer = setTimeout(() => end(new PluginError("plugin_tap_timeout", { plugin, hook, seconds: deadlineMs / 1_000 })), deadlineMs);
+  const pending = new Pending(tap, done);
   result.then(
-    (answer) => end(null, answer),
-    (thrown: unknown) => end(failureOf(tap, thrown)),
+    (answer) => pending.end(null, answer),
+    (thrown: unknown) => pending.end(failureOf(tap, thrown)),
   );
 }
 

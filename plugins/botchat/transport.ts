@@ -92,77 +92,104 @@ async function createDispatcher(options: TransportOptions, connections: number, 
   return new ProxyAgent({ uri: options.proxy, ...shared, proxyTls: connect, clientFactory });
 }
 
+function late(exchange: Exchange): void {
+  exchange.expire();
+}
+
+/** One request under way. Hundreds may be at once: hence methods of a class, and not a closure for each of them. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly answer: Promise<WireAnswer>;
+  readonly #signal: Stoppable | undefined;
+  readonly #timer: NodeJS.Timeout;
+  readonly #stop = () => this.fail("ABORTED");
+  readonly #chunks: Buffer[] = [];
+  #control: Dispatcher.DispatchController | undefined;
+  #stopped = false;
+  #status = 0;
+  #size = 0;
+  // Set by the promise, before anything can call them.
+  #resolve!: (answer: WireAnswer) => void;
+  #reject!: (error: WireError) => void;
+
+  constructor({ signal, timeoutMs }: Pick<WireRequest, "signal" | "timeoutMs">) {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#signal = signal;
+    this.#timer = setTimeout(late, timeoutMs, this);
+    signal?.addEventListener("abort", this.#stop);
+  }
+
+  fail(code: string): void {
+    if (!this.#end()) return;
+    // A proxy that asks who is there has read the request, and did not pass it on.
+    this.#reject(new WireError(code, this.#control !== undefined && code !== "PROXY_AUTHENTICATION"));
+    this.#control?.abort(new Error(code));
+  }
+
+  expire(): void {
+    this.fail(this.#control !== undefined && this.#status === 0 ? "UND_ERR_HEADERS_TIMEOUT" : "TIMEOUT");
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Called just before the first byte is written: what was stopped earlier has surely not gone out.
+    if (this.#stopped) controller.abort(new Error("ABORTED"));
+    else this.#control = controller;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    this.#status = status;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size > maxAnswerBytes) this.fail("ANSWER_TOO_LARGE");
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (!this.#end()) return;
+    const [first, ...more] = this.#chunks;
+    const whole = first !== undefined && more.length === 0 ? first : Buffer.concat(this.#chunks);
+    this.#resolve({ status: this.#status, text: whole.toString("utf8") });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.fail(codeOf(error));
+  }
+
+  /** `false`: it has ended already. */
+  #end(): boolean {
+    if (this.#stopped) return false;
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener("abort", this.#stop);
+    return true;
+  }
+}
+
 function exchange(dispatcher: Dispatcher, url: URL, request: WireRequest): Promise<WireAnswer> {
-  return new Promise((resolve, reject) => {
-    let control: Dispatcher.DispatchController | undefined;
-    let stopped = false;
-    let status = 0;
-    let size = 0;
-    const chunks: Buffer[] = [];
-    let timer: NodeJS.Timeout | undefined;
-    const stop = () => fail("ABORTED");
-    const release = () => {
-      clearTimeout(timer);
-      request.signal?.removeEventListener("abort", stop);
-    };
-    const fail = (code: string) => {
-      if (stopped) return;
-      stopped = true;
-      release();
-      // A proxy that asks who is there has read the request, and did not pass it on.
-      reject(new WireError(code, control !== undefined && code !== "PROXY_AUTHENTICATION"));
-      control?.abort(new Error(code));
-    };
-    if (request.signal?.aborted) {
-      fail("ABORTED");
-      return;
-    }
-    const late = () => fail(control !== undefined && status === 0 ? "UND_ERR_HEADERS_TIMEOUT" : "TIMEOUT");
-    timer = setTimeout(late, request.timeoutMs);
-    request.signal?.addEventListener("abort", stop);
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(controller) {
-        // Called just before the first byte is written: what was stopped earlier has surely not gone out.
-        if (stopped) controller.abort(new Error("ABORTED"));
-        else control = controller;
+  if (request.signal?.aborted) return Promise.reject(new WireError("ABORTED", false));
+  const under = new Exchange(request);
+  try {
+    dispatcher.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method,
+        // The exchange's own timer ends the whole of it sooner than the client's limits for silence would.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        ...(request.headers && { headers: request.headers }),
+        ...(request.body !== undefined && { body: request.body }),
       },
-      onResponseStart(_controller, statusCode) {
-        status = statusCode;
-      },
-      onResponseData(_controller, chunk) {
-        size += chunk.length;
-        if (size > maxAnswerBytes) fail("ANSWER_TOO_LARGE");
-        else chunks.push(chunk);
-      },
-      onResponseEnd() {
-        if (stopped) return;
-        stopped = true;
-        release();
-        const whole = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-        resolve({ status, text: whole.toString("utf8") });
-      },
-      onResponseError(_controller, error) {
-        fail(codeOf(error));
-      },
-    };
-    try {
-      dispatcher.dispatch(
-        {
-          origin: url.origin,
-          path: url.pathname + url.search,
-          method: request.method,
-          // `timer` above ends the whole of it sooner than the client's limits for silence would.
-          headersTimeout: 0,
-          bodyTimeout: 0,
-          ...(request.headers && { headers: request.headers }),
-          ...(request.body !== undefined && { body: request.body }),
-        },
-        handler,
-      );
-    } catch (thrown) {
-      fail(codeOf(thrown));
-    }
-  });
+      under,
+    );
+  } catch (thrown) {
+    under.fail(codeOf(thrown));
+  }
+  return under.answer;
 }
 
 interface Line {
@@ -215,8 +242,8 @@ export function createTransport(options: TransportOptions): Transport {
     if (closed) throw new WireError("CLOSED", false);
   };
   return {
-    async request(url, request) {
-      refuseClosed();
+    request(url, request) {
+      if (closed) return Promise.reject(new WireError("CLOSED", false));
       // A stream has been read after the first try.
       const repeatable = !(request.body instanceof Readable);
       return (request.held === true ? held : calls).reach(url, repeatable, (dispatcher) => {
