@@ -117,12 +117,7 @@ export function moveTranscripts(
   desk.run("UPDATE transcripts SET generation = -1 - generation WHERE session_key = ? AND generation < 0", to);
 }
 
-interface MessageRow {
-  readonly role: SessionMessage["role"];
-  readonly content: string;
-  readonly at: number;
-  readonly unit_id: string | null;
-}
+type MessageRow = readonly [role: SessionMessage["role"], content: string, at: number, unitId: string | null];
 
 export function transcriptReads(sql: Statements) {
   return {
@@ -132,7 +127,7 @@ export function transcriptReads(sql: Statements) {
       const transcript = transcriptOf(sql, key, options.generation ?? generationOf(sql, key));
       if (transcript === undefined) return [];
       // From the newest back to the message with which the last of the turns begins.
-      const rows = sql.all<MessageRow>(
+      const rows = sql.allLists<MessageRow>(
         `WITH RECURSIVE chain (previous, role, content, at, unit_id, turns) AS (
            SELECT previous, role, content, at, unit_id, role = 'user' FROM messages WHERE id = ?
            UNION ALL SELECT m.previous, m.role, m.content, m.at, m.unit_id, turns + (m.role = 'user')
@@ -141,11 +136,11 @@ export function transcriptReads(sql: Statements) {
         transcript.newest,
         userTurns,
       );
-      return rows.toReversed().map((row) => ({
-        role: row.role,
-        content: JSON.parse(row.content) as Json,
-        at: row.at,
-        ...(row.unit_id !== null && { unitId: row.unit_id }),
+      return rows.toReversed().map(([role, content, at, unitId]) => ({
+        role,
+        content: JSON.parse(content) as Json,
+        at,
+        ...(unitId !== null && { unitId }),
       }));
     },
   };
