@@ -148,7 +148,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const life = { up: false, closing: false };
   // What an error says may quote what it was given; these two are shown to others.
   const clean = <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
-  const readiness = () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins }));
+  const readiness = () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins, store }));
   const hookSide = createHookSide({ loaded: () => current.loaded, runtime, secrets, store, log, now, stateDirectory, undo });
   /** What only plugins and mappings find wrong. */
   const found = () => [...hookSide.mappings().problems, ...unknownChannels(config(), [...runtime.registry.channels.keys()])];

@@ -6,6 +6,7 @@ import type { AccountReport } from "./host/accounts.ts";
 import type { PluginReport, Plugins } from "./host/plugins.ts";
 import type { Runtime } from "./runtime.ts";
 import type { StoreStats } from "./state/report.ts";
+import type { Store } from "./state/store.ts";
 
 export interface Readiness {
   readonly ready: boolean;
@@ -34,10 +35,17 @@ export interface GatewayDescription {
 
 export function readinessOf(
   life: { readonly up: boolean; readonly closing: boolean },
-  { loaded, runtime, plugins }: { readonly loaded: LoadedConfig; readonly runtime: Runtime; readonly plugins: Plugins },
+  {
+    loaded,
+    runtime,
+    plugins,
+    store,
+  }: { readonly loaded: LoadedConfig; readonly runtime: Runtime; readonly plugins: Plugins; readonly store: Pick<Store, "trouble"> },
 ): Readiness {
+  const trouble = store.trouble();
   const reasons = [
     ...(life.closing ? ["The gateway closes."] : life.up ? [] : ["The gateway starts."]),
+    ...(trouble === undefined ? [] : [`Nothing can be stored: ${trouble}. Free space on the disk of the state directory.`]),
     ...(loaded.disabled.has("hooks") ? ["hooks has an error in the configuration: the hook server is off."] : []),
     ...plugins.reports().flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
     ...runtime.accounts

@@ -294,6 +294,8 @@ export interface Store {
     readonly keepEvents: number;
     readonly keepSentMs: number;
   }): Promise<{ readonly removed: number }>;
+  /** Why nothing can be stored: no room was found on the disk, less than half a minute ago and the last time that something was tried. */
+  trouble(): string | undefined;
   /** Flushes what is left and closes. */
   close(): Promise<void>;
 }

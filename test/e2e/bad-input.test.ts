@@ -224,6 +224,10 @@ describe("a full disk", () => {
     await gateway.until(/could not be stored; its update stays/);
     expect(platform.pending()).toBeGreaterThan(0);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    const notReady = await fetch(`${gateway.url}/readyz`);
+    expect(notReady.status).toBe(503);
+    const { reasons } = (await notReady.json()) as { readonly reasons: readonly string[] };
+    expect(reasons).toContainEqual(expect.stringMatching(/^Nothing can be stored: .+\. Free space on the disk/));
     await gateway.until(/an attempt failed/);
     fillDisk(filler);
     expect(answers(platform, chen)).toEqual([]);
@@ -236,6 +240,7 @@ describe("a full disk", () => {
       .toEqual([0, 1, 2, 3, 4].map((index) => `while full ${index}`));
     await expect.poll(() => platform.pending()).toBe(0);
     expect((await post(1_000)).status).toBe(202);
+    await expect.poll(async () => (await fetch(`${gateway.url}/readyz`)).status).toBe(200);
     expect(acknowledged.length).toBeGreaterThan(0);
     for (const id of acknowledged) {
       await expect

@@ -77,6 +77,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     ...viewMethods(read),
     ...keyValueMethods(queue, read, now),
     prune: (limits) => prune(queue, limits),
+    trouble: () => queue.trouble(),
     async close() {
       // The writer closes last: it is the one that folds the log into the database.
       if (db.isOpen) db.close();

@@ -14,6 +14,8 @@ const maxBatchWeight = 16_000_000;
 /** Beyond these, new events are refused: a disk that has stopped must not fill the memory. */
 const maxWaiting = 20_000;
 const maxWaitingWeight = 256_000_000;
+/** Nothing was tried for so long: there may be room again by now, and nobody would have noticed. */
+const troubleMs = 30_000;
 
 interface Waiting {
   readonly name: OperationName;
@@ -33,9 +35,13 @@ export interface WriteQueue {
   ): Promise<ResultOf<Name>>;
   /** Whether nothing is being written, and nothing waits to be. */
   isIdle(): boolean;
+  /** Why the last transaction found no room on the disk, unless that is a while ago. */
+  trouble(): string | undefined;
   /** Sends what waits, closes the database, ends the thread. */
   close(): Promise<void>;
 }
+
+const isFull = (error: Error): error is HostError => error instanceof HostError && error.code === "state_full";
 
 function startWorker(options: WriterOptions): Worker {
   // The same file, as source and compiled.
@@ -105,6 +111,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
   let closing: Promise<void> | undefined;
   let gone: Error | undefined;
   const idle: (() => void)[] = [];
+  let full: { readonly at: number; readonly reason: string } | undefined;
 
   /**
    * By turns, so that neither waits for more than one message of the other. In one commit with all that is under way, a batch of updates
@@ -133,9 +140,11 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
   const answer = (batch: readonly Waiting[], reply: Reply) => {
     if (reply.type === "undone") {
       const error = unpackFailure(reply.failure);
+      if (isFull(error)) full = { at: performance.now(), reason: String(error.details.reason) };
       for (const operation of batch) operation.reject(error);
     } else if (reply.type === "done") {
       const { results, failures } = reply;
+      full = undefined;
       for (const [index, failure] of failures) batch[index]?.reject(unpackFailure(failure));
       // A promise that is rejected already stays so.
       for (const [index, operation] of batch.entries()) operation.resolve(results === null ? null : results[index]);
@@ -174,6 +183,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
 
   return {
     isIdle: () => sent.length === 0 && waiting() === 0,
+    trouble: () => (full !== undefined && performance.now() - full.at < troubleMs ? full.reason : undefined),
     write(name, input, { durable = false, weight = 0, arrival = false } = {}) {
       if (closing || gone) return Promise.reject(gone ?? closed());
       if (name === "accept" && (waiting() >= maxWaiting || arrivals.weight() > maxWaitingWeight)) {

@@ -39,10 +39,16 @@ const store = await openSqliteStore({ directory, now: () => 1 });
 await store.accept(event("before", 10));
 if (how === "tmpfs") fill();
 const refused = await Promise.allSettled([store.accept(event("big", 900_000)), store.accept(event("small", 10))]);
-const whileFull = { big: await store.event("big"), small: await store.event("small"), stats: await store.stats() };
+const whileFull = {
+  big: await store.event("big"),
+  small: await store.event("small"),
+  stats: await store.stats(),
+  trouble: store.trouble(),
+};
 makeRoom();
 const healed = [await store.accept(event("big", 900_000)), await store.accept(event("small", 10))];
 const after = await store.stats();
+const trouble = store.trouble() ?? null;
 await store.close();
 process.stdout.write(
   JSON.stringify({
@@ -50,5 +56,6 @@ process.stdout.write(
     whileFull,
     healed,
     after,
+    trouble,
   }),
 );

@@ -153,12 +153,13 @@ describe("a full disk", () => {
     const report = JSON.parse(stdout);
     expect(report).toMatchObject({
       codes: ["state_full", "state_full"],
-      whileFull: { big: null, small: null, stats: { waiting: 1 } },
+      whileFull: { big: null, small: null, stats: { waiting: 1 }, trouble: expect.stringMatching(/full|disk/) },
       healed: [
         { eventId: "big", duplicate: false },
         { eventId: "small", duplicate: false },
       ],
       after: { waiting: 3 },
+      trouble: null,
     });
   });
 });
