@@ -1,6 +1,6 @@
 /** The program as it is published: how soon it is ready, how much memory it rests in, how large it is. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,7 +23,8 @@ export function build(workshop: Workshop): string {
     "--outDir",
     join(target, "dist"),
   ]);
-  cpSync(join(root, "plugins"), join(target, "dist/plugins"), { recursive: true, filter: (path) => !/\.(ts|md)$/.test(path) });
+  for (const script of ["copy-assets.cjs", "bundle-typebox.cjs"])
+    execFileSync(process.execPath, [join(root, ".ci", script), join(target, "dist")]);
   return join(target, "dist/core/cli/main.js");
 }
 

@@ -260,10 +260,7 @@ export interface Store {
   }): Promise<readonly EventReport[]>;
   /** Body of an event, for replay and `show`. */
   body(eventId: string): Promise<Json | null>;
-  /**
-   * The last used first; also sessions of which there is a transcript and nothing else. It may walk through all transcripts: for people who look,
-   * not for the way of an event.
-   */
+  /** The last used first; also sessions of which there is only a transcript. It walks through all of them: for people who look. */
   sessionReports(filter: { readonly limit: number }): Promise<readonly SessionReport[]>;
   stats(): Promise<StoreStats>;
 

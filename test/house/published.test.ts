@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run, start, temporaryHome } from "../core/cli/command.ts";
@@ -18,7 +18,8 @@ beforeAll(() => {
   // The types are checked by `npm run check`.
   const how = ["-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", join(directory, "dist")];
   execFileSync(process.execPath, [tsc, ...how], { encoding: "utf8" });
-  execFileSync(process.execPath, [join(root, ".ci", "copy-assets.cjs"), join(directory, "dist")]);
+  for (const script of ["copy-assets.cjs", "bundle-typebox.cjs"])
+    execFileSync(process.execPath, [join(root, ".ci", script), join(directory, "dist")]);
 }, 240_000);
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -35,6 +36,15 @@ describe("the published package", () => {
     expect(existsSync(join(directory, "dist", "core", "sdk.d.ts"))).toBe(true);
     const pages = sources("plugins/**/*.{html,css,js,svg}");
     expect(pages.filter((path) => !existsSync(join(directory, "dist", path)))).toEqual([]);
+  });
+
+  test("loads the schema library as one file, with its licence", () => {
+    const dist = join(directory, "dist");
+    const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
+    const asks = (path: string, wanted: RegExp) => wanted.test(readFileSync(join(dist, path), "utf8"));
+    expect(code.filter((path) => asks(path, /(?:from |import\()"typebox/))).toEqual([]);
+    expect(code.filter((path) => asks(path, /from "[./]+libraries\/typebox\.js"/)).length).toBeGreaterThan(5);
+    expect(readFileSync(join(dist, "libraries", "typebox.js"), "utf8")).toMatch(/^\/\*\ntypebox\n[\s\S]*Permission is hereby granted/);
   });
 
   test("starts without TypeScript: all bundled plugins are up, and the page is served", async () => {
