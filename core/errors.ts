@@ -245,3 +245,8 @@ export function reasonOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return text.replace(/\s+/g, " ").trim().replace(/\.$/, "") || "unknown error";
 }
+
+/** No room on the disk: nothing is wrong with what was to be written. */
+export function isFull(error: unknown): error is HostError {
+  return error instanceof HostError && error.code === "state_full";
+}

@@ -23,8 +23,7 @@ export function build(workshop: Workshop): string {
     "--outDir",
     join(target, "dist"),
   ]);
-  for (const script of ["copy-assets.cjs", "bundle-typebox.cjs"])
-    execFileSync(process.execPath, [join(root, ".ci", script), join(target, "dist")]);
+  execFileSync(process.execPath, [join(root, ".ci/after-tsc.cjs"), join(target, "dist")]);
   return join(target, "dist/core/cli/main.js");
 }
 

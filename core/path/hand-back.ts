@@ -1,9 +1,9 @@
 /** What happens to a unit that could not be brought to its end: it goes back into the store, to be tried again. */
-import { reasonOf } from "../errors.ts";
+import { isFull, reasonOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Store, Unit } from "../state/store.ts";
 import type { Trace } from "./ending.ts";
-import { isFull, postponementOf, sleep } from "./patience.ts";
+import { postponementOf, sleep } from "./patience.ts";
 
 /** What internal trouble (a store that does not answer) waits before the next attempt. */
 const retryAfterMs = 1_000;

@@ -1,5 +1,5 @@
 /** Waiting that ends with the gateway: for room on the disk, for a platform that comes back. */
-import { ChannelError, HostError, PluginError } from "../errors.ts";
+import { ChannelError, isFull, PluginError } from "../errors.ts";
 
 const recordAgainMs = 1_000;
 
@@ -22,10 +22,6 @@ export function postponementOf(error: unknown): { readonly code: string; readonl
   if (cause instanceof Postponed) return { code: cause.code, detail: cause.message, path: cause.path };
   if (cause instanceof ChannelError && cause.retryable && cause.fate === "not-sent") return { code: cause.reason, detail: cause.message };
   return undefined;
-}
-
-export function isFull(error: unknown): boolean {
-  return error instanceof HostError && error.code === "state_full";
 }
 
 /** What the platform took is known here only until it is written: on a full disk that waits for room, and is not sent twice. */

@@ -20,16 +20,8 @@ export function versionIn(update: Fields): Version | undefined {
   return edited === undefined ? undefined : { kind: "edit", message: edited };
 }
 
-/** Most updates come alone. */
-function alone(update: Json | undefined): readonly Version[] {
-  const version = versionIn(record(update) ?? {});
-  return version === undefined || id(version.message.message_id) === undefined ? [] : [version];
-}
-
 /** One version of each message, the newest, in the order in which the messages were written. */
 export function newestVersions(updates: readonly Json[]): readonly Version[] {
-  const [first, ...more] = updates;
-  if (more.length === 0) return alone(first);
   const found = new Map<string, Version>();
   for (const update of updates) {
     const version = versionIn(record(update) ?? {});

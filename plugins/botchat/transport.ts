@@ -107,15 +107,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   #stopped = false;
   #status = 0;
   #size = 0;
-  // Set by the promise, before anything can call them.
-  #resolve!: (answer: WireAnswer) => void;
-  #reject!: (error: WireError) => void;
+  readonly #resolve: (answer: WireAnswer) => void;
+  readonly #reject: (error: WireError) => void;
 
   constructor({ signal, timeoutMs }: Pick<WireRequest, "signal" | "timeoutMs">) {
-    this.answer = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<WireAnswer>();
+    this.answer = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
     this.#signal = signal;
     this.#timer = setTimeout(late, timeoutMs, this);
     signal?.addEventListener("abort", this.#stop);

@@ -18,8 +18,7 @@ beforeAll(() => {
   // The types are checked by `npm run check`.
   const how = ["-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", join(directory, "dist")];
   execFileSync(process.execPath, [tsc, ...how], { encoding: "utf8" });
-  for (const script of ["copy-assets.cjs", "bundle-typebox.cjs"])
-    execFileSync(process.execPath, [join(root, ".ci", script), join(directory, "dist")]);
+  execFileSync(process.execPath, [join(root, ".ci", "after-tsc.cjs"), join(directory, "dist")]);
 }, 240_000);
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

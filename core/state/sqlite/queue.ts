@@ -4,7 +4,7 @@
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { HostError, reasonOf } from "../../errors.ts";
+import { HostError, isFull, reasonOf } from "../../errors.ts";
 import { unpackFailure } from "./failure.ts";
 import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
 
@@ -40,8 +40,6 @@ export interface WriteQueue {
   /** Sends what waits, closes the database, ends the thread. */
   close(): Promise<void>;
 }
-
-const isFull = (error: Error): error is HostError => error instanceof HostError && error.code === "state_full";
 
 function startWorker(options: WriterOptions): Worker {
   // The same file, as source and compiled.

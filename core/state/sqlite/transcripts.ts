@@ -40,6 +40,7 @@ export function writeTranscript(
   messages: readonly PackedMessage[],
 ): void {
   if (again) forgetUnit(desk, unitId, sessionKey);
+  if (messages.length === 0) return;
   const generation = generationOf(desk, sessionKey);
   const known = transcriptOf(desk, sessionKey, generation);
   const id =
@@ -80,13 +81,15 @@ function forgetUnit(desk: Desk, unitId: string, sessionKey: string): void {
   for (const { id, newest } of desk.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE session_key = ?", sessionKey)) {
     const links = linksOf(desk, newest);
     const kept = links.filter((link) => link.unit_id !== unitId);
+    const [last] = kept;
     if (kept.length === links.length) continue;
     for (const link of links) if (link.unit_id === unitId) desk.run("DELETE FROM messages WHERE id = ?", link.id);
     for (const [index, { id: message, previous }] of kept.entries()) {
       const before = kept[index + 1]?.id ?? null;
       if (previous !== before) desk.run("UPDATE messages SET previous = ? WHERE id = ?", before, message);
     }
-    desk.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", kept[0]?.id ?? null, kept.length, id);
+    if (last === undefined) desk.run("DELETE FROM transcripts WHERE id = ?", id);
+    else desk.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, kept.length, id);
   }
 }
 

@@ -116,6 +116,12 @@ export function sessionRules(withStore: WithStore): void {
       await take(store);
       await say(store, "a", [], [user("1"), assistant("better")]);
       expect(contents(await store.transcript("session"))).toEqual(["1", "better"]);
+      await settle(store, "a");
+      await store.replay("a", start);
+      await take(store);
+      await say(store, "a", [], []);
+      expect(await store.transcript("session")).toEqual([]);
+      expect(await store.sessionReports({ limit: 9 })).toEqual([]);
     }),
   );
 
