@@ -104,7 +104,7 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   hooks.tap(
     "core",
     "delivery",
-    async (part, written, signal) => {
+    (part, written, signal) => {
       const address = migrations.current(written);
       const live = accounts.get(address.channel, address.account);
       if (live === undefined) {
@@ -112,14 +112,14 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
         const detail = `${address.channel}:${address.account} is not ${retryable ? "open" : "configured"}`;
         throw new ChannelError(retryable ? "account_not_open" : "no_channel", { retryable, detail });
       }
-      try {
-        return await live.connection.send(address === written ? part : unattached(part), address, signal);
-      } catch (error) {
+      const { connection } = live;
+      const sending = connection.send(address === written ? part : unattached(part), address, signal);
+      return Promise.resolve(sending).catch(async (error: unknown) => {
         const to = error instanceof ChannelError ? error.migratedTo : undefined;
         if (to === undefined || to === address.chat) throw error;
         await migrations.move({ channel: address.channel, account: address.account, from: address.chat, to });
-        return await live.connection.send(unattached(part), { ...address, chat: to }, signal);
-      }
+        return await connection.send(unattached(part), { ...address, chat: to }, signal);
+      });
     },
     { order: "late", deadlineMs: sendMs },
   );

@@ -129,7 +129,8 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   let repeated = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const receipt = await sendOnce(row, options);
+      const receipt =
+        row.operation === "send" ? (await options.hooks.delivery(row.part, row.address, signal))?.value : await removeOnce(row, options);
       if (receipt === undefined) return giveUp(row, "no_channel", `nobody sends to ${row.address.channel}`, trace);
       trace.add("delivery", {
         plugin: row.address.channel,
@@ -183,9 +184,7 @@ async function doubt(
   await store.doubted(row.id, { decisions: trace.take() });
 }
 
-async function sendOnce({ operation, part, address }: OutboxRow, options: DeliveryOptions): Promise<Receipt | undefined> {
-  const { hooks, account, signal } = options;
-  if (operation === "send") return (await hooks.delivery(part, address, signal))?.value;
+async function removeOnce({ part, address }: OutboxRow, { account, signal }: DeliveryOptions): Promise<Receipt> {
   const messageId = part.replaces ?? "";
   await account(address.channel, address.account)?.connection.remove?.(messageId, address, signal);
   return { messageId };

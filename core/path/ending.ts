@@ -15,29 +15,33 @@ export function isStop(value: object): value is Stop {
 }
 
 /** The decisions about one unit, in order. */
-export interface Trace {
-  add(station: Station, decision: Omit<Decision, "at" | "station">): void;
-  /** Those that were not yet taken; each is written once. */
-  take(): readonly Decision[];
-  /** The last one with this verdict, also after it was taken. */
-  deciding(verdict: Decision["verdict"]): Decision | undefined;
-}
+export class Trace {
+  readonly #now: () => number;
+  readonly #redact: (text: string) => string;
+  readonly #decisions: Decision[] = [];
+  #taken = 0;
 
-export function createTrace(now: () => number, redact: (text: string) => string = (text) => text): Trace {
-  const decisions: Decision[] = [];
-  let taken = 0;
-  return {
-    add(station, decision) {
-      const { detail } = decision;
-      decisions.push({ at: now(), station, ...decision, ...(detail === undefined ? {} : { detail: redact(detail) }) });
-    },
-    take() {
-      const fresh = decisions.slice(taken);
-      taken = decisions.length;
-      return fresh;
-    },
-    deciding: (verdict) => decisions.findLast((decision) => decision.verdict === verdict),
-  };
+  constructor(now: () => number, redact: (text: string) => string) {
+    this.#now = now;
+    this.#redact = redact;
+  }
+
+  add(station: Station, decision: Omit<Decision, "at" | "station">): void {
+    const { detail } = decision;
+    this.#decisions.push({ at: this.#now(), station, ...decision, ...(detail === undefined ? {} : { detail: this.#redact(detail) }) });
+  }
+
+  /** Those that were not yet taken; each is written once. */
+  take(): readonly Decision[] {
+    const fresh = this.#decisions.slice(this.#taken);
+    this.#taken = this.#decisions.length;
+    return fresh;
+  }
+
+  /** The last one with this verdict, also after it was taken. */
+  deciding(verdict: Decision["verdict"]): Decision | undefined {
+    return this.#decisions.findLast((decision) => decision.verdict === verdict);
+  }
 }
 
 /** What the trace keeps of an event from which nothing follows. `pathOf`: where an option of its account stands in the file. */

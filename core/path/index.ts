@@ -9,7 +9,7 @@ import type { Address, Inbound, RawEvent, Reply, Route, Silent } from "../types.
 import { createAcknowledgements } from "./acknowledging.ts";
 import { admission, deliver } from "./delivery.ts";
 import { createReport } from "./ended.ts";
-import { createTrace, isStop, silentDecision, type Trace } from "./ending.ts";
+import { isStop, silentDecision, Trace } from "./ending.ts";
 import { formatting, isAt, removals, renderSayings, type Saying, triggerOf } from "./formatting.ts";
 import { gating } from "./gating.ts";
 import { createHandBack, Interrupted } from "./hand-back.ts";
@@ -109,14 +109,14 @@ export function createPath(options: PathOptions): Path {
   }
 
   function settledSilent({ source, account = "" }: RawEvent, silent: Silent): NonNullable<NewEvent["settled"]> {
-    const trace = createTrace(now, options.redact);
+    const trace = new Trace(now, options.redact);
     trace.add("ingress", { plugin: "core", ...silentDecision(silent, pathsOf({ channel: source, account })) });
     return { outcome: "silent", reason: silent.silent, decisions: trace.take() };
   }
 
   /** Never throws: whatever happens to a unit, it is settled or handed back. */
   async function run(unit: Unit, slot: TurnSlot): Promise<void> {
-    const trace = createTrace(now, options.redact);
+    const trace = new Trace(now, options.redact);
     try {
       const said = unit.stage === "delivery" ? await resume(unit) : await walk(unit, trace, slot);
       slot.release();

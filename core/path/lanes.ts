@@ -70,6 +70,24 @@ const freeSlot: TurnSlot = { release() {} };
 /** What is left of a lane after a look at it: other units, nothing, or something at a time to come. */
 type Found = "others" | number | null;
 
+/** A unit to run, and what is left of its lane after it. */
+interface Taken {
+  readonly unit: Unit;
+  readonly left: Found;
+}
+
+/** The first event of a lane, while it is being accepted. */
+interface Begun {
+  readonly accepting: Promise<AcceptedEvent>;
+  readonly slot: TurnSlot;
+}
+
+function takenOf({ duplicate, unit }: AcceptedEvent): Taken | Found {
+  if (duplicate) return null;
+  // Otherwise something of the lane was in the store before it.
+  return unit === undefined ? "others" : { unit, left: null };
+}
+
 export function createLanes(options: {
   readonly store: Store;
   readonly now: () => number;
@@ -89,16 +107,7 @@ export function createLanes(options: {
     clearTimeout(lane.timer);
     lane.timer = undefined;
     if (!open || lane.busy) lane.again = true;
-    else occupy(name, lane, () => runNext(name));
-  }
-
-  function occupy(name: string, lane: Lane, first: () => Promise<Found>): void {
-    lane.busy = true;
-    active += 1;
-    void pump(name, lane, first).finally(() => {
-      active -= 1;
-      if (active === 0) whenIdle?.();
-    });
+    else void pump(name, lane);
   }
 
   function sleep(name: string, lane: Lane, due: number): void {
@@ -109,31 +118,46 @@ export function createLanes(options: {
     lane.timer.unref();
   }
 
-  /** Runs units of one lane until none is due. */
-  async function pump(name: string, lane: Lane, first: () => Promise<Found>): Promise<void> {
-    for (let next = first; ; next = () => runNext(name)) {
+  /** Runs units of one lane until none is due; never rejects. */
+  async function pump(name: string, lane: Lane, begun?: Begun): Promise<void> {
+    lane.busy = true;
+    active += 1;
+    for (let first = begun; ; first = undefined) {
       lane.again = false;
-      const found = await next();
+      const found = await runNext(name, first);
       if (open && (found === "others" || lane.again)) continue;
       lane.busy = false;
-      if (!open) return;
-      if (typeof found === "number") sleep(name, lane, found);
-      else lanes.delete(name);
-      return;
+      if (open && typeof found === "number") sleep(name, lane, found);
+      else if (open) lanes.delete(name);
+      break;
     }
+    active -= 1;
+    if (active === 0) whenIdle?.();
+  }
+
+  async function claim(name: string): Promise<Taken | Found> {
+    if (!open) return null;
+    const claimed = await store.claim(name, { now: now(), limit: gatherLimit });
+    return claimed.unit === null ? claimed.due : { unit: claimed.unit, left: claimed.others ? "others" : null };
   }
 
   /** Runs the lane's next unit; otherwise says when there will be one. */
-  async function runNext(name: string): Promise<Found> {
+  async function runNext(name: string, begun: Begun | undefined): Promise<Found> {
     // A unit gives its slot back as soon as its turn is done: a platform that is away holds up its own chats only.
-    const slot = name.endsWith(controlSuffix) ? freeSlot : await turns.take();
-    return inSlot(name, slot, async () => {
-      if (!open) return null;
-      const claimed = await store.claim(name, { now: now(), limit: gatherLimit });
-      if (claimed.unit === null) return claimed.due;
-      await options.run(claimed.unit, slot);
-      return claimed.others ? "others" : null;
-    });
+    const slot = begun?.slot ?? (name.endsWith(controlSuffix) ? freeSlot : await turns.take());
+    try {
+      // Why it was not accepted is told to whoever brought it.
+      const taken = await (begun === undefined ? claim(name) : begun.accepting.then(takenOf, () => null));
+      if (taken === null || typeof taken !== "object") return taken;
+      await options.run(taken.unit, slot);
+      return taken.left;
+    } catch (error) {
+      options.onError(error, name);
+      // The store did not answer: look again in a moment, nothing is lost meanwhile.
+      return now() + 1_000;
+    } finally {
+      slot.release();
+    }
   }
 
   function begin(name: string): ReturnType<Lanes["begin"]> {
@@ -142,30 +166,7 @@ export function createLanes(options: {
     if (slot === undefined) return undefined;
     const lane: Lane = { busy: true, again: false, timer: undefined, due: Number.POSITIVE_INFINITY };
     lanes.set(name, lane);
-    return (accepting) =>
-      occupy(name, lane, () =>
-        inSlot(name, slot, async () => {
-          // Why it was not accepted is told to whoever brought it.
-          const accepted = await accepting.catch(() => undefined);
-          if (accepted === undefined || accepted.duplicate) return null;
-          // Something of the lane was in the store before it.
-          if (accepted.unit === undefined) return "others";
-          await options.run(accepted.unit, slot);
-          return null;
-        }),
-      );
-  }
-
-  async function inSlot(name: string, slot: TurnSlot, work: () => Promise<Found>): Promise<Found> {
-    try {
-      return await work();
-    } catch (error) {
-      options.onError(error, name);
-      // The store did not answer: look again in a moment, nothing is lost meanwhile.
-      return now() + 1_000;
-    } finally {
-      slot.release();
-    }
+    return (accepting) => void pump(name, lane, { accepting, slot });
   }
 
   function notify(name: string, due: number): void {

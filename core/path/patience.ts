@@ -25,12 +25,17 @@ export function postponementOf(error: unknown): { readonly code: string; readonl
 }
 
 /** What the platform took is known here only until it is written: on a full disk that waits for room, and is not sent twice. */
-export async function persist<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
-  for (;;) {
+export function persist<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return write().catch((error: unknown) => persistAfter(error, write, signal));
+}
+
+async function persistAfter<Result>(error: unknown, write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  for (let failed = error; ; ) {
+    if (!isFull(failed) || !(await sleep(recordAgainMs, signal))) throw failed;
     try {
       return await write();
-    } catch (error) {
-      if (!isFull(error) || !(await sleep(recordAgainMs, signal))) throw error;
+    } catch (again) {
+      failed = again;
     }
   }
 }

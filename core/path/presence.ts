@@ -29,13 +29,10 @@ export interface Presence {
 }
 
 interface PresenceOptions {
-  readonly connection: ChannelConnection;
-  readonly address: Address;
   readonly now: () => number;
-  readonly typing: boolean;
-  readonly preview: boolean;
+  readonly inbound: Inbound;
   /** Says "seen" by a reaction on the message that is answered. */
-  readonly acknowledge?: (() => Acknowledgement) | undefined;
+  readonly acknowledge?: ((messageId: string) => Acknowledgement) | undefined;
   /** The message that is answered. */
   readonly trigger: string | undefined;
   /** Messages of a preview that a killed process left. */
@@ -48,87 +45,106 @@ interface PresenceOptions {
 export const noPresence: Presence = { shows: false, show() {}, failed() {}, progress() {}, close: async () => [], done() {} };
 
 /** Typing, from a moment after the beginning until nothing has happened for long, or the platform does not want it. */
-function createTyping({ connection, address, now, onError }: PresenceOptions): { progress(): void; stop(): void } {
-  let lastProgress = now();
-  let errors = 0;
-  const type = () => {
-    if (now() - lastProgress > typingWithoutProgressMs || errors >= mostTypingErrors) return;
-    timer = setTimeout(type, typingEveryMs);
-    connection.typing?.(address).then(
+class Typing {
+  readonly #connection: ChannelConnection;
+  readonly #address: Address;
+  readonly #options: PresenceOptions;
+  #timer: NodeJS.Timeout;
+  #lastProgress: number;
+  #errors = 0;
+
+  constructor(connection: ChannelConnection, address: Address, options: PresenceOptions) {
+    this.#connection = connection;
+    this.#address = address;
+    this.#options = options;
+    this.#lastProgress = options.now();
+    this.#timer = setTimeout(type, typingAfterMs, this);
+  }
+
+  type(): void {
+    if (this.#options.now() - this.#lastProgress > typingWithoutProgressMs || this.#errors >= mostTypingErrors) return;
+    this.#timer = setTimeout(type, typingEveryMs, this);
+    this.#connection.typing?.(this.#address).then(
       () => {
-        errors = 0;
+        this.#errors = 0;
       },
       (error: unknown) => {
-        errors += 1;
-        onError(error, "typing");
+        this.#errors += 1;
+        this.#options.onError(error, "typing");
       },
     );
-  };
-  let timer = setTimeout(type, typingAfterMs);
-  return {
-    progress() {
-      lastProgress = now();
-    },
-    stop: () => clearTimeout(timer),
-  };
+  }
+
+  progress(): void {
+    this.#lastProgress = this.#options.now();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
-function createPresence(options: PresenceOptions): Presence {
-  const { connection, address, trigger } = options;
-  const typing = options.typing && connection.typing !== undefined ? createTyping(options) : undefined;
-  let preview: ChannelPreview | undefined;
-  const acknowledgement = options.acknowledge?.();
+function type(typing: Typing): void {
+  typing.type();
+}
 
-  return {
-    shows: options.preview && connection.preview !== undefined,
-    show(text) {
-      preview ??= connection.preview?.(address, {
-        resume: options.resume,
-        onMessage: options.onPreviewMessage,
-        ...(trigger === undefined ? {} : { trigger }),
-      });
-      preview?.update(text);
-    },
-    failed: (error) => options.onError(error, "preview"),
-    progress() {
-      typing?.progress();
-    },
-    async close() {
-      typing?.stop();
-      if (preview === undefined) return options.resume;
-      try {
-        return await preview.close();
-      } catch (error) {
-        options.onError(error, "preview");
-        return options.resume;
-      }
-    },
-    done() {
-      acknowledgement?.done();
-    },
-  };
+/** Hundreds of turns may be under way at once: hence methods of a class, and not a closure for each of them. */
+class LivePresence implements Presence {
+  readonly shows: boolean;
+  readonly #connection: ChannelConnection;
+  readonly #address: Address;
+  readonly #options: PresenceOptions;
+  readonly #typing: Typing | undefined;
+  readonly #acknowledgement: Acknowledgement | undefined;
+  #preview: ChannelPreview | undefined;
+
+  constructor({ capabilities, connection }: LiveAccount, address: Address, options: PresenceOptions) {
+    const { inbound, trigger, acknowledge } = options;
+    // A person waits; a machine that asked wants the end only.
+    const waits = inbound.authority === "channel";
+    this.#connection = connection;
+    this.#address = address;
+    this.#options = options;
+    this.shows = waits && capabilities.edits && connection.preview !== undefined;
+    this.#typing = waits && capabilities.typing && connection.typing !== undefined ? new Typing(connection, address, options) : undefined;
+    this.#acknowledgement = trigger !== undefined && capabilities.reactions ? acknowledge?.(trigger) : undefined;
+  }
+
+  show(text: string): void {
+    const { resume, onPreviewMessage, trigger } = this.#options;
+    this.#preview ??= this.#connection.preview?.(this.#address, {
+      resume,
+      onMessage: onPreviewMessage,
+      ...(trigger === undefined ? {} : { trigger }),
+    });
+    this.#preview?.update(text);
+  }
+
+  failed(error: unknown): void {
+    this.#options.onError(error, "preview");
+  }
+
+  progress(): void {
+    this.#typing?.progress();
+  }
+
+  async close(): Promise<readonly string[]> {
+    this.#typing?.stop();
+    if (this.#preview === undefined) return this.#options.resume;
+    try {
+      return await this.#preview.close();
+    } catch (error) {
+      this.failed(error);
+      return this.#options.resume;
+    }
+  }
+
+  done(): void {
+    this.#acknowledgement?.done();
+  }
 }
 
 /** What the account can show of a turn: all of it where a person waits, nothing but the end where a machine asked. */
-export function showPresence(
-  live: LiveAccount,
-  address: Address,
-  options: Pick<PresenceOptions, "now" | "resume" | "trigger" | "onPreviewMessage" | "onError"> & {
-    readonly inbound: Inbound;
-    readonly acknowledge?: ((messageId: string) => Acknowledgement) | undefined;
-  },
-): Presence {
-  const { inbound, acknowledge, ...rest } = options;
-  const { trigger } = rest;
-  const { capabilities, connection } = live;
-  const waits = inbound.authority === "channel";
-  const seen = trigger === undefined || acknowledge === undefined || !capabilities.reactions ? undefined : () => acknowledge(trigger);
-  return createPresence({
-    ...rest,
-    acknowledge: seen,
-    connection,
-    address,
-    typing: waits && capabilities.typing,
-    preview: waits && capabilities.edits,
-  });
+export function showPresence(live: LiveAccount, address: Address, options: PresenceOptions): Presence {
+  return new LivePresence(live, address, options);
 }

@@ -53,7 +53,14 @@ export async function turn(
       return { stop: { outcome: "silent", reason: quiet.silent } };
     }
     const shown = presence.shows
-      ? createShownText({ hooks, context: { inbound, route }, silence, asSent, show: presence.show, onError: presence.failed })
+      ? createShownText({
+          hooks,
+          context: { inbound, route },
+          silence,
+          asSent,
+          show: (text) => presence.show(text),
+          onError: (error) => presence.failed(error),
+        })
       : undefined;
     const reply = await collect(answered.value, presence, shown);
     const usage =

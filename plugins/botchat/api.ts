@@ -55,17 +55,17 @@ function createPlatform({ token, transport, ...options }: BotApiOptions): Transf
     if (method === "getUpdates") return options.pollTimeoutMs;
     return options.timeoutMs ?? (file ? uploadMs : callMs);
   };
-  const answer = async (method: string, payload: object, signal: Stoppable | undefined): Promise<Envelope> => {
+  const answer = (method: string, payload: object, signal: Stoppable | undefined): Promise<Envelope> => {
     const form = formOf(payload);
-    const { status, text } = await transport.request(addressOf(method), {
+    const request = {
       method: "POST",
       headers: form?.headers ?? jsonHeaders,
       body: form?.body ?? JSON.stringify(payload),
       timeoutMs: timeoutOf(method, form !== undefined),
       held: method === "getUpdates",
       ...(signal !== undefined && { signal }),
-    });
-    return parseAnswer(method, status, text);
+    } as const;
+    return transport.request(addressOf(method), request).then(({ status, text }) => parseAnswer(method, status, text));
   };
   return (_client, method, payload, signal) => answer(method, payload, signal) as never;
 }
@@ -108,16 +108,14 @@ export async function createBotApi(options: BotApiOptions): Promise<BotApi> {
   const signals = createSignals();
   const raw = api.raw as unknown as Record<string, (payload: unknown, signal?: unknown) => Promise<unknown>>;
   return {
-    async call(method, payload, signal) {
-      try {
-        // `raw` makes methods on demand. Those without parameters are made with an empty payload bound already.
-        const run = raw[method] as (payload: unknown, signal?: unknown) => Promise<unknown>;
-        const bound = method === "getMe" || method === "getWebhookInfo";
-        const stoppable = signal === undefined ? undefined : signals.share(signal);
-        return (await (bound ? run(stoppable) : run(payload, stoppable))) as never;
-      } catch (thrown) {
+    call(method, payload, signal) {
+      // `raw` makes methods on demand. Those without parameters are made with an empty payload bound already.
+      const run = raw[method] as (payload: unknown, signal?: unknown) => Promise<never>;
+      const bound = method === "getMe" || method === "getWebhookInfo";
+      const stoppable = signal === undefined ? undefined : signals.share(signal);
+      return (bound ? run(stoppable) : run(payload, stoppable)).catch((thrown: unknown) => {
         throw toChannelError(method, thrown, options.token);
-      }
+      });
     },
     renew: () => options.transport.renew(),
   };

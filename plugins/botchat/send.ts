@@ -73,17 +73,12 @@ export interface Sender {
 }
 
 export function createSender(api: BotApi, { keyboards, shown }: { readonly keyboards: Keyboards; readonly shown: Shown }): Sender {
-  async function attempt(method: string, payload: Payload, plain: string | undefined, signal: AbortSignal): Promise<unknown> {
-    let current: Call = { method, payload };
-    for (;;) {
-      try {
-        return await api.call(current.method as Method, current.payload as never, signal);
-      } catch (error) {
-        const next = error instanceof ChannelError ? cure(error.reason, current, plain) : undefined;
-        if (next === undefined) throw error;
-        current = next;
-      }
-    }
+  function attempt(method: string, payload: Payload, plain: string | undefined, signal: AbortSignal): Promise<unknown> {
+    return api.call(method as Method, payload as never, signal).catch((error: unknown) => {
+      const next = error instanceof ChannelError ? cure(error.reason, { method, payload }, plain) : undefined;
+      if (next === undefined) throw error;
+      return attempt(next.method, next.payload, plain, signal);
+    });
   }
 
   /** A change that is made twice is made once: nobody has to be careful about one whose fate is unknown. */
@@ -145,16 +140,20 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
     return others.length === 0 ? { messageId } : { messageId, messageIds: [messageId, ...others] };
   }
 
+  /** It is there: that its buttons cannot be remembered is no reason to send it again. */
+  async function withButtonsKept(receipt: Receipt, chat: string, { payload }: PartBody): Promise<Receipt> {
+    await keyboards.keep(chat, receipt.messageId, payload.reply_markup).catch(() => {});
+    return receipt;
+  }
+
   return {
-    async send(part, address, signal) {
+    send(part, address, signal) {
       const body = bodyOf(part);
       const there = shown.has(part, address);
       if (part.replaces !== undefined) shown.forget(address.chat, part.replaces);
-      if (there && part.replaces !== undefined) return { messageId: part.replaces };
-      const receipt = await sendBody(body, part, address, signal);
-      // It is there: that its buttons cannot be remembered is no reason to send it again.
-      if ("reply_markup" in body.payload) await keyboards.keep(address.chat, receipt.messageId, body.payload.reply_markup).catch(() => {});
-      return receipt;
+      if (there && part.replaces !== undefined) return Promise.resolve({ messageId: part.replaces });
+      const sending = sendBody(body, part, address, signal);
+      return "reply_markup" in body.payload ? sending.then((receipt) => withButtonsKept(receipt, address.chat, body)) : sending;
     },
   };
 }

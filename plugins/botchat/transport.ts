@@ -198,36 +198,53 @@ interface Line {
   drop(): Promise<void>;
 }
 
+/** A dispatcher, or the libraries for it, which are being loaded. */
+interface Opened {
+  readonly loading: Promise<Dispatcher>;
+  dispatcher?: Dispatcher;
+}
+
+function open(loading: Promise<Dispatcher>): Opened {
+  const opened: Opened = { loading };
+  loading.then(
+    (dispatcher) => {
+      opened.dispatcher = dispatcher;
+    },
+    () => {},
+  );
+  return opened;
+}
+
 function createLine(options: TransportOptions, connections: number): Line {
-  let current: Promise<Dispatcher> | undefined;
-  let fallback: Promise<Dispatcher> | undefined;
+  let current: Opened | undefined;
+  let fallback: Opened | undefined;
   let preferFallback = false;
-  const primary = () => (current ??= createDispatcher(options, connections));
-  const secondary = () => (fallback ??= createDispatcher(options, connections, 4));
+  const primary = () => (current ??= open(createDispatcher(options, connections)));
+  const secondary = () => (fallback ??= open(createDispatcher(options, connections, 4)));
+  const through = <T>({ dispatcher, loading }: Opened, run: (dispatcher: Dispatcher) => Promise<T>): Promise<T> =>
+    dispatcher === undefined ? loading.then(run) : run(dispatcher);
   return {
     async drop() {
       const old = [current, fallback];
       current = undefined;
       fallback = undefined;
       preferFallback = false;
-      await Promise.all(old.map(async (each) => (await each?.catch(() => undefined))?.destroy().catch(() => {})));
+      await Promise.all(old.map(async (each) => (await each?.loading.catch(() => undefined))?.destroy().catch(() => {})));
     },
-    async reach(target, repeatable, run) {
+    reach(target, repeatable, run) {
       const [first, second] = preferFallback ? [secondary, primary] : [primary, secondary];
-      try {
-        return await run(await first());
-      } catch (thrown) {
+      return through(first(), run).catch(async (thrown: unknown) => {
         const error = thrown instanceof WireError ? thrown : new WireError(codeOf(thrown), false);
         const curable = !error.sent && familyCodes.has(error.code) && repeatable && hasFamilies(options.proxy, target);
         if (!curable) throw error;
         try {
-          const answer = await run(await second());
+          const answer = await through(second(), run);
           preferFallback = !preferFallback;
           return answer;
         } catch (again) {
           throw again instanceof WireError && again.sent ? again : error;
         }
-      }
+      });
     },
   };
 }

@@ -3,7 +3,7 @@ import { type Address, ChannelError, type ChannelPreview, type Part, type Reply 
 import { Value } from "typebox/value";
 import { createHooks } from "../../../core/hooks.ts";
 import { admission, type DeliveryResult, deliver } from "../../../core/path/delivery.ts";
-import { createTrace } from "../../../core/path/ending.ts";
+import { Trace } from "../../../core/path/ending.ts";
 import { renderSayings } from "../../../core/path/formatting.ts";
 import type { LiveAccount } from "../../../core/path/live-account.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
@@ -95,7 +95,7 @@ export async function answer(room: Room, text: string, previews: readonly string
     shown.has(part, to) ? undefined : pace.admit(to.chat, part.replaces === undefined ? 1 : 0, signal);
   const account = () => ({ connection: { remove, admit }, options: settings }) as unknown as LiveAccount;
   const signal = new AbortController().signal;
-  const sending = { hooks, store, trace: createTrace(now), now, random: () => 0.5, signal, resumed: false, account };
+  const sending = { hooks, store, trace: new Trace(now, (text) => text), now, random: () => 0.5, signal, resumed: false, account };
   const first = rows[0] && admission(rows[0], sending);
   return await deliver(rows, { ...sending, admission: first });
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ChannelError } from "../../../core/errors.ts";
 import { createHooks } from "../../../core/hooks.ts";
 import { admission, deliver } from "../../../core/path/delivery.ts";
-import { createTrace } from "../../../core/path/ending.ts";
+import { Trace } from "../../../core/path/ending.ts";
 import type { LiveAccount } from "../../../core/path/live-account.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { OutboxRow, Store } from "../../../core/state/store.ts";
@@ -116,7 +116,7 @@ describe("a row", () => {
     });
     const account = () => ({ connection: { admit: options.admit }, options: { retry: options.retry } }) as unknown as LiveAccount;
     const closing = new AbortController();
-    const trace = createTrace(now);
+    const trace = new Trace(now, (text) => text);
     const deps = { hooks, now, random: () => 0.5, signal: closing.signal, account };
     const rowOf = (id: number): OutboxRow => ({
       id,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createHooks } from "../../../core/hooks.ts";
-import { createTrace } from "../../../core/path/ending.ts";
+import { Trace } from "../../../core/path/ending.ts";
 import { type Formatted, formatting, renderSayings } from "../../../core/path/formatting.ts";
 import { Interrupted } from "../../../core/path/hand-back.ts";
 import type { LiveAccount } from "../../../core/path/live-account.ts";
@@ -57,7 +57,10 @@ async function format(
 ) {
   const { connection, triggers } = connectionOf(parts);
   const live = { connection, capabilities: { maxChars: 10 } } as LiveAccount;
-  const trace = createTrace(() => 1);
+  const trace = new Trace(
+    () => 1,
+    (text) => text,
+  );
   const formatted = await formatting(
     reply,
     { inbound, route: route({ to: { channel: inbound.channel, account: inbound.account, chat: inbound.chat.id } }) },
