@@ -58,11 +58,14 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   hooks.tap(
     "core",
     "gating",
-    async (inbound) => {
-      const refused = await gate.check(inbound);
-      if (refused !== undefined) return await gate.offer(inbound, refused);
-      const command = options.commandIn(inbound);
-      return command && (await gate.checkCommand(inbound, command));
+    (inbound) => {
+      const follow = (refused: Refusal | undefined) => {
+        if (refused !== undefined) return gate.offer(inbound, refused);
+        const command = options.commandIn(inbound);
+        return command && gate.checkCommand(inbound, command);
+      };
+      const checked = gate.check(inbound);
+      return checked instanceof Promise ? checked.then(follow) : follow(checked);
     },
     { order: "early" },
   );

@@ -25,7 +25,7 @@ export interface GateOptions {
 
 export interface Gate {
   /** Whether it may come in. Changes nothing anywhere: anybody may ask, also for what is answered outside the lanes. */
-  check(inbound: Inbound): Promise<Refusal | undefined>;
+  check(inbound: Inbound): Refusal | undefined | Promise<Refusal | undefined>;
   /** Where in the file an option of its account stands. */
   pathsOf(at: Pick<Inbound, "channel" | "account">): PathOf;
   /** What let it in, once `check` did. */
@@ -61,6 +61,13 @@ export function createGate({ config, account, pairing, agentFor, activation, onI
     return settingPath(Object.hasOwn(channels, channel) ? channels[channel] : undefined, channel, id);
   }
 
+  /** What let it in is remembered. */
+  function refusalOf(inbound: Inbound, verdict: Verdict): Refusal | undefined {
+    if (!verdict.pass) return verdict.refusal;
+    passes.set(inbound, verdict);
+    return undefined;
+  }
+
   async function isOwner(inbound: Inbound): Promise<boolean> {
     const { authority, channel, sender } = inbound;
     if (authority === "operator") return true;
@@ -77,10 +84,10 @@ export function createGate({ config, account, pairing, agentFor, activation, onI
     isOwner,
     pathsOf,
     passedBy: (inbound) => passes.get(inbound),
-    async check(inbound) {
+    check(inbound) {
       const live = account(inbound.channel, inbound.account);
       if (inbound.authority === "channel" && live === undefined) return accountGone(inbound);
-      const verdict = await authorize({
+      const verdict = authorize({
         inbound,
         access: live?.access ?? {},
         rule: live?.identity ?? identityRule(inbound.channel),
@@ -89,9 +96,7 @@ export function createGate({ config, account, pairing, agentFor, activation, onI
         mentioned: (text) => matcherFor(inbound).matches(text),
         activation: inbound.chat.kind === "direct" ? undefined : activation(inbound),
       });
-      if (!verdict.pass) return verdict.refusal;
-      passes.set(inbound, verdict);
-      return undefined;
+      return verdict instanceof Promise ? verdict.then((found) => refusalOf(inbound, found)) : refusalOf(inbound, verdict);
     },
     async offer(inbound, refusal) {
       const { channel, chat, sender } = inbound;

@@ -44,7 +44,8 @@ type Asked = Omit<AuthorizeInput, "path"> & { readonly pathOf: PathOf };
 const pass = (code: string, path?: string): Verdict => ({ pass: true, code, ...(path === undefined ? {} : { path }) });
 const refuse = (refusal: Refusal): Verdict => ({ pass: false, refusal });
 
-export async function authorize({ path, ...input }: AuthorizeInput): Promise<Verdict> {
+/** At once, unless it has to be asked whether a pairing was approved: every message passes here. */
+export function authorize({ path, ...input }: AuthorizeInput): Verdict | Promise<Verdict> {
   const { inbound } = input;
   if (inbound.authority !== "channel") return pass(inbound.authority === "hook" ? "hook_token" : "operator");
   const asked = { ...input, pathOf: typeof path === "string" ? pathsBelow(path) : path };
@@ -64,7 +65,7 @@ function letsIn(list: Allowlist, { id, anonymous }: InboundSender): boolean {
   return allows(list, anonymous === true ? "" : id);
 }
 
-async function authorizeDirect({ inbound, access, rule, pathOf, approved }: Asked): Promise<Verdict> {
+function authorizeDirect({ inbound, access, rule, pathOf, approved }: Asked): Verdict | Promise<Verdict> {
   const policy = access.dmPolicy ?? "pairing";
   const list = parseAllowlist(access.allowFrom ?? [], rule);
   const { sender } = inbound;
@@ -72,7 +73,9 @@ async function authorizeDirect({ inbound, access, rule, pathOf, approved }: Aske
   if (policy === "open") return list.everybody ? pass("dm_open", pathOf(["dmPolicy"])) : refuse(dmOpenWithoutStar(pathOf));
   if (letsIn(list, sender)) return pass("sender_allowed", pathOf(["allowFrom"]));
   if (policy === "allowlist" || sender.anonymous === true || sender.id === "") return refuse(senderNotAllowed(inbound, pathOf));
-  return (await approved(sender.id)) ? pass("sender_paired", pathOf(["dmPolicy"])) : refuse(pairingRequired(inbound, pathOf));
+  const judge = (isPaired: boolean) => (isPaired ? pass("sender_paired", pathOf(["dmPolicy"])) : refuse(pairingRequired(inbound, pathOf)));
+  const paired = approved(sender.id);
+  return typeof paired === "boolean" ? judge(paired) : paired.then(judge);
 }
 
 function authorizeGroup(asked: Asked): Verdict {

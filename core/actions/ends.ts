@@ -18,6 +18,7 @@ type Listener = (end: End | undefined) => void;
 export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap">; readonly store: Pick<Store, "event"> }): Ends {
   const waiting = new Map<string, Set<Listener>>();
   hooks.tap("core", "settled", (record: TurnRecord) => {
+    if (waiting.size === 0) return;
     for (const tell of waiting.get(record.eventId) ?? []) tell(record);
   });
 

@@ -104,7 +104,8 @@ function stoppedTurn(): EngineError {
 
 export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const { store, engines, log, now } = options;
-  const running = new Map<AbortController, RunningTurn>();
+  const running = new Map<AbortController, RunningTurn & { readonly outer: AbortSignal }>();
+  const followed = new WeakSet<AbortSignal>();
   /** Turns whose beginning is being read, or whose files are being fetched; to be stopped they are marked, and what can be is cut. */
   const preparing = new Set<Preparing>();
   const stoppedBefore = new WeakSet<Inbound>();
@@ -169,6 +170,16 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   }
 
+  /** Linked by hand, and once for all turns under a signal, which is the gateway's: `AbortSignal.any` for each turn costs several times as much. */
+  function follow(outer: AbortSignal): void {
+    if (followed.has(outer)) return;
+    followed.add(outer);
+    const forward = () => {
+      for (const [stopper, turn] of running) if (turn.outer === outer) stopper.abort(outer.reason);
+    };
+    outer.addEventListener("abort", forward, { once: true });
+  }
+
   function failure(engine: string, thrown: unknown): Error {
     if (thrown instanceof HostError || thrown instanceof EngineError) return thrown;
     return new HostError(
@@ -182,12 +193,10 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     const { engine, turn, timeoutSeconds, previewReasoning } = prepared;
     const stopper = new AbortController();
     const { signal } = stopper;
-    // Linked by hand: `AbortSignal.any` costs several times as much, for each turn.
-    const forward = () => stopper.abort(outer.reason);
-    if (outer.aborted) forward();
-    else outer.addEventListener("abort", forward, { once: true });
+    if (outer.aborted) stopper.abort(outer.reason);
+    else follow(outer);
     const timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
-    running.set(stopper, { sessionKey: turn.sessionKey, doing: "answering", startedAt: now() });
+    running.set(stopper, { sessionKey: turn.sessionKey, doing: "answering", startedAt: now(), outer });
     let characters = 0;
     let stream: Pulled<TurnEvent> | undefined;
     try {
@@ -207,7 +216,6 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     } finally {
       stream?.close();
       clearTimeout(timer);
-      outer.removeEventListener("abort", forward);
       running.delete(stopper);
     }
   }
@@ -239,7 +247,12 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       if (stoppedBefore.has(inbound)) throw stoppedTurn();
       const asked: Preparing = { sessionKey: route.sessionKey, doing: "answering", startedAt: now(), stopped: false };
       preparing.add(asked);
-      const prepared = await prepare(inbound, route).finally(() => preparing.delete(asked));
+      let prepared: Awaited<ReturnType<typeof prepare>>;
+      try {
+        prepared = await prepare(inbound, route);
+      } finally {
+        preparing.delete(asked);
+      }
       if (asked.stopped) throw stoppedTurn();
       const { engine, turn, history } = prepared;
       options.onTurn?.(turn, route);

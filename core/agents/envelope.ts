@@ -4,15 +4,21 @@ import type { Inbound, InboundMedia, InboundSender } from "../types.ts";
 /** Everything that some renderer or model takes for a line break. */
 const lineBreaks = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/;
 
+/** What opens a bracket, or looks as if it did. */
+const brackets = "\\[［【〔〖〘〚⟦⟨⟪⁅❲❴﹝﹇⦋⦍⦏⦗⎡⌈⌊「『";
+
 /**
- * An opening bracket, or what looks like one, at the beginning of a line; invisible characters, quote marks and
- * emphasis before it do not hide it. Task boxes stay. For one line: with the flag `m` a text of blank lines would
- * cost the square of its length.
+ * One of them at the beginning of a line; invisible characters, quote marks and emphasis before it do not hide it. Task
+ * boxes stay. For one line: with the flag `m` a text of blank lines would cost the square of its length.
  */
-const lineBracket = /^([\s\p{Cf}\p{Zs}\p{Cc}>*_~`"'#|+-]*)(?!\[[ xX]\] )([[［【〔〖〘〚⟦⟨⟪⁅❲❴﹝﹇⦋⦍⦏⦗⎡⌈⌊「『])/u;
+const lineBracket = new RegExp(`^([\\s\\p{Cf}\\p{Zs}\\p{Cc}>*_~\`"'#|+-]*)(?!\\[[ xX]\\] )([${brackets}])`, "u");
+
+/** Most texts: no bracket anywhere, and no line break but the plain one. */
+const harmlessAlready = new RegExp(`^[^\\r\\v\\f\\u0085\\u2028\\u2029${brackets}]*$`);
 
 /** Text of a sender, with lines that could pass for the gateway's own marked by a backslash. */
 export function defuseLines(text: string): string {
+  if (harmlessAlready.test(text)) return text;
   return text
     .split(lineBreaks)
     .map((line) => line.replace(lineBracket, "$1\\$2"))
@@ -37,6 +43,7 @@ export function plainName(name: string, max = 80): string {
 
 /** An id as it may stand in the envelope: ids come from platforms, but nothing but their own characters gets in. */
 export function plainId(id: string): string {
+  if (/^[\w@.:+!#$%&*=~/-]{0,128}$/.test(id)) return id;
   return id.replace(/[^\w@.:+!#$%&*=~/-]/g, "").slice(0, 128);
 }
 

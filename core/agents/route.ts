@@ -48,9 +48,17 @@ export function createRouter(options: RouterOptions): Router {
   }
 
   /** Direct messages set the main session's last recipient; written only when it changes. */
-  async function remember(inbound: Inbound, agentId: string): Promise<void> {
+  function remember(inbound: Inbound, agentId: string): Promise<void> | undefined {
     const recipient = recipientOf(inbound);
-    if (recipient === undefined || sameAddress(await lastRecipient(agentId), recipient)) return;
+    if (recipient === undefined) return undefined;
+    const last = latest.get(agentId);
+    if (last === undefined) return lastRecipient(agentId).then((stored) => note(recipient, agentId, stored));
+    note(recipient, agentId, last);
+    return undefined;
+  }
+
+  function note(recipient: Address, agentId: string, last: Address | undefined): void {
+    if (sameAddress(last, recipient)) return;
     latest.set(agentId, recipient);
     if (unwritten.size === 0) setImmediate(write);
     unwritten.add(agentId);
@@ -82,7 +90,8 @@ export function createRouter(options: RouterOptions): Router {
       if (request !== undefined) {
         return { agentId, sessionKey, isolated: request.sessionMode !== "persistent", ...(await recipientFor(request, agentId)) };
       }
-      await remember(inbound, agentId);
+      const remembering = remember(inbound, agentId);
+      if (remembering !== undefined) await remembering;
       const { channel, account, chat } = inbound;
       const to: Address = { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
       return { agentId, sessionKey, isolated: false, to };

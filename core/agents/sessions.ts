@@ -5,7 +5,7 @@ import { type AgentsView, type Binding, type DmScope, knownAgentId } from "./set
 
 /** Ids of other platforms may hold the separator; an id must never read as a longer key. */
 function part(id: string): string {
-  return id.replace(/[%:\s]/g, (character) => encodeURIComponent(character));
+  return /^[\w-]*$/.test(id) ? id : id.replace(/[%:\s]/g, (character) => encodeURIComponent(character));
 }
 
 export function mainSessionKey(agentId: string): string {

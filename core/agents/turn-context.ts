@@ -10,7 +10,7 @@ export interface TurnContext {
   /** What `read` found for this turn; empty when the agent was not asked. */
   of(inbound: Inbound): string;
   /** The turn is being written: what it told is not told again. */
-  told(inbound: Inbound, route: Route): Promise<unknown>;
+  told(inbound: Inbound, route: Route): Promise<unknown> | undefined;
   /** A new conversation begins with this message: what happened before it is told no more. */
   forget(inbound: Inbound, route: Route): Promise<unknown>;
 }
@@ -32,9 +32,10 @@ export function createTurnContext({ waiting, group }: { readonly waiting: Waitin
       return text;
     },
     of: (inbound) => found.get(inbound)?.text ?? "",
-    async told(inbound, { sessionKey }) {
+    told(inbound, { sessionKey }) {
       const { events = [], said = false } = found.get(inbound) ?? {};
-      await Promise.all([events.length > 0 && waiting.told(sessionKey, events), said && group.told(inbound, sessionKey)]);
+      if (events.length === 0 && !said) return undefined;
+      return Promise.all([events.length > 0 && waiting.told(sessionKey, events), said && group.told(inbound, sessionKey)]);
     },
     async forget(inbound, { sessionKey }) {
       const events = await waiting.of(sessionKey);

@@ -50,12 +50,29 @@ export interface AccountsOptions extends Omit<OpenAccountOptions, "states"> {
 export function createAccounts(options: AccountsOptions): Accounts {
   const { channels, log } = options;
   const open = new Map<string, OpenAccount>();
+  /** The same, to be found without a key that is put together: each message asks for its account a dozen times. */
+  const index = new Map<string, Map<string, OpenAccount>>();
   const failures = new Map<string, AccountReport>();
   let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
   let applying: Promise<void> = Promise.resolve();
   const states = createAccountStates(options);
   const key = accountKey;
+
+  const found = (channel: string, account: string) => index.get(channel)?.get(account);
+
+  function hold(name: string, account: OpenAccount): void {
+    open.set(name, account);
+    const { channel, id } = account.live;
+    const accounts = index.get(channel) ?? new Map<string, OpenAccount>();
+    index.set(channel, accounts.set(id, account));
+  }
+
+  function drop(name: string): void {
+    const live = open.get(name)?.live;
+    if (live !== undefined) index.get(live.channel)?.delete(live.id);
+    open.delete(name);
+  }
 
   function fail(channel: string, account: string, path: string, detail: string): void {
     const status: ChannelStatus = { state: "failed", detail };
@@ -132,7 +149,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 
   async function end(name: string, account: OpenAccount): Promise<void> {
-    open.delete(name);
+    drop(name);
     await shut(account);
   }
 
@@ -162,9 +179,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
       if (existing !== undefined) replaced.push(existing);
       try {
         // In place of the old one at once: what waits in a lane, or is about to be sent, finds the account at any time.
-        open.set(name, openAccount(settings, { ...options, states }));
+        hold(name, openAccount(settings, { ...options, states }));
       } catch (error) {
-        open.delete(name);
+        drop(name);
         const detail = reasonOf(error);
         fail(settings.definition.id, settings.id, settings.path, detail);
         log.error({ channel: settings.definition.id, account: settings.id, path: settings.path }, detail);
@@ -178,7 +195,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 
   return {
-    get: (channel, account) => open.get(key(channel, account))?.live,
+    get: (channel, account) => found(channel, account)?.live,
     of: (channel) => [...open.values()].filter((account) => account.live.channel === channel).map((account) => account.live),
     all: () => [...open.values()].map((account) => account.live),
     expects(channel, account) {
@@ -190,8 +207,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
       ...failures.values(),
     ],
     parse(event, gathered) {
-      const account = event.account === undefined ? undefined : open.get(key(event.source, event.account));
-      const more = gathered.filter(({ id }) => id !== event.id).map(({ body }) => body);
+      const account = event.account === undefined ? undefined : found(event.source, event.account);
+      const more = gathered.length === 1 ? [] : gathered.filter(({ id }) => id !== event.id).map(({ body }) => body);
       const parsed = account?.connection.parse(event.body, more);
       return parsed === null || parsed === undefined || "silent" in parsed ? parsed : toInbound(parsed, event);
     },

@@ -28,6 +28,9 @@ export interface Metrics {
   render(): string;
 }
 
+/** Characters of a label's value; what comes after them is left out. */
+const longestValue = 128;
+
 /** Seconds; from a quick answer to a long turn. */
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
@@ -41,6 +44,7 @@ interface Family extends Definition {
   readonly type: "counter" | "gauge" | "histogram";
   readonly buckets: readonly number[];
   readonly read?: (() => number) | undefined;
+  /** By the values of their labels. */
   readonly series: Map<string, Series>;
 }
 
@@ -62,12 +66,17 @@ export function createMetrics(options: { readonly maxSeries?: number } = {}): Me
 
   const seriesOf = (family: Family, labels: Labels): Series => {
     const names = family.labels ?? [];
-    const text = renderLabels(names.map((name) => [name, labels[name] ?? ""]));
-    const known = family.series.get(text);
+    const values = names.map((name) => (labels[name] ?? "").slice(0, longestValue));
+    const known = family.series.get(values.join("\0"));
     if (known !== undefined) return known;
     const full = family.series.size >= maxSeries;
-    const key = full ? renderLabels(names.map((name) => [name, "other"])) : text;
-    const made = family.series.get(key) ?? { labels: key, value: 0, counts: new Array<number>(family.buckets.length + 1).fill(0) };
+    const kept = full ? names.map(() => "other") : values;
+    const key = kept.join("\0");
+    const made = family.series.get(key) ?? {
+      labels: renderLabels(names.map((name, index) => [name, kept[index] ?? ""])),
+      value: 0,
+      counts: new Array<number>(family.buckets.length + 1).fill(0),
+    };
     family.series.set(key, made);
     return made;
   };
@@ -128,7 +137,7 @@ function renderHistogram(family: Family, series: Series): string[] {
 
 function renderLabels(pairs: readonly (readonly [string, string])[]): string {
   if (pairs.length === 0) return "";
-  const quoted = (value: string): string => value.slice(0, 128).replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+  const quoted = (value: string): string => value.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
   return `{${pairs.map(([name, value]) => `${name}="${quoted(value)}"`).join(",")}}`;
 }
 

@@ -69,13 +69,12 @@ export interface Report extends Omit<Ended, "ms"> {
 
 export function createReport({ log, hooks }: { readonly log: Log; readonly hooks: Hooks }): (report: Report) => void {
   const tellEnd = createEndedLine(log);
-  return ({ receipts, usage, ...ended }) => {
-    const { unit, end, at } = ended;
+  return ({ unit, inbound, end, at, deciding, receipts, usage }) => {
     const [leader] = unit.events;
     if (leader === undefined) return;
     const ms = at - leader.acceptedAt;
     const { outcome, reason, agentId, sessionKey } = end;
-    tellEnd({ ...ended, ms });
+    tellEnd({ unit, inbound, end, at, deciding, ms });
     // Observers are not waited for: a slow one must not hold its lane up.
     void hooks.settled({
       eventId: unit.id,

@@ -27,8 +27,9 @@ export class Trace {
   }
 
   add(station: Station, decision: Omit<Decision, "at" | "station">): void {
-    const { detail } = decision;
-    this.#decisions.push({ at: this.#now(), station, ...decision, ...(detail === undefined ? {} : { detail: this.#redact(detail) }) });
+    const kept: { -readonly [Name in keyof Decision]: Decision[Name] } = { at: this.#now(), station, ...decision };
+    if (kept.detail !== undefined) kept.detail = this.#redact(kept.detail);
+    this.#decisions.push(kept);
   }
 
   /** Those that were not yet taken; each is written once. */

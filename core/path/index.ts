@@ -220,8 +220,9 @@ export function createPath(options: PathOptions): Path {
             decisions: trace.take(),
           });
     // Together: where one commit fails all of them do, and a rejection that nobody waits for ends the process of an embedder.
-    const told = messages.length > 0 && inbound !== undefined && route !== undefined ? [options.told(inbound, route)] : [];
-    const [rows] = await Promise.all([saying, ...told, ...accepted]);
+    const told = messages.length > 0 && inbound !== undefined && route !== undefined ? options.told(inbound, route) : undefined;
+    const alone = told === undefined && accepted.length === 0;
+    const rows = alone ? await saying : (await Promise.all([saying, told, ...accepted]))[0];
     return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted };
   }
 

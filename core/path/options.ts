@@ -47,7 +47,7 @@ export interface PathOptions {
     readonly at: number;
   }) => readonly SessionMessage[];
   /** That a turn is being written with its transcript; what it asks the store for is in the same commit. */
-  readonly told: (inbound: Inbound, route: Route) => Promise<unknown>;
+  readonly told: (inbound: Inbound, route: Route) => Promise<unknown> | undefined;
   /** Events that follow from a finished turn, such as a hook's summary; accepted in the commit that ends the turn. */
   readonly followUps: (end: {
     readonly inbound: Inbound;
