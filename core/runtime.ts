@@ -207,9 +207,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     passedBy: (inbound) => gate.passedBy(inbound),
     pathsOf: (at) => gate.pathsOf(at),
     fallbackRoute: (inbound) => router.route(inbound),
-    completeMedia: async (inbound, route, closing) => {
-      if (inbound.media.length === 0) return inbound;
-      return turns.before(route, closing, (signal) =>
+    completeMedia: (inbound, route, closing) =>
+      turns.before(route, closing, (signal) =>
         completeMedia(inbound, {
           account: accounts.get(inbound.channel, inbound.account),
           signal,
@@ -217,8 +216,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           onUnavailable: ({ kind }, error) =>
             log.warn({ channel: inbound.channel, account: inbound.account, kind, error: reasonOf(error) }, "a file could not be fetched"),
         }),
-      );
-    },
+      ),
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => completeFiles(reply, route, signal)),
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, accounts.get(inbound.channel, inbound.account)?.options),
     // An isolated run begins with nothing and nobody goes on with it: what it said stands in the summary. Commands are between

@@ -9,7 +9,7 @@ import { type ActingHint, renderInstructions } from "./prompt.ts";
 import { reasoningMode } from "./reasoning.ts";
 import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId } from "./settings.ts";
 import { type Skills, skillTools } from "./skills.ts";
-import { type Pulled, pullUnder } from "./stream.ts";
+import { TurnStream } from "./stream.ts";
 import { askedMessage, readTranscript } from "./transcript.ts";
 
 export interface Engines {
@@ -72,8 +72,6 @@ interface Preparing extends RunningTurn {
 }
 
 const defaultTimeoutSeconds = 600;
-/** More than any answer needs; a model that never ends must not fill the memory. */
-const maxCharacters = 1_000_000;
 /** Bounds the prompt where no history limit is configured. */
 const defaultHistoryLimit = 200;
 
@@ -189,35 +187,27 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     );
   }
 
-  async function* run(prepared: Awaited<ReturnType<typeof prepare>>, outer: AbortSignal): AsyncGenerator<TurnEvent> {
+  function run(prepared: Awaited<ReturnType<typeof prepare>>, outer: AbortSignal): AsyncIterable<TurnEvent> {
     const { engine, turn, timeoutSeconds, previewReasoning } = prepared;
     const stopper = new AbortController();
     const { signal } = stopper;
-    if (outer.aborted) stopper.abort(outer.reason);
-    else follow(outer);
-    const timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
-    running.set(stopper, { sessionKey: turn.sessionKey, doing: "answering", startedAt: now(), outer });
-    let characters = 0;
-    let stream: Pulled<TurnEvent> | undefined;
-    try {
-      stream = pullUnder(engine.run(turn, signal), signal);
-      for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
-        const event = next.value;
-        if (event.type === "done") break;
-        if (event.type === "text" || event.type === "reasoning") characters += event.delta.length;
-        if (characters > maxCharacters)
-          throw new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });
-        yield event.type === "reasoning" && previewReasoning ? { ...event, preview: true } : event;
-      }
-      yield { type: "done" };
-    } catch (thrown) {
-      if (signal.aborted) throw signal.reason;
-      throw failure(engine.id, thrown);
-    } finally {
-      stream?.close();
-      clearTimeout(timer);
-      running.delete(stopper);
-    }
+    let timer: NodeJS.Timeout | undefined;
+    return new TurnStream({
+      signal,
+      previewReasoning,
+      begin() {
+        if (outer.aborted) stopper.abort(outer.reason);
+        else follow(outer);
+        timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
+        running.set(stopper, { sessionKey: turn.sessionKey, doing: "answering", startedAt: now(), outer });
+        return engine.run(turn, signal);
+      },
+      failure: (thrown) => failure(engine.id, thrown),
+      end() {
+        clearTimeout(timer);
+        running.delete(stopper);
+      },
+    });
   }
 
   /** Work beside a turn that `/stop` aborts. */

@@ -77,10 +77,16 @@ function renderEvents(events: readonly StoredEvent[], context: HeartbeatContext)
  * For the `ingress` station: the turn of gathered system events; `null` when there is nothing to do, so that no
  * model is called; `undefined` for what is no heartbeat.
  */
-export async function parseHeartbeat(events: readonly StoredEvent[], context: HeartbeatContext): Promise<Inbound | null | undefined> {
+export function parseHeartbeat(events: readonly StoredEvent[], context: HeartbeatContext): Promise<Inbound | null> | undefined {
   const leader = events[0];
   const sessionKey = heartbeatSession(leader?.gather?.key);
-  if (leader === undefined || sessionKey === undefined) return undefined;
+  return leader === undefined || sessionKey === undefined ? undefined : readHeartbeat({ leader, sessionKey, events }, context);
+}
+
+async function readHeartbeat(
+  { leader, sessionKey, events }: { readonly leader: StoredEvent; readonly sessionKey: string; readonly events: readonly StoredEvent[] },
+  context: HeartbeatContext,
+): Promise<Inbound | null> {
   const agent = agentSettings(context.config, knownAgentId(context.config, agentOfKey(sessionKey)));
   const told = events.filter((event) => eventText(event) !== "");
   const notes = await readNotes(agent.workspace, context.directory);

@@ -18,7 +18,8 @@ export interface RouterOptions {
 }
 
 export interface Router {
-  route(inbound: Inbound): Promise<Route>;
+  /** At once, unless the store or the channel has to be asked: every message passes here. */
+  route(inbound: Inbound): Route | Promise<Route>;
   /** Where a direct message of the agent's main session came from last. */
   lastRecipient(agentId: string): Promise<Address | undefined>;
 }
@@ -82,19 +83,19 @@ export function createRouter(options: RouterOptions): Router {
 
   return {
     lastRecipient,
-    async route(inbound) {
+    route(inbound) {
       const agentId = agentFor(config(), inbound);
       const dmScope = config().session?.dmScope;
       const sessionKey = sessionKeyFor({ agentId, inbound, ...(dmScope === undefined ? {} : { dmScope }) });
       const { request } = inbound;
       if (request !== undefined) {
-        return { agentId, sessionKey, isolated: request.sessionMode !== "persistent", ...(await recipientFor(request, agentId)) };
+        const isolated = request.sessionMode !== "persistent";
+        return recipientFor(request, agentId).then((recipient) => ({ agentId, sessionKey, isolated, ...recipient }));
       }
-      const remembering = remember(inbound, agentId);
-      if (remembering !== undefined) await remembering;
       const { channel, account, chat } = inbound;
       const to: Address = { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
-      return { agentId, sessionKey, isolated: false, to };
+      const route: Route = { agentId, sessionKey, isolated: false, to };
+      return remember(inbound, agentId)?.then(() => route) ?? route;
     },
   };
 }

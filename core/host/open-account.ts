@@ -67,7 +67,8 @@ export function openAccount(
     now,
     newId: options.newId,
     receive: (raw, at) => receiveUpdate({ holder, channel, account: id, raw, at, options }),
-    check: (raw) => checkUpdate(parseSafely(holder.open, raw, log), { channel, account: id, id: options.newId(), check: options.check }),
+    check: (raw) =>
+      checkUpdate(readUpdate(holder.open, raw, options).parsed, { channel, account: id, id: options.newId(), check: options.check }),
     status(status) {
       if (holder.open === undefined) return;
       const before = holder.open.status;
@@ -112,13 +113,22 @@ function isInbound(parsed: Parsed): parsed is ChannelInbound {
   return parsed !== null && parsed !== undefined && !("silent" in parsed);
 }
 
+/** What an event says, and whether it is a command that waits behind no turn. */
+interface Read {
+  readonly parsed: Parsed;
+  readonly control: boolean;
+}
+
 /** An event that its channel cannot read is taken all the same, to fail by itself: refused here it would come again, and keep those behind it away. */
-function parseSafely(account: OpenAccount | undefined, raw: Json, log: Log): Parsed {
+function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isControlCommand }: OpenAccountOptions): Read {
+  if (account === undefined) return { parsed: undefined, control: false };
+  const { live, connection } = account;
   try {
-    return account?.connection.parse(raw);
+    const parsed = connection.parse(raw);
+    return { parsed, control: isInbound(parsed) && isControlCommand(parsed, live) };
   } catch (error) {
-    log.error({ channel: account?.live.channel, account: account?.live.id, error: reasonOf(error) }, "an event could not be read");
-    return undefined;
+    log.error({ channel: live.channel, account: live.id, error: reasonOf(error) }, "an event could not be read");
+    return { parsed: undefined, control: false };
   }
 }
 
@@ -143,7 +153,7 @@ function silentOf(parsed: Parsed, known: string | undefined): Silent | undefined
 }
 
 /** Parsed once here, only to know its lane and whether there is anything to do; the event keeps what the platform sent. */
-async function receiveUpdate({
+function receiveUpdate({
   holder,
   channel,
   account,
@@ -158,8 +168,7 @@ async function receiveUpdate({
   readonly at: Parameters<ChannelAccount["receive"]>[1];
   readonly options: OpenAccountOptions;
 }): Promise<Accepted> {
-  const parsed = parseSafely(holder.open, raw, options.log);
-  const control = isInbound(parsed) && holder.open !== undefined && options.isControlCommand(parsed, holder.open.live);
+  const { parsed, control } = readUpdate(holder.open, raw, options);
   const silent = silentOf(parsed, at.silent);
   return options.receive(
     {

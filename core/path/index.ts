@@ -148,33 +148,34 @@ export function createPath(options: PathOptions): Path {
         detail: `${maxAttempts} attempts did not end`,
         hint: "The log lines around them say more.",
       });
-      return say(unit, trace, { ending: { outcome: "failed", reason: "attempts_exhausted" }, sayings: [] });
+      return await say(unit, trace, { ending: { outcome: "failed", reason: "attempts_exhausted" }, sayings: [] });
     }
     const received = await ingress(unit, { hooks, trace, pathsOf });
-    if (isStop(received)) return say(unit, trace, { ending: received.stop, sayings: [] });
+    if (isStop(received)) return await say(unit, trace, { ending: received.stop, sayings: [] });
     const refused = await gating(received, { hooks, trace, passedBy: options.passedBy });
     if (refused !== undefined) {
-      return say(unit, trace, { ending: refused.stop, sayings: sayingsOf(refused.say, []), inbound: received });
+      return await say(unit, trace, { ending: refused.stop, sayings: sayingsOf(refused.say, []), inbound: received });
     }
     const route = await routing(received, { hooks, trace, fallback: options.fallbackRoute, isAwaited });
-    if (isStop(route)) return say(unit, trace, { ending: route.stop, sayings: [] });
+    if (isStop(route)) return await say(unit, trace, { ending: route.stop, sayings: [] });
     const presence = presenceFor(unit, received, route);
-    const inbound = await options.completeMedia(received, route, interruption.signal);
+    const inbound = received.media.length === 0 ? received : await options.completeMedia(received, route, interruption.signal);
     const result = await turn(inbound, route, { hooks, trace, presence, signal: interruption.signal, now, silence, asSent, pathsOf });
     // Also when the gateway closes: typing that goes on would keep the process, and what is being shown needs its id written down.
-    const previews = await presence.close();
+    const closing = presence.close();
+    const previews = closing instanceof Promise ? await closing : closing;
     if (interruption.signal.aborted) throw new Interrupted();
     slot.release();
     const place = { sessionKey: route.sessionKey, agentId: route.agentId };
     const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, { ...pipe, trace, previews });
     if (isStop(formatted)) {
       const ending = { ...formatted.stop, ...place };
-      return say(unit, trace, { ending, sayings: sayingsOf(formatted.say, previews, route.to), inbound, route, presence });
+      return await say(unit, trace, { ending, sayings: sayingsOf(formatted.say, previews, route.to), inbound, route, presence });
     }
     const { outcome, reason, reply, sayings } = formatted;
     const kept = options.keptReply(inbound, reply);
     const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
-    return say(unit, trace, { ending, sayings, inbound, route, reply, presence });
+    return await say(unit, trace, { ending, sayings, inbound, route, reply, presence });
   }
 
   /** Ends the turn in one commit: outbox, transcript, follow-ups. Nothing of that: nothing is written yet. */

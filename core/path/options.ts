@@ -31,8 +31,8 @@ export interface PathOptions {
   /** Where in the file an option of an account stands, by its keys below the account. */
   readonly pathsOf: (at: Pick<Inbound, "channel" | "account">) => (keys: readonly string[]) => string;
   /** The route when no tap has one. */
-  readonly fallbackRoute: (inbound: Inbound) => Promise<Route>;
-  /** Fetches the files of a message that was let through; never rejects. */
+  readonly fallbackRoute: (inbound: Inbound) => Route | Promise<Route>;
+  /** Fetches the files of a message that was let through; asked only when there are any, never rejects. */
   readonly completeMedia: (inbound: Inbound, route: Route, signal: AbortSignal) => Promise<Inbound>;
   /** The same for the files of a reply, just before it is rendered; asked only when there are any. */
   readonly completeReply: CompleteReply;

@@ -22,8 +22,8 @@ export interface Presence {
   failed(error: unknown): void;
   /** The turn goes on. */
   progress(): void;
-  /** The turn is over: nothing more is shown. Resolves with the preview's message ids, which the reply takes over or which are removed. */
-  close(): Promise<readonly string[]>;
+  /** The turn is over: nothing more is shown. The preview's message ids, which the reply takes over or which are removed; at once where there is none. */
+  close(): readonly string[] | Promise<readonly string[]>;
   /** The answer is there, or none will come: nobody need be told any more that the message was seen. */
   done(): void;
 }
@@ -42,7 +42,7 @@ interface PresenceOptions {
 }
 
 /** For turns whose answer goes nowhere, or only at the end. */
-export const noPresence: Presence = { shows: false, show() {}, failed() {}, progress() {}, close: async () => [], done() {} };
+export const noPresence: Presence = { shows: false, show() {}, failed() {}, progress() {}, close: () => [], done() {} };
 
 /** Typing, from a moment after the beginning until nothing has happened for long, or the platform does not want it. */
 class Typing {
@@ -128,15 +128,14 @@ class LivePresence implements Presence {
     this.#typing?.progress();
   }
 
-  async close(): Promise<readonly string[]> {
+  close(): readonly string[] | Promise<readonly string[]> {
     this.#typing?.stop();
-    if (this.#preview === undefined) return this.#options.resume;
-    try {
-      return await this.#preview.close();
-    } catch (error) {
+    const { resume } = this.#options;
+    if (this.#preview === undefined) return resume;
+    return this.#preview.close().catch((error: unknown) => {
       this.failed(error);
-      return this.#options.resume;
-    }
+      return resume;
+    });
   }
 
   done(): void {

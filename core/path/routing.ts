@@ -14,7 +14,7 @@ export async function routing(
   }: {
     readonly hooks: Hooks;
     readonly trace: Trace;
-    readonly fallback: (inbound: Inbound) => Promise<Route>;
+    readonly fallback: (inbound: Inbound) => Route | Promise<Route>;
     readonly isAwaited: (to: Address) => boolean;
   },
 ): Promise<Route | Stop> {
@@ -22,7 +22,8 @@ export async function routing(
   let route: Route;
   try {
     answered = await hooks.routing(inbound);
-    route = answered?.value ?? (await fallback(inbound));
+    const found = answered?.value ?? fallback(inbound);
+    route = found instanceof Promise ? await found : found;
   } catch (error) {
     return stopForTap(error, "routing", trace);
   }

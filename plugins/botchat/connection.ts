@@ -60,6 +60,8 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     ...(options.network.autoSelectFamily !== undefined && { autoSelectFamily: options.network.autoSelectFamily }),
   });
   let opened: Promise<Live> | undefined;
+  /** What `opened` came to. */
+  let loaded: Live | undefined;
   /** Sends that are under way. */
   const open = new Set<Promise<unknown>>();
   let running: Promise<void> = Promise.resolve();
@@ -72,11 +74,9 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       ...(options.timeoutSeconds !== undefined && { timeoutMs: options.timeoutSeconds * 1_000 }),
       pollTimeoutMs: options.polling.stallSeconds * 1_000,
     });
-    return {
-      api,
-      sender: createSender(api, { keyboards: createKeyboards(account.store), shown }),
-      menu: createMenu({ api, account, custom: () => options.customCommands }),
-    };
+    const sender = createSender(api, { keyboards: createKeyboards(account.store), shown });
+    loaded = { api, sender, menu: createMenu({ api, account, custom: () => options.customCommands }) };
+    return loaded;
   }
   const live = () => (opened ??= openApi());
   const stickers = createStickers({ directory: dirname(account.directory), botId, now: account.now });
@@ -130,7 +130,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       return limits.admit(address.chat, part.replaces === undefined ? messagesIn(part) : 0, admitSignal);
     },
     async send(part, address, sendSignal) {
-      const { sender } = await live();
+      const { sender } = loaded ?? (await live());
       refuseHeld(address.chat);
       const done = limits.sending(address.chat);
       const sending = sender.send(part, address, sendSignal);
