@@ -63,8 +63,11 @@ const insertEvent = `INSERT INTO inbox
   (id, state, attempts, unit, accepted_at, due, source, kind, account, lane, authority, gather_key, extend, dedupe_key, body)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** What the first one left, when the event is not new; its sequence, when it was taken at once; else `null`. */
-export type AcceptResult = { readonly eventId: string; readonly sameFingerprint: boolean } | number | null;
+/** An event that was taken at once, and the row of its unit. */
+type Taken = readonly [sequence: number, unit: number];
+
+/** What the first one left, when the event is not new; `null`: it waits, or has ended. */
+export type AcceptResult = { readonly eventId: string; readonly sameFingerprint: boolean } | Taken | null;
 
 /** Where an event goes: among those that wait, or into a unit. */
 interface Standing {
@@ -107,7 +110,7 @@ export function acceptanceWrites(desk: Desk) {
       desk.one("SELECT 1 FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 1", lane, gatherKey) === undefined);
 
   /** Accepts, and takes the event at once where the caller asked for it and the lane is at rest. */
-  const place = (event: PackedEvent): number | null => {
+  const place = (event: PackedEvent): Taken | null => {
     if (event[12] === 0 || !desk.holdsFence() || !isAtRest(event)) {
       insert(event, waits);
       desk.count("waiting", 1);
@@ -117,7 +120,7 @@ export function acceptanceWrites(desk: Desk) {
     try {
       const sequence = insert(event, { state: eventState.running, attempts: 1, unit });
       desk.count("running", 1);
-      return sequence;
+      return [sequence, unit];
     } catch (error) {
       desk.run("DELETE FROM units WHERE id = ?", unit);
       throw error;

@@ -9,6 +9,7 @@ import { decisionReads, packDecisions } from "./decisions.ts";
 import { inboxReads } from "./inbox.ts";
 import { keyValueReads } from "./key-value.ts";
 import { outboxReads, packSaying } from "./outbox.ts";
+import { createOwnUnits, type OwnUnits } from "./own-units.ts";
 import type { PruneInput } from "./prune.ts";
 import { openQueue, type WriteQueue } from "./queue.ts";
 import { packSent } from "./sent.ts";
@@ -66,13 +67,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     throw error;
   }
   const reads = createReads(db, now);
+  const own = createOwnUnits();
   const read: Read = async (reading) => {
     if (!db.isOpen) throw new HostError("state_unreadable", { directory, reason: "the store is closed" });
     return reading(reads);
   };
   return {
-    ...workMethods(queue, read),
-    ...outboxMethods(queue, read),
+    ...workMethods(queue, read, own),
+    ...outboxMethods(queue, read, own),
     ...sessionMethods(queue, read),
     ...viewMethods(read),
     ...keyValueMethods(queue, read, now),
@@ -92,14 +94,18 @@ function unitOfNew({ event, id, at }: NewEvent, sequence: number, body: string):
   return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn", more: false };
 }
 
-function workMethods(queue: WriteQueue, read: Read) {
+function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
   return {
     begin: () => queue.write("begin", undefined, durable),
     async accept(event) {
       const packed = packEvent(event);
       const result = await queue.write("accept", packed, { durable: true, weight: packed[9].length, arrival: event.follows !== true });
       if (result === null) return { eventId: event.id, duplicate: false };
-      if (typeof result === "number") return { eventId: event.id, duplicate: false, unit: unitOfNew(event, result, packed[9]) };
+      if (!("eventId" in result)) {
+        const [sequence, row] = result;
+        own.took(event.id, row);
+        return { eventId: event.id, duplicate: false, unit: unitOfNew(event, sequence, packed[9]) };
+      }
       return { ...result, duplicate: true };
     },
     first: (dedupeKey) => read((reads) => reads.first(dedupeKey)),
@@ -109,20 +115,29 @@ function workMethods(queue: WriteQueue, read: Read) {
     },
     waitingLanes: () => read((reads) => reads.waitingLanes()),
     claim: async (lane, { now, limit }) => unpackClaim(await queue.write("claim", [lane, now, limit]), lane),
-    handBack: (unitId, { due, uncount = false, decisions }) =>
-      queue.write("handBack", { unitId, due, uncount, decisions: packDecisions(decisions) }),
-    settle: (settlement) => queue.write("settle", packSettlement(settlement), durable),
+    handBack(unitId, { due, uncount = false, decisions }) {
+      own.forget(unitId);
+      return queue.write("handBack", { unitId, due, uncount, decisions: packDecisions(decisions) });
+    },
+    async settle(settlement) {
+      const { unitId, sent } = settlement;
+      const known = { row: own.rowOf(unitId), allSent: own.hasSentAll(unitId, sent === undefined ? 0 : 1) };
+      const settled = await queue.write("settle", packSettlement(settlement, known), durable);
+      own.forget(unitId);
+      return settled;
+    },
     setPreview: (unitId, preview) => queue.write("setPreview", { unitId, preview: JSON.stringify(preview) }),
     replay: (eventId, now) => queue.write("replay", { eventId, now }, durable),
   } satisfies Partial<Store>;
 }
 
-function outboxMethods(queue: WriteQueue, read: Read) {
+function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
   return {
     async say(saying) {
       const { unitId, rows } = saying;
-      const packed = packSaying(saying);
+      const packed = packSaying(saying, own.rowOf(unitId));
       const placed = await queue.write("say", packed, durable);
+      own.said(unitId, rows.length);
       return rows.map((row, offset): OutboxRow => {
         const [id, index] = placed[offset] ?? [0, 0];
         const marked = offset === packed[3];

@@ -22,9 +22,14 @@ export type PackedSaying = readonly [
   sessionKey: string | null,
   messages: readonly PackedMessage[],
   decisions: string | null,
+  /** Row of the unit, where it is known. */
+  row: number | null,
 ];
 
-export function packSaying({ unitId, rows, first, ending, transcript, decisions }: Parameters<Store["say"]>[0]): PackedSaying {
+export function packSaying(
+  { unitId, rows, first, ending, transcript, decisions }: Parameters<Store["say"]>[0],
+  row: number | null,
+): PackedSaying {
   return [
     unitId,
     JSON.stringify(ending),
@@ -33,7 +38,33 @@ export function packSaying({ unitId, rows, first, ending, transcript, decisions 
     transcript?.sessionKey ?? null,
     transcript?.messages.map(packMessage) ?? [],
     packDecisions(decisions),
+    row,
   ];
+}
+
+/** The unit that is to be sent for from now on, and how often it did so before. */
+interface Speaking {
+  readonly id: number;
+  /** It had to begin anew: some of what it says may stand here already. */
+  readonly anew: boolean;
+  /** It may have written to the transcript. */
+  readonly again: boolean;
+}
+
+function speak(desk: Desk, unitId: string, ending: string, row: number | null): Speaking {
+  desk.requireFence();
+  const isNew =
+    row !== null &&
+    desk.run(
+      "UPDATE units SET stage = 'delivery', ending = ? WHERE id = ? AND event_id = ? AND state = 1 AND stage = 'turn'",
+      ending,
+      row,
+      unitId,
+    ) > 0;
+  if (isNew) return { id: row, anew: false, again: false };
+  const { id, stage, replays } = runningUnit(desk, unitId);
+  desk.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", ending, id);
+  return { id, anew: stage !== "turn", again: stage !== "turn" || replays > 0 };
 }
 
 export function outboxWrites(desk: Desk) {
@@ -41,11 +72,13 @@ export function outboxWrites(desk: Desk) {
 
   return {
     /** Id and index of each row. */
-    say([unitId, ending, rows, sending, sessionKey, messages, decisions]: PackedSaying): readonly (readonly [id: number, index: number])[] {
-      const unit = runningUnit(desk, unitId);
+    say([unitId, ending, rows, sending, sessionKey, messages, decisions, row]: PackedSaying): readonly (readonly [
+      id: number,
+      index: number,
+    ])[] {
+      const unit = speak(desk, unitId, ending, row);
       // A unit says what it has to say at once, unless it had to begin anew.
-      const anew = unit.stage !== "turn";
-      const before = anew
+      const before = unit.anew
         ? desk.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id)
         : undefined;
       const next = (before?.last ?? -1) + 1;
@@ -54,7 +87,7 @@ export function outboxWrites(desk: Desk) {
         const id = desk.insert(
           "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
           unit.id,
-          unit.event_id,
+          unitId,
           next + offset,
           address,
           operation,
@@ -64,9 +97,7 @@ export function outboxWrites(desk: Desk) {
         );
         return [id, next + offset] as const;
       });
-      const again = anew || unit.replays > 0;
-      if (sessionKey !== null) writeTranscript(desk, { unitId: unit.event_id, again }, sessionKey, messages);
-      desk.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", ending, unit.id);
+      if (sessionKey !== null) writeTranscript(desk, { unitId, again: unit.again }, sessionKey, messages);
       appendDecisions(desk, unit.id, decisions);
       desk.count("outbox", placed.length);
       return placed;

@@ -6,6 +6,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { HostError, isFull, reasonOf } from "../../errors.ts";
 import { unpackFailure } from "./failure.ts";
+import { codeOf } from "./operation-codes.ts";
 import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
 
 const maxBatch = 4_096;
@@ -126,7 +127,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
     if (sent.length > 0 || waiting() === 0 || gone) return;
     sent = takeBatch();
     const request: Request = {
-      names: sent.map((operation) => operation.name),
+      codes: sent.map((operation) => codeOf(operation.name)),
       inputs: sent.map((operation) => operation.input),
       durable: sent.some((operation) => operation.durable),
     };

@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
 export interface Statements {
-  /** How many statements that write were run so far. */
+  /** How many statements have changed anything so far; what fails has not. */
   writes(): number;
   /** First row. */
   one<Row>(sql: string, ...values: readonly SQLInputValue[]): Row | undefined;
@@ -49,12 +49,14 @@ export function createStatements(db: DatabaseSync): Statements {
     },
     allLists: <Row>(sql: string, ...values: readonly SQLInputValue[]) => prepareLists(sql).all(...values) as unknown as readonly Row[],
     run: (sql, ...values) => {
-      writes += 1;
-      return Number(prepare(sql).run(...values).changes);
+      const changes = Number(prepare(sql).run(...values).changes);
+      if (changes > 0) writes += 1;
+      return changes;
     },
     insert: (sql, ...values) => {
+      const id = Number(prepare(sql).run(...values).lastInsertRowid);
       writes += 1;
-      return Number(prepare(sql).run(...values).lastInsertRowid);
+      return id;
     },
   };
 }

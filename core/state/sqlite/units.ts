@@ -154,12 +154,19 @@ export type PackedSettlement = readonly [
   agentId: string | null,
   reply: string | null,
   sent: PackedSent | null,
+  /** Row of the unit, where it is known. */
+  row: number | null,
+  /** Whether all that it had in the outbox is known to be sent. */
+  allSent: boolean,
 ];
 
-export function packSettlement(settlement: Settlement): PackedSettlement {
+export function packSettlement(
+  settlement: Settlement,
+  { row, allSent }: { readonly row: number | null; readonly allSent: boolean },
+): PackedSettlement {
   const { unitId, at, outcome, reason, decisions, sessionKey = null, agentId = null, reply = null, sent } = settlement;
   const packed = sent === undefined ? null : packSent(sent.rowId, sent.receipt, sent.at);
-  return [unitId, at, outcome, reason, packDecisions(decisions), sessionKey, agentId, reply, packed];
+  return [unitId, at, outcome, reason, packDecisions(decisions), sessionKey, agentId, reply, packed, row, allSent];
 }
 
 export function unitWrites(desk: Desk) {
@@ -207,28 +214,31 @@ export function unitWrites(desk: Desk) {
       appendDecisions(desk, unit.id, input.decisions);
     },
 
-    settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent]: PackedSettlement): boolean {
+    settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, row, allSent]: PackedSettlement): boolean {
       desk.requireFence();
       // It lies with the platform, whatever became of the unit.
       if (sent !== null) recordSent(desk, sent);
-      const unit = unitLedBy(desk, unitId);
-      if (unit?.state !== unitState.running) return false;
-      const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit.id);
-      desk.run(
-        `UPDATE units SET state = ?, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL, ending = NULL
-         WHERE id = ?`,
-        unitState.settled,
+      const unit = row ?? unitLedBy(desk, unitId)?.id;
+      if (unit === undefined) return false;
+      const ended = desk.run(
+        `UPDATE units SET state = 2, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL, ending = NULL
+         WHERE id = ? AND event_id = ? AND state = 1`,
         outcome,
         reason,
         at,
         sessionKey,
         agentId,
         reply,
-        unit.id,
+        unit,
+        unitId,
       );
+      if (ended === 0) return false;
+      const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit);
       // Nobody sends for a unit that has ended.
-      const unsent = desk.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", at, unit.id);
-      appendDecisions(desk, unit.id, decisions);
+      const unsent = allSent
+        ? 0
+        : desk.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", at, unit);
+      appendDecisions(desk, unit, decisions);
       desk.count("running", -events);
       desk.count(outcome, events);
       desk.count("kept", events);

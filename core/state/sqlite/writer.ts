@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { createDesk, type WriterDesk } from "./desk.ts";
 import { diskError, endsTransaction, packFailure } from "./failure.ts";
+import { nameOf } from "./operation-codes.ts";
 import {
   createOperations,
   type Failure,
@@ -30,7 +31,7 @@ function openDatabase({ file, directory }: WriterOptions): DatabaseSync {
   try {
     if (db.prepare("PRAGMA journal_mode").get()?.journal_mode !== "wal") db.exec("PRAGMA journal_mode = WAL");
     db.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;
-      PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF`);
+      PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF`);
     migrate(db, directory);
     return db;
   } catch (error) {
@@ -72,11 +73,12 @@ function runOperation(db: DatabaseSync, desk: WriterDesk, operations: Operations
   }
 }
 
-function runAll(db: DatabaseSync, desk: WriterDesk, operations: Operations, { names, inputs }: NonNullable<Request>): Reply {
+function runAll(db: DatabaseSync, desk: WriterDesk, operations: Operations, { codes, inputs }: NonNullable<Request>): Reply {
   const failures: (readonly [number, Failure])[] = [];
-  const results: unknown[] = new Array(names.length);
+  const results: unknown[] = new Array(codes.length);
   let any = false;
-  for (const [index, name] of names.entries()) {
+  for (const [index, code] of codes.entries()) {
+    const name = nameOf(code);
     const before = desk.writes();
     try {
       const result = runOperation(db, desk, operations, name, inputs[index]);

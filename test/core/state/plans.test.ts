@@ -65,7 +65,7 @@ function useEverything(sql: Statements): void {
   const address = { channel: "c", account: "d", chat: "1" };
   const rows = [1, 2, 3].map(() => ({ address, operation: "send", part: { kind: "text", chars: 5, body: "hello" } }) as const);
   const messages = [{ role: "user", content: "hi", at: 1 }] as const;
-  operations.say(packSaying({ unitId: "a", at: 1, rows, ending, transcript: { sessionKey: "s", messages }, decisions: [] }));
+  operations.say(packSaying({ unitId: "a", at: 1, rows, ending, transcript: { sessionKey: "s", messages }, decisions: [] }, 1));
   operations.handBack({ ...unit, due: 0, uncount: true });
   claim();
   operations.sent({ sent: packSent(1, { messageId: "m" }, 1), next: 2 });
@@ -73,7 +73,7 @@ function useEverything(sql: Statements): void {
   operations.sending({ rowId: 2 });
   operations.doubted({ rowId: 2, decisions: "[]" });
   operations.unsendable({ rowId: 2, at: 1, reason: "r" });
-  operations.settle(packSettlement({ ...ending, unitId: "a", at: 1, decisions: [] }));
+  operations.settle(packSettlement({ ...ending, unitId: "a", at: 1, decisions: [] }, { row: null, allSent: false }));
   operations.replay({ eventId: "a", now: 1 });
   operations.updateSession({ key: "s", agentId: "main", at: 1, settings: null, lastRecipient: null, newGeneration: false });
   operations.set({ namespace: "n", key: "k", value: "1", expiresAt: 1 });
