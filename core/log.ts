@@ -87,16 +87,21 @@ export function renderLogLine(json: string, options: { readonly colour: boolean 
   return `${style("dim", clock)} ${levelText} ${onOneLine(String(msg ?? ""))}${details === "" ? "" : `  ${details}`}\n`;
 }
 
-interface LogFile {
+/** Where lines go in the end. */
+interface Sink {
   /** Whole lines. */
   write(lines: string): void;
   close(): void;
 }
 
-function openFile(file: string): LogFile {
+/** The process's own output, which others go on writing to. */
+const standardOutput: Sink = { write: (lines) => void process.stdout.write(lines), close() {} };
+
+function openFile(file: string): Sink {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const stream = pino.destination({ dest: file, append: true, sync: false, mode: 0o600 });
   let bytes = 0;
+  let ended = false;
   try {
     bytes = statSync(file).size;
   } catch {
@@ -106,6 +111,8 @@ function openFile(file: string): LogFile {
   stream.on("error", () => {});
   return {
     write(lines) {
+      // A line more, from something that outlives the log.
+      if (ended) return;
       bytes += Buffer.byteLength(lines);
       if (bytes > maxFileBytes) {
         bytes = Buffer.byteLength(lines);
@@ -119,6 +126,8 @@ function openFile(file: string): LogFile {
       stream.write(lines);
     },
     close() {
+      if (ended) return;
+      ended = true;
       try {
         stream.flushSync();
       } catch {
@@ -130,36 +139,39 @@ function openFile(file: string): LogFile {
 }
 
 /** The lines of one turn of the event loop are one write: under load, a write for each line costs more than making the line. */
-function gatherLines(file: LogFile): LogFile {
+function gatherLines(sink: Sink): Sink {
   let lines = "";
+  let closed = false;
   const flush = () => {
     if (lines === "") return;
     const text = lines;
     lines = "";
-    file.write(text);
+    sink.write(text);
   };
   return {
     write(line) {
+      if (closed) return sink.write(line);
       if (lines === "") setImmediate(flush);
       lines += line;
     },
     close() {
+      closed = true;
       flush();
-      file.close();
+      sink.close();
     },
   };
 }
 
 export function createLog(options: LogOptions): OpenLog {
   const file = options.file === undefined ? undefined : gatherLines(openFile(options.file));
+  const printed = options.print === "none" ? undefined : gatherLines(standardOutput);
   const redact = createRedactor(options.secrets);
   const colour = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
   const destination = {
     write(line: string) {
       const safe = redact(line);
       file?.write(safe);
-      if (options.print === "json") process.stdout.write(safe);
-      else if (options.print === "human") process.stdout.write(renderLogLine(safe, { colour }));
+      printed?.write(options.print === "human" ? renderLogLine(safe, { colour }) : safe);
     },
   };
   const log = pino(
@@ -170,5 +182,9 @@ export function createLog(options: LogOptions): OpenLog {
     },
     destination,
   );
-  return { log, redact, close: () => file?.close() };
+  const close = () => {
+    printed?.close();
+    file?.close();
+  };
+  return { log, redact, close };
 }
