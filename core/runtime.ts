@@ -178,6 +178,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
     check: async (inbound) => gate.check(await placed(inbound)),
     debounceMs: () => config().messages.inbound.debounceMs,
+    room: () => path.lanes.room(),
     isControlCommand: (said, live) => mayCommand(said) && commands.match(said.text, live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });

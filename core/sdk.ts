@@ -474,6 +474,11 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
   check(raw: Json): Promise<{ readonly allowed: true } | { readonly allowed: false; readonly code: string; readonly notice: string }>;
   /** `messages.inbound.debounceMs` as it is now: quick messages of one sender within this time are gathered into one; 0: none are. */
   debounceMs(): number;
+  /**
+   * For a source that asks for its events: whether to take the next ones in. `undefined`: yes. While a crowd of events is under way it
+   * resolves when that has thinned out, or after a moment: what waits at the source takes no memory here.
+   */
+  room(): Promise<void> | undefined;
   /** Tells the truth about the connection. */
   status(status: ChannelStatus): void;
   /** The chat commands of the gateway and of all plugins, for a menu. */

@@ -9,10 +9,10 @@ const quietShare = 0.05;
 /** Less than that above the last time is not worth stopping for. */
 const worthwhileBytes = 16_000_000;
 /**
- * V8 lets garbage grow to four times what lives before it looks for it. A gateway has little that lives and much that passes: at a third
+ * V8 lets garbage grow to four times what lives before it looks for it. A gateway has little that lives and much that passes: at a fifth
  * more it collects once in some thousand turns, for two per cent of the time under full load, and holds a hundred megabytes less.
  */
-const growingPercent = 30;
+const growingPercent = 20;
 
 /**
  * Loading some hundred modules grows V8's young generation and leaves holes in the old one, and so do a thousand turns at once; V8 alone

@@ -6,12 +6,12 @@ const staying = ["gateway", "dev"];
 /** Options of every command that are followed by a value. */
 const valued = ["--config", "--state"];
 /**
- * What V8 lets each half of the young generation grow to, in megabytes; its own choice is 32. A gateway's garbage is small and dies at once, so
- * that the larger one saves it little, and a busy minute takes twice the difference of the machine. At 8, work that waits for the disk grows
+ * What V8 lets each half of the young generation grow to, in megabytes; its own choice is 32. A gateway's garbage is small and dies soon, so
+ * that a larger one saves it little, and a busy minute takes twice the difference of the machine. At 4, work that waits for the disk grows
  * old in it, and a fifth of the speed is gone.
  */
 const youngHalf = "--max-semi-space-size";
-const youngHalfMb = 16;
+const youngHalfMb = 8;
 /**
  * Threads on which V8 collects garbage and compiles. Its own choice is four on every machine: on a small one they take the processor from
  * the thread for which they work.
@@ -20,11 +20,14 @@ const helpers = "--v8-pool-size";
 const mostHelpers = 4;
 /**
  * What glibc's allocator keeps of memory that was freed: it gives each thread a heap of its own, up to eight for a processor, and lets the
- * thresholds above which it gives back grow with what it sees at the start. Elsewhere they mean nothing.
+ * thresholds above which it gives back grow with what it sees at the start. V8 compiles in pieces of 8 to 32 kB; inside a heap, one small
+ * thing that lives on keeps what was around it, up to twenty megabytes. Elsewhere they mean nothing.
  */
 const allocator = {
   MALLOC_ARENA_MAX: "2",
-  MALLOC_MMAP_THRESHOLD_: "65536",
+  MALLOC_MMAP_THRESHOLD_: "8192",
+  // The kernel has a limit of its own, which V8 needs too.
+  MALLOC_MMAP_MAX_: "16384",
   MALLOC_TRIM_THRESHOLD_: "65536",
   MALLOC_TOP_PAD_: "0",
 };

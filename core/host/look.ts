@@ -42,6 +42,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     },
     check: async () => ({ allowed: false, code: "not_taken_in", notice: "" }),
     debounceMs: () => 0,
+    room: () => undefined,
     status() {},
     commands: () => [],
   };

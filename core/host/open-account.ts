@@ -42,6 +42,7 @@ export interface OpenAccountOptions {
   /** As at the turn: what is none there is an ordinary turn, which must wait in its lane. */
   readonly isControlCommand: (parsed: ChannelInbound, account: LiveAccount) => boolean;
   readonly debounceMs: () => number;
+  readonly room: ChannelAccount["room"];
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
 
@@ -78,6 +79,7 @@ export function openAccount(
       states.note({ channel, id, path }, status);
     },
     debounceMs: options.debounceMs,
+    room: options.room,
     commands: () => options.commands(channel),
   });
   if (connection instanceof Promise) throw new Error("open must return the connection itself");

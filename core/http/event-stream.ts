@@ -18,8 +18,19 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
 
   const pump = async (response: ServerResponse, events: AsyncIterable<Json>, stays: () => Promise<boolean>): Promise<void> => {
     const iterator = events[Symbol.asyncIterator]();
-    const left = Promise.withResolvers<"left">();
-    const leave = (): void => left.resolve("left");
+    let gone = false;
+    let giveUp = () => {};
+    const leave = (): void => {
+      gone = true;
+      giveUp();
+    };
+    /** Not a race with one promise for the whole stream: it would keep every event until the stream ends. */
+    const orLeft = <Step>(step: Promise<Step>) =>
+      new Promise<Step | "left">((resolve, reject) => {
+        giveUp = () => resolve("left");
+        if (gone) giveUp();
+        step.then(resolve, reject);
+      });
     const beat = setInterval(() => {
       response.write(": keep-alive\n\n");
       void stays().then((stay) => stay || leave());
@@ -29,9 +40,9 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
     response.on("error", leave);
     try {
       for (;;) {
-        const next = await Promise.race([iterator.next(), left.promise]);
+        const next = await orLeft(iterator.next());
         if (next === "left" || next.done === true || !(await stays())) break;
-        if (!response.write(`data: ${JSON.stringify(next.value)}\n\n`)) await Promise.race([drained(response), left.promise]);
+        if (!response.write(`data: ${JSON.stringify(next.value)}\n\n`)) await orLeft(drained(response));
       }
     } finally {
       clearInterval(beat);

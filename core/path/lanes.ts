@@ -26,6 +26,8 @@ export interface Lanes {
    * `claim`, and what that resolves with handed over. `undefined`: accept it as it is, and `notify`.
    */
   begin(lane: string): ((accepting: Promise<AcceptedEvent>) => void) | undefined;
+  /** `undefined`: no crowd of units is under way. Else resolves when that is so again, or after a moment. */
+  room(): Promise<void> | undefined;
   /** Looks into the store for work that another process put there. */
   rescan(): Promise<void>;
   /** Stops taking units and resolves when those that run are done, or after `ms`; `true` when all were done. */
@@ -41,6 +43,14 @@ interface Lane {
   timer: NodeJS.Timeout | undefined;
   due: number;
 }
+
+/**
+ * With more units than that under way, sources that ask for their events do not ask for more: each unit is in memory, and there may be
+ * thousands of chats. Fewer would leave the disk and the platform with too little to do at a time; and what is under way may be waiting for
+ * a platform that is away, so nobody waits for long.
+ */
+const crowd = 192;
+const roomMs = 250;
 
 /** At most `limit()` at once; those who wait are served in order. */
 function createSlots(limit: () => number): { takeNow(): TurnSlot | undefined; take(): TurnSlot | Promise<TurnSlot> } {
@@ -101,6 +111,8 @@ export function createLanes(options: {
   const turns = createSlots(options.maxConcurrent);
   let open = false;
   let active = 0;
+  /** What those who wait for room wait for. */
+  let room: { readonly promise: Promise<void>; readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined;
   let whenIdle: (() => void) | undefined;
 
   function wake(name: string, lane: Lane): void {
@@ -132,6 +144,7 @@ export function createLanes(options: {
       break;
     }
     active -= 1;
+    if (active <= crowd) giveRoom();
     if (active === 0) whenIdle?.();
   }
 
@@ -169,6 +182,22 @@ export function createLanes(options: {
     return (accepting) => void pump(name, lane, { accepting, slot });
   }
 
+  function giveRoom(): void {
+    if (room === undefined) return;
+    clearTimeout(room.timer);
+    room.resolve();
+    room = undefined;
+  }
+
+  function askRoom(): Promise<void> | undefined {
+    if (active <= crowd) return undefined;
+    if (room === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      room = { promise, resolve, timer: setTimeout(giveRoom, roomMs).unref() };
+    }
+    return room.promise;
+  }
+
   function notify(name: string, due: number): void {
     let lane = lanes.get(name);
     if (lane === undefined) {
@@ -192,6 +221,7 @@ export function createLanes(options: {
     },
     notify,
     begin,
+    room: askRoom,
     rescan: () => rescan(),
     running: () => active,
     async drain(ms) {

@@ -95,15 +95,25 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     await pause(Math.max(asked ?? 0, backoff.next()), signal);
   }
 
-  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  let stop = () => {};
+  signal.addEventListener("abort", () => stop(), { once: true });
+  /** Not a race with a promise for all polls: it would keep something of each of them until it is decided. */
+  const orStopped = (work: Promise<void>) =>
+    new Promise<void>((resolve, reject) => {
+      stop = resolve;
+      work.then(resolve, reject);
+    });
+
   tell("connected");
   while (!signal.aborted) {
     try {
       const updates = await next();
       lastContactAt = account.now();
       quietSince = lastContactAt;
+      if (updates.length > 0) await account.room();
+      if (signal.aborted) return;
       // A store that hangs must not keep the account from closing; what it has not taken is not confirmed.
-      await Promise.race([commit(updates), stopped]);
+      await orStopped(commit(updates));
       if (signal.aborted) return;
       backoff.reset();
       tell("connected");

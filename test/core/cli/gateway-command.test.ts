@@ -41,10 +41,10 @@ describe("gateway", () => {
       return line.match(/--(max-semi-space|v8-pool)-size=\d+/g);
     };
     const helpers = `--v8-pool-size=${Math.min(4, availableParallelism())}`;
-    expect(await flagsOf(["gateway"])).toEqual(["--max-semi-space-size=16", helpers]);
-    expect(await flagsOf(["--state", join(home, ".service"), "gateway"])).toEqual(["--max-semi-space-size=16", helpers]);
+    expect(await flagsOf(["gateway"])).toEqual(["--max-semi-space-size=8", helpers]);
+    expect(await flagsOf(["--state", join(home, ".service"), "gateway"])).toEqual(["--max-semi-space-size=8", helpers]);
     expect(await flagsOf(["gateway"], ["--max-semi-space-size=24"])).toEqual(["--max-semi-space-size=24"]);
-    expect(await flagsOf(["gateway"], ["--v8-pool-size=3"])).toEqual(["--v8-pool-size=3", "--max-semi-space-size=16"]);
+    expect(await flagsOf(["gateway"], ["--v8-pool-size=3"])).toEqual(["--v8-pool-size=3", "--max-semi-space-size=8"]);
   });
 
   test("what a plugin throws where nobody catches it stands in the log: a promise goes by, an error ends the process", async () => {

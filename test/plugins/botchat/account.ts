@@ -28,6 +28,8 @@ export interface TestAccount {
   onCheck: (raw: Json) => Promise<boolean>;
   /** Replaces what `receive` does before it resolves. */
   onReceive: (received: Received) => Promise<void>;
+  /** What `room` answers. */
+  onRoom: () => Promise<void> | undefined;
 }
 
 function fillOptions(given: object): AccountOptions {
@@ -59,6 +61,7 @@ export function createTestAccount(
     store,
     close,
     onReceive: async () => {},
+    onRoom: () => undefined,
     account: {
       id: "default",
       options: fillOptions(options),
@@ -84,6 +87,7 @@ export function createTestAccount(
       check: async (raw) =>
         (await test.onCheck(raw)) ? { allowed: true } : { allowed: false, code: "sender_not_allowed", notice: "You may not." },
       debounceMs: () => more.debounceMs ?? 0,
+      room: () => test.onRoom(),
       commands: () => more.commands ?? [],
     },
   };

@@ -42,6 +42,24 @@ describe("commit before confirm", () => {
     expect(account.received).toHaveLength(1);
   });
 
+  test("while the gateway has no room for more, a batch stays with the platform; an account that closes meanwhile takes nothing in", async () => {
+    const { platform, account, connection } = await start();
+    const asked: (() => void)[] = [];
+    account.onRoom = () => new Promise((resolve) => void asked.push(resolve));
+    platform.act.say(ada, ada, "one");
+    await until(() => asked.length === 1, "the update was fetched");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect([account.received.length, platform.pending()]).toEqual([0, 1]);
+    asked[0]?.();
+    await until(() => platform.pending() === 0, "it is taken in and confirmed");
+    platform.act.say(ada, ada, "two");
+    await until(() => asked.length === 2, "the next one was fetched");
+    const closed = connection.close();
+    asked[1]?.();
+    await closed;
+    expect([account.received.length, platform.pending()]).toEqual([1, 1]);
+  });
+
   test("a batch is handed in within one turn of the event loop, in order", async () => {
     const platform = await openPlatform();
     const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });

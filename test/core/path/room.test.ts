@@ -1,0 +1,73 @@
+/** Room for more: a crowd of units that are under way holds the next ones up, for a moment. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createLanes, type Lanes } from "../../../core/path/lanes.ts";
+import type { Store, Unit } from "../../../core/state/store.ts";
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000 }));
+afterEach(() => void vi.useRealTimers());
+
+/** `count` units that run until `end` is called for one of them. */
+async function crowd(count: number): Promise<{ readonly lanes: Lanes; readonly end: () => Promise<void> }> {
+  const running: (() => void)[] = [];
+  const lanes = createLanes({
+    store: { waitingLanes: async () => [] } as unknown as Store,
+    now: () => Date.now(),
+    maxConcurrent: () => 10_000,
+    run: () => new Promise<void>((resolve) => void running.push(resolve)),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  await lanes.start();
+  for (let index = 0; index < count; index += 1) {
+    const id = `unit-${index}`;
+    const unit: Unit = { id, lane: id, events: [], attempts: 1, stage: "turn", more: false };
+    lanes.begin(id)?.(Promise.resolve({ eventId: id, duplicate: false, unit }));
+  }
+  await vi.advanceTimersByTimeAsync(0);
+  expect(lanes.running()).toBe(count);
+  const end = async () => {
+    running.shift()?.();
+    await vi.advanceTimersByTimeAsync(0);
+  };
+  return { lanes, end };
+}
+
+function watch(room: Promise<void> | undefined): { given: boolean } {
+  const seen = { given: false };
+  void room?.then(() => {
+    seen.given = true;
+  });
+  return seen;
+}
+
+test("while few units are under way nobody waits", async () => {
+  const { lanes } = await crowd(192);
+  expect(lanes.room()).toBeUndefined();
+});
+
+test("a crowd holds the next ones up until it has thinned out", async () => {
+  const { lanes, end } = await crowd(194);
+  const first = watch(lanes.room());
+  const second = watch(lanes.room());
+  await end();
+  expect([first.given, second.given]).toEqual([false, false]);
+  await end();
+  expect([first.given, second.given]).toEqual([true, true]);
+  expect(lanes.room()).toBeUndefined();
+});
+
+test("a crowd that does not move, because its platform is away, holds them up for a moment only", async () => {
+  const { lanes } = await crowd(400);
+  const room = watch(lanes.room());
+  await vi.advanceTimersByTimeAsync(249);
+  expect(room.given).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(room.given).toBe(true);
+  // Asked again, it waits again.
+  const again = watch(lanes.room());
+  await vi.advanceTimersByTimeAsync(100);
+  expect(again.given).toBe(false);
+  await vi.advanceTimersByTimeAsync(150);
+  expect(again.given).toBe(true);
+});
