@@ -83,24 +83,7 @@ export function knownAgentId(config: AgentsView, id: string | undefined): string
   return id !== undefined && agentIds(config).includes(id) ? id : defaultAgentId(config);
 }
 
-/** A configuration that is changed is another object: what was found in one stays true for it. */
-const known = new WeakMap<AgentsView, Map<string, AgentSettings>>();
-
 export function agentSettings(config: AgentsView, id: string): AgentSettings {
-  let agents = known.get(config);
-  if (agents === undefined) {
-    agents = new Map();
-    known.set(config, agents);
-  }
-  let settings = agents.get(id);
-  if (settings === undefined) {
-    settings = readSettings(config, id);
-    agents.set(id, settings);
-  }
-  return settings;
-}
-
-function readSettings(config: AgentsView, id: string): AgentSettings {
   const defaults = config.agents?.defaults ?? {};
   const listed: Partial<ListedAgent> = config.agents?.list?.find((agent) => agent.id === id) ?? {};
   return {
