@@ -32,7 +32,10 @@ const durable = { durable: true } as const;
 
 function openReader(file: string, directory: string): DatabaseSync {
   try {
-    return new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+    // What was written a moment ago is read anew in any case: pages that are kept are hardly ever asked for twice.
+    db.exec("PRAGMA cache_size = -500");
+    return db;
   } catch (error) {
     throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
   }

@@ -18,6 +18,9 @@ const maxWaitingWeight = 256_000_000;
 /** Nothing was tried for so long: there may be room again by now, and nobody would have noticed. */
 const troubleMs = 30_000;
 
+/** Of a transaction nothing is needed after it: what the writer leaves behind is found in the smallest of young generations. */
+const youngMb = 3;
+
 interface Waiting {
   readonly name: OperationName;
   readonly input: unknown;
@@ -45,7 +48,7 @@ export interface WriteQueue {
 function startWorker(options: WriterOptions): Worker {
   // The same file, as source and compiled.
   const file = new URL(`./writer${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
-  return new Worker(file, { workerData: options, name: "state-writer" });
+  return new Worker(file, { workerData: options, name: "state-writer", resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
 }
 
 function untilReady(worker: Worker, directory: string): Promise<void> {
