@@ -116,13 +116,17 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
         throw new ChannelError(retryable ? "account_not_open" : "no_channel", { retryable, detail });
       }
       const { connection } = live;
-      const sending = connection.send(address === written ? part : unattached(part), address, signal);
-      return Promise.resolve(sending).catch(async (error: unknown) => {
+      const follow = async (error: unknown) => {
         const to = error instanceof ChannelError ? error.migratedTo : undefined;
         if (to === undefined || to === address.chat) throw error;
         await migrations.move({ channel: address.channel, account: address.account, from: address.chat, to });
         return await connection.send(unattached(part), { ...address, chat: to }, signal);
-      });
+      };
+      try {
+        return Promise.resolve(connection.send(address === written ? part : unattached(part), address, signal)).catch(follow);
+      } catch (error) {
+        return follow(error);
+      }
     },
     { order: "late", deadlineMs: sendMs },
   );

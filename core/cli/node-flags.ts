@@ -20,12 +20,12 @@ const helpers = "--v8-pool-size";
 const mostHelpers = 4;
 /**
  * What glibc's allocator keeps of memory that was freed: it gives each thread a heap of its own, up to eight for a processor, and lets the
- * thresholds above which it gives back grow with what it sees at the start. V8 compiles in pieces of 8 to 32 kB; inside a heap, one small
+ * thresholds above which it gives back grow with what it sees at the start. V8 compiles in pieces of up to 32 kB; inside a heap, one small
  * thing that lives on keeps what was around it, up to twenty megabytes. Elsewhere they mean nothing.
  */
 const allocator = {
   MALLOC_ARENA_MAX: "2",
-  MALLOC_MMAP_THRESHOLD_: "8192",
+  MALLOC_MMAP_THRESHOLD_: "10000",
   // The kernel has a limit of its own, which V8 needs too.
   MALLOC_MMAP_MAX_: "16384",
   MALLOC_TRIM_THRESHOLD_: "65536",

@@ -130,12 +130,16 @@ class LivePresence implements Presence {
 
   close(): readonly string[] | Promise<readonly string[]> {
     this.#typing?.stop();
-    const { resume } = this.#options;
-    if (this.#preview === undefined) return resume;
-    return this.#preview.close().catch((error: unknown) => {
+    return this.#preview === undefined ? this.#options.resume : this.#closePreview(this.#preview);
+  }
+
+  async #closePreview(preview: ChannelPreview): Promise<readonly string[]> {
+    try {
+      return await preview.close();
+    } catch (error) {
       this.failed(error);
-      return resume;
-    });
+      return this.#options.resume;
+    }
   }
 
   done(): void {
