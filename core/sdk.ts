@@ -475,8 +475,8 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
   /** `messages.inbound.debounceMs` as it is now: quick messages of one sender within this time are gathered into one; 0: none are. */
   debounceMs(): number;
   /**
-   * For a source that asks for its events: whether to take the next ones in. `undefined`: yes. While a crowd of events is under way it
-   * resolves when that has thinned out, or after a moment: what waits at the source takes no memory here.
+   * For a source that asks for its events: whether to take the next ones in. `undefined`: yes. With more than 192 units of work under way it
+   * resolves when they have become fewer, or after 250 ms; never rejects. What waits at the source takes no memory here.
    */
   room(): Promise<void> | undefined;
   /** Tells the truth about the connection. */

@@ -17,7 +17,7 @@ import { ingress } from "./ingress.ts";
 import { createLanes, type Lanes, type TurnSlot } from "./lanes.ts";
 import type { PathOptions } from "./options.ts";
 import { persist } from "./patience.ts";
-import { noPresence, type Presence, showPresence } from "./presence.ts";
+import { LivePresence, noPresence, type Presence } from "./presence.ts";
 import { routing } from "./routing.ts";
 import { turn } from "./turn.ts";
 
@@ -249,7 +249,7 @@ export function createPath(options: PathOptions): Path {
       log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
       if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
     };
-    return showPresence(live, address, {
+    return new LivePresence(live, address, {
       now,
       inbound,
       acknowledge:

@@ -88,8 +88,11 @@ function type(typing: Typing): void {
   typing.type();
 }
 
-/** Hundreds of turns may be under way at once: hence methods of a class, and not a closure for each of them. */
-class LivePresence implements Presence {
+/**
+ * What the account can show of a turn: all of it where a person waits, nothing but the end where a machine asked. Hundreds of turns may be
+ * under way at once: hence methods of a class, and not a closure for each of them.
+ */
+export class LivePresence implements Presence {
   readonly shows: boolean;
   readonly #connection: ChannelConnection;
   readonly #address: Address;
@@ -145,9 +148,4 @@ class LivePresence implements Presence {
   done(): void {
     this.#acknowledgement?.done();
   }
-}
-
-/** What the account can show of a turn: all of it where a person waits, nothing but the end where a machine asked. */
-export function showPresence(live: LiveAccount, address: Address, options: PresenceOptions): Presence {
-  return new LivePresence(live, address, options);
 }

@@ -22,7 +22,6 @@ export function versionIn(update: Fields): Version | undefined {
 
 /** One version of each message, the newest, in the order in which the messages were written. */
 export function newestVersions(updates: readonly Json[]): readonly Version[] {
-  if (updates.length === 1) return alone(updates[0]);
   const found = new Map<string, Version>();
   for (const update of updates) {
     const version = versionIn(record(update) ?? {});
@@ -32,12 +31,6 @@ export function newestVersions(updates: readonly Json[]): readonly Version[] {
     found.set(messageId, before === undefined ? version : { kind: before.kind, message: version.message });
   }
   return [...found.values()];
-}
-
-/** By far the most. */
-function alone(update: Json | undefined): readonly Version[] {
-  const version = versionIn(record(update) ?? {});
-  return version === undefined || id(version.message.message_id) === undefined ? [] : [version];
 }
 
 function isNextMessage(before: Fields, after: Fields): boolean {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Acknowledgement } from "../../../core/path/acknowledging.ts";
 import type { LiveAccount } from "../../../core/path/live-account.ts";
-import { showPresence } from "../../../core/path/presence.ts";
+import { LivePresence } from "../../../core/path/presence.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
 import { message } from "../agents/inbound.ts";
 
@@ -19,7 +19,7 @@ function open(
   const { authority = "channel", acknowledge } = more;
   const errors: string[] = [];
   const live = { connection, capabilities: { reactions: true, typing: true, edits: true } } as LiveAccount;
-  const presence = showPresence(
+  const presence = new LivePresence(
     live,
     { channel: "irc", account: "default", chat: "42" },
     {

@@ -1,0 +1,32 @@
+/** More chats write at once than the gateway takes in: the rest waits at the platform, for a moment, and everybody is answered. */
+import { expect, onTestFinished, test } from "vitest";
+import botchat from "../../plugins/botchat/index.ts";
+import { createPlatform } from "../../plugins/playground/platform/index.ts";
+import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { answers, botToken, openChannel } from "./room.ts";
+
+test("what waits for a platform that does not answer lets the others wait there, and holds nobody up for long", async () => {
+  const people = Array.from({ length: 500 }, (_, index) => ({ id: 10_001 + index, first_name: `Person ${index}` }));
+  const platform = await createPlatform({
+    bots: [{ token: botToken, username: "e2e_bot", name: "E2E", privacy: true }],
+    seed: { people, groups: [] },
+  });
+  onTestFinished(() => platform.close());
+  // Nobody's answer arrives before the last message was taken in.
+  platform.faults.add({ method: "sendMessage", kind: "delay", ms: 4_000, times: 64 });
+  for (const { id } of people) platform.act.say(id, id, "hello");
+  const directory = temporaryDirectory();
+  onTestFinished(() => removeDirectory(directory));
+  const config = {
+    agents: { defaults: { engine: "scripted", maxConcurrent: 512 } },
+    session: { dmScope: "per-account-channel-peer" },
+    channels: { botchat: openChannel(platform, { streamMode: "off" }) },
+  };
+  const began = performance.now();
+  const { gateway } = await startGateway({ directory, config, plugins: [botchat, createEngine(() => "hello yourself")] });
+  onTestFinished(() => gateway.close());
+  await expect.poll(() => platform.pending(), { interval: 10 }).toBe(0);
+  // Two hundred at once; the three hundred after them by the hundred, each after a quarter of a second.
+  expect(performance.now() - began).toBeGreaterThan(740);
+  await expect.poll(() => people.filter(({ id }) => answers(platform, id).length === 1).length).toBe(500);
+});
