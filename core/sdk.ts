@@ -475,8 +475,9 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
   /** `messages.inbound.debounceMs` as it is now: quick messages of one sender within this time are gathered into one; 0: none are. */
   debounceMs(): number;
   /**
-   * For a source that asks for its events: whether to take the next ones in. `undefined`: yes. With more than 192 units of work under way it
-   * resolves when they have become fewer, or after 250 ms; never rejects. What waits at the source takes no memory here.
+   * For a source that asks for its events: whether to take the next ones in. `undefined`: yes. With more than 96 units of work under way it
+   * resolves when they have become fewer, or after 100 ms; never rejects. What waits at the source takes no memory here; of many that came
+   * at once, ask again for every two dozen.
    */
   room(): Promise<void> | undefined;
   /** Tells the truth about the connection. */

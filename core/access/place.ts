@@ -45,9 +45,7 @@ export interface PlaceSettings {
   /** The group's instructions, then the topic's. */
   readonly systemPrompt?: readonly string[];
   /** Where each setting was decided, or where it would be set when nothing decides it. */
-  readonly paths: Readonly<
-    Record<"listed" | "enabled" | "requireMention" | "groupPolicy" | "allowFrom" | "skills" | "systemPrompt", string>
-  >;
+  paths(): Readonly<Record<"listed" | "enabled" | "requireMention" | "groupPolicy" | "allowFrom" | "skills" | "systemPrompt", string>>;
 }
 
 /** One entry of `groups`, or of its topics, that speaks about the place. */
@@ -92,7 +90,7 @@ export function placeSettings(access: AccountAccess, path: string | PathOf, chat
     ...(skills === undefined ? {} : { skills: skills.value }),
     ...(prompts.length === 0 ? {} : { systemPrompt: prompts.map(({ value }) => value) }),
     // Most who ask for the settings never ask where they stand.
-    get paths() {
+    paths() {
       const pathOf = typeof path === "string" ? pathsBelow(path) : path;
       const at = (keys: readonly string[] | undefined, field: keyof PlaceAccess) => pathOf([...(keys ?? narrowest), field]);
       return {

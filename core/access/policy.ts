@@ -91,10 +91,10 @@ function authorizeGroup(asked: Asked): Verdict {
 
 function authorizeGroupSender({ inbound, rule }: Asked, place: PlaceSettings): Verdict {
   const { groupPolicy, allowFrom, paths } = place;
-  if (groupPolicy === "open") return pass("group_open", paths.groupPolicy);
+  if (groupPolicy === "open") return pass("group_open", paths().groupPolicy);
   if (groupPolicy === "disabled") return refuse(groupPolicyDisabled(place));
   return letsIn(parseAllowlist(allowFrom, rule), inbound.sender)
-    ? pass("group_sender_allowed", paths.allowFrom)
+    ? pass("group_sender_allowed", paths().allowFrom)
     : refuse(groupSenderNotAllowed(inbound, place));
 }
 

@@ -43,40 +43,40 @@ export const pairingRequired = ({ sender }: Inbound, pathOf: PathOf): Refusal =>
 export const groupNotListed = ({ chat }: Inbound, { paths }: PlaceSettings): Refusal => ({
   code: "group_not_listed",
   detail: `Group ${chat.id} is not listed.`,
-  path: paths.listed,
-  hint: `Add "${chat.id}": {} to ${paths.listed}.`,
+  path: paths().listed,
+  hint: `Add "${chat.id}": {} to ${paths().listed}.`,
 });
 
 export const placeOff = ({ off, paths }: PlaceSettings): Refusal => ({
   code: `${off ?? "group"}_disabled`,
   detail: `This ${off ?? "group"} is switched off.`,
-  path: paths.enabled,
-  hint: `Remove ${paths.enabled}.`,
+  path: paths().enabled,
+  hint: `Remove ${paths().enabled}.`,
 });
 
 export const groupPolicyDisabled = ({ paths }: PlaceSettings): Refusal => ({
   code: "group_policy_disabled",
   detail: "Messages of groups are switched off here.",
-  path: paths.groupPolicy,
-  hint: `Set ${paths.groupPolicy} to "allowlist".`,
+  path: paths().groupPolicy,
+  hint: `Set ${paths().groupPolicy} to "allowlist".`,
 });
 
 export const groupSenderNotAllowed = ({ sender }: Inbound, { paths }: PlaceSettings): Refusal => ({
   code: "group_sender_not_allowed",
   detail: sender.anonymous === true ? nobody : `Sender ${sender.id} may not talk to the bot in this group.`,
-  path: paths.allowFrom,
+  path: paths().allowFrom,
   hint:
     sender.anonymous === true
-      ? `Only ${paths.groupPolicy} "open", or "*" in ${paths.allowFrom}, lets them in.`
-      : addSender(sender, paths.allowFrom),
+      ? `Only ${paths().groupPolicy} "open", or "*" in ${paths().allowFrom}, lets them in.`
+      : addSender(sender, paths().allowFrom),
 });
 
 export const mentionRequired = ({ paths }: PlaceSettings): Refusal => ({
   code: "mention_required",
   outcome: "silent",
   detail: "The bot was not mentioned.",
-  path: paths.requireMention,
-  hint: `Mention the bot, reply to it, or set ${paths.requireMention} to false.`,
+  path: paths().requireMention,
+  hint: `Mention the bot, reply to it, or set ${paths().requireMention} to false.`,
 });
 
 export const mentionActivated = (): Refusal => ({

@@ -117,8 +117,8 @@ function groupKeptOut({ chat, thread }: Address, { access }: LiveAccount, pathOf
   if (!Object.hasOwn(access.groups ?? {}, chat))
     return refuse("recipient_not_allowed", `${pathOf(["groups"])} does not name ${chat}: the agent writes to no other group.`);
   const place = placeSettings(access, pathOf, { id: chat, kind: "group", ...(thread === undefined ? {} : { thread }) });
-  if (!place.enabled) return refuse("recipient_not_allowed", `${place.paths.enabled} is false.`);
-  return place.groupPolicy === "disabled" ? refuse("recipient_not_allowed", `${place.paths.groupPolicy} is "disabled".`) : undefined;
+  if (!place.enabled) return refuse("recipient_not_allowed", `${place.paths().enabled} is false.`);
+  return place.groupPolicy === "disabled" ? refuse("recipient_not_allowed", `${place.paths().groupPolicy} is "disabled".`) : undefined;
 }
 
 async function personKeptOut(

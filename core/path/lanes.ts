@@ -45,12 +45,12 @@ interface Lane {
 }
 
 /**
- * With more units than that under way, sources that ask for their events do not ask for more: each unit is in memory, and there may be
+ * With more units than that under way, sources that ask for their events take in no more: each unit is in memory, and there may be
  * thousands of chats. Fewer would leave the disk and the platform with too little to do at a time; and what is under way may be waiting for
- * a platform that is away, so nobody waits for long.
+ * a platform that is away, so nobody waits for long: it may be a `/stop` that does.
  */
-const crowd = 192;
-const roomMs = 250;
+const crowd = 96;
+const roomMs = 100;
 
 /** At most `limit()` at once; those who wait are served in order. */
 function createSlots(limit: () => number): { takeNow(): TurnSlot | undefined; take(): TurnSlot | Promise<TurnSlot> } {

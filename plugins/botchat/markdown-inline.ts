@@ -67,14 +67,14 @@ interface OpenLink {
 function openLink(walk: Walk, token: Token): OpenLink {
   const href = String(token.attrGet("href") ?? "");
   const allowed = allowedUrl(href);
-  const start = walk.out.length;
+  const start = walk.out.length();
   walk.links += 1;
   if (allowed) walk.out.open({ kind: "link", url: href });
   return { href, start, allowed };
 }
 
 function closeLink(walk: Walk, token: Token, { href, start, allowed }: OpenLink): void {
-  if (walk.out.seen <= start) walk.out.write(markdownParser().normalizeLinkText(href));
+  if (walk.out.seen() <= start) walk.out.write(markdownParser().normalizeLinkText(href));
   else if (!allowed && token.info !== "auto") walk.out.write(destinationText(href));
   if (allowed) walk.out.close("link");
   walk.links -= 1;

@@ -21,6 +21,16 @@ export interface PollingOptions {
   onUpdate(update: Json): void;
 }
 
+/** Updates that are asked for at a time: the most that the platform gives. */
+const batch = 100;
+/** So many of them are taken in at a time: where there is room for one more, there is not for a whole batch. */
+const portion = 25;
+
+interface Identified {
+  readonly update: Json;
+  readonly updateId: number;
+}
+
 /** What the operator is told about a 409, by what the platform says about it. */
 function conflictDetail(description: string): string {
   return /webhook/i.test(description)
@@ -54,15 +64,15 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
   async function next(): Promise<readonly Json[]> {
     const answer = await api.call(
       "getUpdates",
-      { timeout: polling.timeoutSeconds, limit: 100, allowed_updates: [...updateKinds], ...(offset !== undefined && { offset }) },
+      { timeout: polling.timeoutSeconds, limit: batch, allowed_updates: [...updateKinds], ...(offset !== undefined && { offset }) },
       signal,
     );
     if (!Array.isArray(answer)) throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: the answer is no list" });
     return answer as unknown as readonly Json[];
   }
 
-  /** All in one turn of the event loop: the store makes one commit of it. */
-  async function commit(updates: readonly Json[]): Promise<void> {
+  /** Those that can be confirmed, in the order in which an offset confirms them. */
+  function withIds(updates: readonly Json[]): readonly Identified[] {
     const known = updates.flatMap((update) => {
       const updateId = number(record(update)?.update_id);
       return updateId === undefined ? [] : [{ update, updateId }];
@@ -70,13 +80,20 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     // Nothing of it can be confirmed: asked again at once, it would come again at once.
     if (known.length === 0 && updates.length > 0)
       throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: no update in it has an id" });
+    return known.sort((one, other) => one.updateId - other.updateId);
+  }
+
+  /** All in one turn of the event loop: the store makes one commit of it. */
+  async function commit(updates: readonly Identified[]): Promise<void> {
     await Promise.all(
-      known.map(({ update, updateId }) =>
+      updates.map(({ update, updateId }) =>
         account.receive(update, { id: String(updateId), identity: identity.id, ...gatherer.place(update) }),
       ),
     );
-    for (const { update } of known) onUpdate(update);
-    if (known.length > 0) offset = Math.max(...known.map(({ updateId }) => updateId)) + 1;
+    for (const { update, updateId } of updates) {
+      onUpdate(update);
+      offset = updateId + 1;
+    }
   }
 
   async function recover(error: unknown): Promise<void> {
@@ -110,10 +127,13 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
       const updates = await next();
       lastContactAt = account.now();
       quietSince = lastContactAt;
-      if (updates.length > 0) await account.room();
-      if (signal.aborted) return;
-      // A store that hangs must not keep the account from closing; what it has not taken is not confirmed.
-      await orStopped(commit(updates));
+      const known = withIds(updates);
+      for (let from = 0; from < known.length; from += portion) {
+        await account.room();
+        if (signal.aborted) return;
+        // A store that hangs must not keep the account from closing; what it has not taken is not confirmed.
+        await orStopped(commit(known.slice(from, from + portion)));
+      }
       if (signal.aborted) return;
       backoff.reset();
       tell("connected");

@@ -46,9 +46,9 @@ export function isBlank(text: string): boolean {
 }
 
 export interface RichTextBuilder {
-  readonly length: number;
+  length(): number;
   /** End of what was written last that is not white space. */
-  readonly seen: number;
+  seen(): number;
   write(text: string): void;
   /** Ends the line, if one was begun. */
   freshLine(): void;
@@ -82,12 +82,8 @@ export function createRichTextBuilder(begun: RichText = nothingYet): RichTextBui
     ends = !more.endsWith("\n") ? 0 : more === "\n" ? Math.min(ends + 1, 2) : more.endsWith("\n\n") ? 2 : 1;
   };
   return {
-    get length() {
-      return text.length;
-    },
-    get seen() {
-      return seen;
-    },
+    length: () => text.length,
+    seen: () => seen,
     write,
     freshLine() {
       if (text !== "" && ends === 0) write("\n");

@@ -84,9 +84,9 @@ function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
   for (const id of Object.keys(access.groups ?? {})) {
     const place = placeSettings(access, pathOf, { id, kind: "group" });
     if (!place.enabled || place.groupPolicy !== "allowlist" || !nobody(place.allowFrom)) continue;
-    const path = place.paths.allowFrom;
-    const reason = `nobody may write in the group ${visibleLine(id, 80)} of ${name}: ${place.paths.groupPolicy} is allowlist, and ${path} names nobody`;
-    found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set ${place.paths.groupPolicy} to open.` });
+    const path = place.paths().allowFrom;
+    const reason = `nobody may write in the group ${visibleLine(id, 80)} of ${name}: ${place.paths().groupPolicy} is allowlist, and ${path} names nobody`;
+    found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set ${place.paths().groupPolicy} to open.` });
   }
   return found;
 }
@@ -120,7 +120,7 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
     const anywhere = group.listed && group.enabled && lets;
     return [
       ...(direct ? [{ path: pathOf(["dmPolicy"]), reason: `whoever finds ${name} may write to it directly` }] : []),
-      ...(anywhere ? [{ path: group.paths.groupPolicy, reason: `whoever adds ${name} to a group may talk to it there` }] : []),
+      ...(anywhere ? [{ path: group.paths().groupPolicy, reason: `whoever adds ${name} to a group may talk to it there` }] : []),
     ].map((one) => ({ check, verdict: "warn", fix, ...one }));
   });
   return orOk(found, check, "only those whom the configuration names, or who were approved, are let in");

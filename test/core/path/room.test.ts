@@ -42,12 +42,12 @@ function watch(room: Promise<void> | undefined): { given: boolean } {
 }
 
 test("while few units are under way nobody waits", async () => {
-  const { lanes } = await crowd(192);
+  const { lanes } = await crowd(96);
   expect(lanes.room()).toBeUndefined();
 });
 
 test("a crowd holds the next ones up until it has thinned out", async () => {
-  const { lanes, end } = await crowd(194);
+  const { lanes, end } = await crowd(98);
   const first = watch(lanes.room());
   const second = watch(lanes.room());
   await end();
@@ -60,14 +60,14 @@ test("a crowd holds the next ones up until it has thinned out", async () => {
 test("a crowd that does not move, because its platform is away, holds them up for a moment only", async () => {
   const { lanes } = await crowd(400);
   const room = watch(lanes.room());
-  await vi.advanceTimersByTimeAsync(249);
+  await vi.advanceTimersByTimeAsync(99);
   expect(room.given).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
   expect(room.given).toBe(true);
   // Asked again, it waits again.
   const again = watch(lanes.room());
-  await vi.advanceTimersByTimeAsync(100);
+  await vi.advanceTimersByTimeAsync(50);
   expect(again.given).toBe(false);
-  await vi.advanceTimersByTimeAsync(150);
+  await vi.advanceTimersByTimeAsync(50);
   expect(again.given).toBe(true);
 });

@@ -60,6 +60,31 @@ describe("commit before confirm", () => {
     expect([account.received.length, platform.pending()]).toEqual([1, 1]);
   });
 
+  test("room is asked for again within a batch; of one that is stored in part, the rest comes again", async () => {
+    const platform = await openPlatform();
+    for (let index = 0; index < 60; index += 1) platform.act.say(ada, ada, `message ${index}`);
+    const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
+    const asked: (() => void)[] = [];
+    account.onRoom = () => new Promise((resolve) => void asked.push(resolve));
+    await openConnection(account).start();
+    await until(() => asked.length === 1, "a batch was fetched");
+    asked[0]?.();
+    await until(() => asked.length === 2, "it asks for more room");
+    const first = account.received.map(({ id }) => id);
+    expect([first.length, platform.pending()]).toEqual([25, 60]);
+    account.onRoom = () => undefined;
+    let failures = 1;
+    account.onReceive = async () => {
+      if (failures-- > 0) throw new Error("disk full");
+    };
+    asked[1]?.();
+    await until(() => platform.pending() === 0, "everything is stored and confirmed");
+    expect(account.statuses.some(({ state }) => state === "waiting")).toBe(true);
+    const ids = account.received.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(60);
+    expect(ids.filter((id) => first.includes(id))).toEqual(first);
+  });
+
   test("a batch is handed in within one turn of the event loop, in order", async () => {
     const platform = await openPlatform();
     const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
