@@ -136,7 +136,15 @@ export interface Inbound {
   readonly messageIds?: readonly string[];
   /** Kind `migration`: the id under which the platform leads this chat from now on. */
   readonly migratedTo?: string;
-  readonly replyTo?: { readonly messageId?: string; readonly sender?: string; readonly text?: string; readonly quote?: string };
+  /** The message that this one answers. */
+  readonly replyTo?: {
+    readonly messageId?: string;
+    readonly sender?: string;
+    readonly text?: string;
+    readonly quote?: string;
+    /** Its files: fetched with those of the message itself, because a question is often about them. */
+    readonly media?: readonly InboundMedia[];
+  };
   readonly forward?: { readonly from: string; readonly timestamp?: number };
   readonly authority: Authority;
   /** What a hook, a heartbeat or a mapping asks of its turn; absent for chat messages. */

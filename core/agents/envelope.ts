@@ -68,9 +68,9 @@ function renderSize(bytes: number): string {
   return bytes < 1_024 ? `${bytes} B` : bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }
 
-/** One line for a file that came with the message, or did not. */
-function renderMediaNote(media: InboundMedia): string {
-  if (media.unavailable !== undefined) return `[media unavailable: ${plainName(media.unavailable, 240)}]`;
+/** One line for a file that came with the message, or did not. `where`: empty, or what tells it from those of the message itself. */
+function renderMediaNote(media: InboundMedia, where = ""): string {
+  if (media.unavailable !== undefined) return `[media unavailable${where}: ${plainName(media.unavailable, 240)}]`;
   const facts = [
     media.kind,
     media.fileName === undefined ? "" : `"${plainName(media.fileName, 120)}"`,
@@ -80,7 +80,7 @@ function renderMediaNote(media: InboundMedia): string {
     media.path === undefined ? "" : `at ${media.path}`,
     media.description === undefined ? "" : `showing "${plainName(media.description, 500)}"`,
   ];
-  return `[attached ${facts.filter((fact) => fact !== "").join(" ")}]`;
+  return `[attached${where} ${facts.filter((fact) => fact !== "").join(" ")}]`;
 }
 
 /** A passage of somebody else, each line with `> ` before it, so that it ends where the quoting ends. */
@@ -103,7 +103,8 @@ export function renderAnswered({ sender, messageId }: NonNullable<Inbound["reply
 function renderReply(replyTo: NonNullable<Inbound["replyTo"]>): string {
   const passage = replyTo.quote ?? replyTo.text;
   const head = `[${renderAnswered(replyTo)}${replyTo.quote === undefined ? "" : ", quoting"}]`;
-  return passage === undefined || passage === "" ? head : `${head}\n${quoted(passage)}`;
+  const files = (replyTo.media ?? []).map((media) => renderMediaNote(media, " there"));
+  return [head, ...(passage === undefined || passage === "" ? [] : [quoted(passage)]), ...files].join("\n");
 }
 
 /** `[<channel> <chat or sender> <time>] text` and the blocks that belong to it. What no person wrote comes as it is. */

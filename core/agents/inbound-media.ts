@@ -11,7 +11,7 @@ type Describe = NonNullable<Parameters<FetchMedia>[1]["describe"]>;
 
 /** Where the account does not say. */
 const defaultMaxMb = 5;
-/** For all files of one message; what has not come by then is answered without. */
+/** For all files of one message, and of the one that it answers; what has not come by then is answered without. */
 const patienceMs = 5 * 60_000;
 const atOnce = 4;
 const keepMediaMs = 7 * 24 * 60 * 60_000;
@@ -47,7 +47,9 @@ export async function completeMedia(
 ): Promise<Inbound> {
   const { account, describe } = options;
   const fetchMedia = account?.connection.fetchMedia;
-  if (inbound.media.length === 0 || account === undefined || fetchMedia === undefined) return inbound;
+  const { replyTo } = inbound;
+  const answered = replyTo?.media ?? [];
+  if (account === undefined || fetchMedia === undefined) return inbound;
   const patience = AbortSignal.timeout(patienceMs);
   const signal = AbortSignal.any([options.signal, patience]);
   const how = { maxBytes: maxBytes(account.options), signal, ...(describe === undefined ? {} : { describe }) };
@@ -64,13 +66,14 @@ export async function completeMedia(
     }
   }
 
-  const media = [...inbound.media];
+  const media = [...inbound.media, ...answered];
   const waiting = media.entries();
   const work = async () => {
     for (const [index, each] of waiting) media[index] = await complete(each);
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, media.length) }, work));
-  return { ...inbound, media };
+  const [own, ofAnswered] = [media.slice(0, inbound.media.length), media.slice(inbound.media.length)];
+  return { ...inbound, media: own, ...(answered.length > 0 && { replyTo: { ...replyTo, media: ofAnswered } }) };
 }
 
 interface KeptFile {

@@ -14,7 +14,9 @@ function renderAsked(inbound: Inbound, context = ""): string {
 
 /** What the model was told. */
 export function askedMessage(inbound: Inbound, context?: string): EngineMessage {
-  return { role: "user", text: renderAsked(inbound, context), ...(inbound.media.length === 0 ? {} : { media: inbound.media }) };
+  // In the order in which the text names them.
+  const media = [...(inbound.replyTo?.media ?? []), ...inbound.media];
+  return { role: "user", text: renderAsked(inbound, context), ...(media.length === 0 ? {} : { media }) };
 }
 
 /** The two messages that a finished turn adds to its session; to be written with the outbox. */

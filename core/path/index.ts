@@ -159,7 +159,8 @@ export function createPath(options: PathOptions): Path {
     const route = await routing(received, { hooks, trace, fallback: options.fallbackRoute, isAwaited });
     if (isStop(route)) return await say(unit, trace, { ending: route.stop, sayings: [] });
     const presence = presenceFor(unit, received, route);
-    const inbound = received.media.length === 0 ? received : await options.completeMedia(received, route, interruption.signal);
+    const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
+    const inbound = hasFiles ? await options.completeMedia(received, route, interruption.signal) : received;
     const result = await turn(inbound, route, { hooks, trace, presence, signal: interruption.signal, now, silence, asSent, pathsOf });
     // Also when the gateway closes: typing that goes on would keep the process, and what is being shown needs its id written down.
     const closing = presence.close();

@@ -32,7 +32,7 @@ export interface PathOptions {
   readonly pathsOf: (at: Pick<Inbound, "channel" | "account">) => (keys: readonly string[]) => string;
   /** The route when no tap has one. */
   readonly fallbackRoute: (inbound: Inbound) => Route | Promise<Route>;
-  /** Fetches the files of a message that was let through; asked only when there are any, never rejects. */
+  /** Fetches the files of a message that was let through, and of the one that it answers; asked only when there are any, never rejects. */
   readonly completeMedia: (inbound: Inbound, route: Route, signal: AbortSignal) => Promise<Inbound>;
   /** The same for the files of a reply, just before it is rendered; asked only when there are any. */
   readonly completeReply: CompleteReply;

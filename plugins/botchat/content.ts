@@ -35,9 +35,3 @@ export function parseContent(message: Fields): Content | { readonly silent: stri
   const said = [shown, caption && entitiesToMarkdown(caption, message.caption_entities)].filter((piece) => piece !== undefined);
   return said.length === 0 ? { silent: silenceOf(message) } : { text: said.join("\n"), media: files };
 }
-
-/** Text alone, where a message is quoted by another one. */
-export function contentText(message: Fields): string | undefined {
-  const content = parseContent(message);
-  return "silent" in content ? undefined : content.text;
-}

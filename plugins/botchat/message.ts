@@ -1,6 +1,6 @@
 /** Messages, edited messages and channel posts; several that were gathered are one. */
 import type { ChannelInbound, Inbound, InboundChat, Silent } from "service-gateway/sdk";
-import { type Content, contentText, parseContent } from "./content.ts";
+import { type Content, parseContent } from "./content.ts";
 import { readEntities } from "./entities.ts";
 import { type Fields, id, number, record, text } from "./fields.ts";
 import { joinTexts, type Version } from "./gathered.ts";
@@ -23,8 +23,16 @@ function parseReply(message: Fields): Inbound["replyTo"] {
   if (reply === undefined && outside === undefined && quote === undefined) return undefined;
   const messageId = id(reply?.message_id);
   const sender = reply ? labelOf(senderOf(reply)) : originOf(record(outside?.origin));
-  const said = reply ? contentText(reply) : outside ? contentText(outside) : undefined;
-  return { ...(messageId && { messageId }), ...(sender && { sender }), ...(said && { text: said }), ...(quote && { quote }) };
+  const answered = reply ?? outside;
+  const content = answered && parseContent(answered);
+  const { text: said = "", media = [] } = content === undefined || "silent" in content ? {} : content;
+  return {
+    ...(messageId && { messageId }),
+    ...(sender && { sender }),
+    ...(said && { text: said }),
+    ...(quote && { quote }),
+    ...(media.length > 0 && { media }),
+  };
 }
 
 function labelled(chat: Fields | undefined): { readonly sender?: string } {

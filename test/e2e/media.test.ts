@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { InboundMedia } from "../../core/sdk.ts";
+import type { EngineTurn, InboundMedia } from "../../core/sdk.ts";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Fault } from "../../plugins/playground/platform/faults.ts";
@@ -10,7 +10,7 @@ import type { Message, Platform } from "../../plugins/playground/platform/index.
 import { hang, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
-import { type Conversation, converse } from "./conversation.ts";
+import { type Conversation, converse, kitchen } from "./conversation.ts";
 import { answered, botToken, openChannel, openPlatform, people } from "./room.ts";
 
 const png = (fill: number) => Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(500, fill)]);
@@ -164,6 +164,39 @@ describe("a file of a message that was let through", () => {
     place.platform.act.say(place.ada, place.ada, "and?");
     await place.asked(2);
     expect(place.turns[1]?.messages[0]?.text).toContain("look here\n[media unavailable: getFile: 400 Bad Request: the file is gone]");
+  });
+});
+
+describe("the file of a message that is answered", () => {
+  test("is there for the agent beside those of the answer, and told from them", async () => {
+    const place = await converse();
+    await place.start();
+    const { act } = place.platform;
+    // Nobody asked the bot about it yet: nothing is fetched.
+    const shown = act.say(place.bela, kitchen, "our garden", { media: photo(1) });
+    expect(await place.ended(1)).toEqual(["silent mention_required"]);
+    expect(getFiles(place.platform)).toEqual([]);
+    act.say(place.ada, kitchen, "@e2e_bot and this, what grows there?", { media: photo(2), replyTo: shown.message_id });
+    await place.asked(1);
+    const { inbound, messages } = place.turns[0] as EngineTurn;
+    expect(inbound.media.map(({ path }) => readFileSync(path ?? "")[20])).toEqual([2]);
+    expect(inbound.replyTo?.media?.map(({ path }) => readFileSync(path ?? "")[20])).toEqual([1]);
+    expect(messages.at(-1)?.media).toEqual([...(inbound.replyTo?.media ?? []), ...inbound.media]);
+    expect(place.lastAsked()).toMatch(
+      /\[reply to Bela[^\]]*\]\n> <media:image>\n> our garden\n\[attached there image image\/png 508 B at [^\]]*\]\n\[attached image image\/png 508 B at [^\]]*\]$/,
+    );
+  });
+
+  test("that cannot be fetched is told; the question is answered all the same", async () => {
+    const place = await converse();
+    await place.start();
+    const { act } = place.platform;
+    const shown = act.say(place.ada, place.ada, "our garden", { media: photo() });
+    await place.ended(1);
+    lose(place.platform, "Bad Request: the file is gone");
+    act.say(place.ada, place.ada, "what grows there?", { replyTo: shown.message_id });
+    expect(await place.ended(2)).toEqual(["answered answered", "answered answered"]);
+    expect(place.lastAsked()).toMatch(/> our garden\n\[media unavailable there: getFile: 400 Bad Request: the file is gone\]$/);
   });
 });
 

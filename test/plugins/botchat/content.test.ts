@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import type { Json } from "service-gateway/sdk";
 import { describe, expect, test } from "vitest";
-import { contentText, parseContent } from "../../../plugins/botchat/content.ts";
+import { parseContent } from "../../../plugins/botchat/content.ts";
 import { contentKinds } from "../../../plugins/botchat/content-kinds.ts";
 import type { Fields } from "../../../plugins/botchat/fields.ts";
 import { parseUpdate } from "../../../plugins/botchat/parse.ts";
@@ -63,9 +63,21 @@ describe("what people send becomes text, and files beside it", () => {
     expect(parseContent({ ...base, ...given } as unknown as Fields)).toEqual({ text, media });
   });
 
-  test.each(Object.entries(examples))("%s says the same where it is replied to", (_name, { fields: given, text }) => {
-    expect(contentText(given as unknown as Fields)).toBe(text);
-  });
+  test.each(Object.entries(examples))(
+    "%s says the same where it is replied to, with its files",
+    (_name, { fields: given, text, media }) => {
+      const content = { text, ...(media && { media }) };
+      const answering = (fields: object) =>
+        parseUpdate({ update_id: 1, message: { ...base, text: "and?", ...fields } } as unknown as Json, bot);
+      expect(answering({ reply_to_message: { ...base, message_id: 6, ...given } })).toMatchObject({
+        replyTo: { messageId: "6", ...content },
+      });
+      expect(answering({ external_reply: { origin: { type: "user", date: 1, sender_user: ada }, ...given } })).toMatchObject({
+        media: [],
+        replyTo: { sender: "Ada", ...content },
+      });
+    },
+  );
 });
 
 describe("what the platform tells in the form of a message", () => {
