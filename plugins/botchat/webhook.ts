@@ -54,7 +54,8 @@ function parseBody(body: string): { readonly update: Json; readonly updateId: nu
   }
 }
 
-function createListener(options: WebhookOptions, onContact: () => void): Server {
+/** `onTaken`: an update came, and was stored or not. */
+function createListener(options: WebhookOptions, onTaken: (failure?: unknown) => void): Server {
   const { account, identity, secret } = options;
   const expected = digest(secret);
 
@@ -70,12 +71,14 @@ function createListener(options: WebhookOptions, onContact: () => void): Server 
     if (typeof body === "number") return answer(response, body, true);
     const found = parseBody(body);
     if (found === undefined) return answer(response, 400);
-    onContact();
-    await account.receive(found.update, {
-      id: String(found.updateId),
-      identity: identity.id,
-      ...options.gatherer.place(found.update),
-    });
+    const at = { id: String(found.updateId), identity: identity.id, ...options.gatherer.place(found.update) };
+    try {
+      await account.receive(found.update, at);
+    } catch (error) {
+      onTaken(error);
+      throw error;
+    }
+    onTaken();
     answer(response, 200);
     options.onUpdate(found.update);
   }
@@ -120,9 +123,10 @@ function isSameAddress(a: string, b: string): boolean {
 export async function listen(options: WebhookOptions): Promise<{ readonly closed: Promise<void> }> {
   const { api, account, identity, signal, url, secret } = options;
   let lastContactAt = account.now();
-  const server = createListener(options, () => {
+  const server = createListener(options, (failure) => {
     lastContactAt = account.now();
-    account.status({ state: "connected", identity, lastContactAt });
+    if (failure === undefined) account.status({ state: "connected", identity, lastContactAt });
+    else account.status({ state: "waiting", identity, lastContactAt, detail: failureDetail(failure) });
   });
   await bind(server, account.options);
   const closed = new Promise<void>((resolve) => {

@@ -122,7 +122,7 @@ describe("telling the platform", () => {
 });
 
 describe("the listener", () => {
-  test("a message of a person arrives, and the platform keeps it until it was committed", async () => {
+  test("a message of a person arrives, and the platform keeps it until it was committed; the status says what keeps it there", async () => {
     const { platform, account } = await listening();
     let failures = 1;
     account.onReceive = async () => {
@@ -132,6 +132,8 @@ describe("the listener", () => {
     await until(() => account.received.length === 1, "the update at the second try");
     await until(() => platform.pending() === 0, "the confirmation");
     expect(account.received[0]).toMatchObject({ lane: "botchat:default:1001", identity: "7000000001" });
+    const said = "the event could not be stored; its update stays with the platform and comes again";
+    expect(account.statuses.slice(-2)).toMatchObject([{ state: "waiting", detail: said }, { state: "connected" }]);
   });
 
   test("what belongs together is gathered, also when a part comes again because it could not be stored", async () => {
