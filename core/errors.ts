@@ -188,6 +188,8 @@ export class ChannelError extends Error {
   readonly fate: "not-sent" | "unknown";
   /** The id under which the platform leads the chat from now on, when that is why it was refused; it is sent there then. */
   readonly migratedTo: string | undefined;
+  /** What the operator can do about it, as a sentence; told by `service why`, in the log and to whoever waits for the send. */
+  readonly hint: string | undefined;
 
   constructor(
     reason: string,
@@ -197,6 +199,7 @@ export class ChannelError extends Error {
       readonly retryAfterMs?: number;
       readonly fate?: "not-sent" | "unknown";
       readonly detail?: string;
+      readonly hint?: string;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -206,6 +209,7 @@ export class ChannelError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.fate = options.fate ?? "not-sent";
     this.migratedTo = options.migratedTo;
+    this.hint = options.hint;
   }
 }
 

@@ -74,7 +74,8 @@ async function readTarget(to: string, live: LiveAccount): Promise<{ readonly cha
   try {
     return { chat: (await live.connection.resolve?.(chat)) ?? chat, ...topic };
   } catch (error) {
-    if (error instanceof ChannelError) return refuse(error.reason, `to: ${error.message}`);
+    if (error instanceof ChannelError)
+      return refuse(error.reason, `to: ${error.message}${error.hint === undefined ? "" : `. ${error.hint}`}`);
     throw error;
   }
 }

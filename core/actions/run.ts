@@ -127,7 +127,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
           error instanceof ChannelError ? (error.retryAfterMs ?? waitBefore(attempt, policy, deps.random)) : Number.POSITIVE_INFINITY;
         const again = error instanceof ChannelError && (error.retryable || error.fate === "unknown");
         if (!again || attempt >= policy.attempts || wait > longestWaitMs || !(await sleep(wait, patience)))
-          return refuse(reason, sentence(reasonOf(error)));
+          return refuse(reason, sentences(reasonOf(error), error instanceof ChannelError ? error.hint : undefined));
       }
     }
   }
@@ -210,9 +210,11 @@ function partsOf({ address, text, media = [], buttons = [] }: Saying, { connecti
 /** The decision that made it end so tells why. */
 function failureOf(report: EventReport | null, { outcome, reason }: End): ActionRefusal {
   const isDeciding = ({ verdict }: Decision) => verdict === "failed" || verdict === "refused" || verdict === "silent";
-  const { detail, path } = report?.decisions.findLast(isDeciding) ?? {};
+  const { detail, path, hint } = report?.decisions.findLast(isDeciding) ?? {};
   const what = detail ?? `It ended ${outcome}: ${reason}`;
-  return refuse(reason, sentence(path === undefined ? what : `${what} (${path})`));
+  return refuse(reason, sentences(path === undefined ? what : `${what} (${path})`, hint));
 }
+
+const sentences = (what: string, hint: string | undefined) => (hint === undefined ? sentence(what) : `${sentence(what)} ${sentence(hint)}`);
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

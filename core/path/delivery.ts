@@ -149,7 +149,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
         repeated = true;
         doubts += 1;
         await doubt(row, { plugin: row.address.channel, detail: error.message }, options);
-      } else if (!error.retryable || now() - began > giveUpAfterMs) return giveUp(row, error.reason, error.message, trace);
+      } else if (!error.retryable || now() - began > giveUpAfterMs) return giveUp(row, error.reason, error.message, trace, error.hint);
       if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
       await store.sending(row.id);
     }
@@ -190,8 +190,8 @@ async function removeOnce({ part, address }: OutboxRow, { account, signal }: Del
   return { messageId };
 }
 
-function giveUp(row: OutboxRow, reason: string, detail: string, trace: Trace): Fate {
-  trace.add("delivery", { plugin: row.address.channel, verdict: "failed", code: reason, detail });
+function giveUp(row: OutboxRow, reason: string, detail: string, trace: Trace, hint?: string): Fate {
+  trace.add("delivery", { plugin: row.address.channel, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
   // A preview that cannot be removed is no reason to call the answer failed.
   return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason };
 }

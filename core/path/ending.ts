@@ -75,6 +75,7 @@ export function stopForTap(error: unknown, station: "ingress" | "routing", trace
   if (!refusedByPlatform && !ownMistake) throw error;
   const code = refusedByPlatform ? cause.reason : `${station}_failed`;
   const plugin = error instanceof PluginError ? error.plugin : "core";
-  trace.add(station, { plugin, verdict: "failed", code, detail: reasonOf(error) });
+  const hint = refusedByPlatform ? cause.hint : undefined;
+  trace.add(station, { plugin, verdict: "failed", code, detail: reasonOf(error), ...(hint === undefined ? {} : { hint }) });
   return { stop: { outcome: "failed", reason: code } };
 }

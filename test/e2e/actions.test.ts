@@ -305,7 +305,9 @@ describe("a program with the gateway token", () => {
       status: 502,
       ok: false,
       code: "no_rights",
-      error: expect.stringMatching(/not enough rights\. Part of it was sent, as message \d+\.$/),
+      error: expect.stringMatching(
+        /not enough rights\. The bot .*, or give it the right in the chat's settings\. Part of it was sent, as message \d+\.$/,
+      ),
     });
   });
 

@@ -237,13 +237,16 @@ describe("sending", () => {
     expect(codes(report)).toContain("delivery:possibly_repeated");
   });
 
-  test("a platform that refuses for good ends the event with its reason", async () => {
+  test("a platform that refuses for good ends the event with its reason, and with what can be done about it", async () => {
     const loopback = createLoopback();
+    const said = { detail: "Forbidden: bot was blocked by the user", hint: "Only they can change that." };
     loopback.beforeSend = () => {
-      throw new ChannelError("blocked_by_user");
+      throw new ChannelError("blocked_by_user", said);
     };
     const { settled } = await start(loopback);
-    expect(await settled(await loopback.say("hello"))).toMatchObject({ outcome: "failed", reason: "blocked_by_user" });
+    const report = await settled(await loopback.say("hello"));
+    expect(report).toMatchObject({ outcome: "failed", reason: "blocked_by_user" });
+    expect(report.decisions).toContainEqual(expect.objectContaining({ station: "delivery", code: "blocked_by_user", ...said }));
   });
 
   test.each([
