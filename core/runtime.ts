@@ -209,15 +209,21 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     pathsOf: (at) => gate.pathsOf(at),
     fallbackRoute: (inbound) => router.route(inbound),
     completeMedia: (inbound, route, closing) =>
-      turns.before(route, closing, (signal) =>
-        completeMedia(inbound, {
-          account: accounts.get(inbound.channel, inbound.account),
-          signal,
-          describe: (image) => describe(image, route, signal),
-          onUnavailable: ({ kind }, error) =>
-            log.warn({ channel: inbound.channel, account: inbound.account, kind, error: reasonOf(error) }, "a file could not be fetched"),
-        }),
-      ),
+      // A command looks at no file, and must not wait for that of the message that it answers.
+      commandIn(inbound) !== undefined
+        ? Promise.resolve(inbound)
+        : turns.before(route, closing, (signal) =>
+            completeMedia(inbound, {
+              account: accounts.get(inbound.channel, inbound.account),
+              signal,
+              describe: (image) => describe(image, route, signal),
+              onUnavailable: ({ kind }, error) =>
+                log.warn(
+                  { channel: inbound.channel, account: inbound.account, kind, error: reasonOf(error) },
+                  "a file could not be fetched",
+                ),
+            }),
+          ),
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => completeFiles(reply, route, signal)),
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, accounts.get(inbound.channel, inbound.account)?.options),
     // An isolated run begins with nothing and nobody goes on with it: what it said stands in the summary. Commands are between

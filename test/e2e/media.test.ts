@@ -187,6 +187,17 @@ describe("the file of a message that is answered", () => {
     );
   });
 
+  test("is nothing that a command waits for", async () => {
+    const place = await converse();
+    await place.start();
+    const { act } = place.platform;
+    const shown = act.say(place.ada, place.ada, "our garden", { media: photo() });
+    await place.ended(1);
+    act.say(place.ada, place.ada, "/whoami", { replyTo: shown.message_id });
+    await place.ended(2);
+    expect(getFiles(place.platform)).toHaveLength(1);
+  });
+
   test("that cannot be fetched is told; the question is answered all the same", async () => {
     const place = await converse();
     await place.start();
