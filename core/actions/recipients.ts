@@ -5,7 +5,7 @@ import { parseTarget } from "../agents/target.ts";
 import { ChannelError } from "../errors.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { Address, Inbound, Route } from "../types.ts";
-import { type ActionRefusal, isRefusal, refuse } from "./result.ts";
+import { type ActionRefusal, isRefusal, refuse, sentences } from "./result.ts";
 import type { ActionCall } from "./schema.ts";
 
 /** Who asks for an action. An agent asks from within a turn; an operator holds the gateway token, or the state. */
@@ -74,8 +74,7 @@ async function readTarget(to: string, live: LiveAccount): Promise<{ readonly cha
   try {
     return { chat: (await live.connection.resolve?.(chat)) ?? chat, ...topic };
   } catch (error) {
-    if (error instanceof ChannelError)
-      return refuse(error.reason, `to: ${error.message}${error.hint === undefined ? "" : `. ${error.hint}`}`);
+    if (error instanceof ChannelError) return refuse(error.reason, sentences(`to: ${error.message}`, error.hint));
     throw error;
   }
 }

@@ -44,6 +44,13 @@ export function refuse(code: string, error: string): ActionRefusal {
   return { ok: false, error, code };
 }
 
+/** What it was, and what can be done about it. */
+export function sentences(what: string, hint?: string): string {
+  return hint === undefined ? sentence(what) : `${sentence(what)} ${sentence(hint)}`;
+}
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
 export function isRefusal(value: object): value is ActionRefusal {
   return "ok" in value && value.ok === false;
 }

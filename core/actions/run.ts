@@ -14,7 +14,7 @@ import { actionEvent, type Saying } from "./events.ts";
 import { checkAction, checkButtons, type Gated } from "./gates.ts";
 import { checkIds, readAction } from "./read.ts";
 import { type ActionCaller, accountFor, placeAtHand, type RecipientDeps, recipientFor } from "./recipients.ts";
-import { type ActionRefusal, type ActionResult, isRefusal, refuse } from "./result.ts";
+import { type ActionRefusal, type ActionResult, isRefusal, refuse, sentences } from "./result.ts";
 import type { ActionCall } from "./schema.ts";
 
 export interface ActionsDeps extends Omit<RecipientDeps, "pathOf"> {
@@ -214,7 +214,3 @@ function failureOf(report: EventReport | null, { outcome, reason }: End): Action
   const what = detail ?? `It ended ${outcome}: ${reason}`;
   return refuse(reason, sentences(path === undefined ? what : `${what} (${path})`, hint));
 }
-
-const sentences = (what: string, hint: string | undefined) => (hint === undefined ? sentence(what) : `${sentence(what)} ${sentence(hint)}`);
-
-const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
