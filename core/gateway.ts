@@ -149,7 +149,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   // What an error says may quote what it was given; these two are shown to others.
   const clean = <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
   const readiness = () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins, store }));
-  const hookSide = createHookSide({ loaded: () => current.loaded, runtime, secrets, store, log, now, stateDirectory, undo });
+  const hookSide = createHookSide({ loaded: () => current.loaded, runtime, secrets, store, log, now, undo });
   /** What only plugins and mappings find wrong. */
   const found = () => [...hookSide.mappings().problems, ...unknownChannels(config(), [...runtime.registry.channels.keys()])];
   for (const problem of found()) tellProblem(log, problem);
@@ -199,6 +199,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   life.up = true;
   // Whatever the engine loads lazily is there before the first message asks for it.
   void runtime.turns.prepare();
+  void hookSide.prepare();
   log.info(
     { url: address.url, state: stateDirectory, plugins: plugins.reports().filter((plugin) => plugin.state === "up").length },
     "the gateway is up",

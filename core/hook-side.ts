@@ -1,7 +1,7 @@
 /** What the hook server stands on: mappings of the configuration as it is now, transforms, results of runs. */
-import { join } from "node:path";
 import type { LoadedConfig } from "./config/load.ts";
 import type { Secrets } from "./config/secrets.ts";
+import { reasonOf } from "./errors.ts";
 import type { Log } from "./log.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./state/store.ts";
@@ -20,6 +20,8 @@ export interface HookSide {
   readonly mappings: () => MappingTable;
   readonly policies: ReturnType<typeof hookPolicies>;
   readonly transforms: Transforms;
+  /** Loads the transforms that mappings name, so that the first delivery finds them loaded, and logs those that cannot be. */
+  readonly prepare: () => Promise<void>;
   /** To be closed before the server. */
   readonly results: Results;
   readonly recordings: Recordings;
@@ -32,7 +34,6 @@ export function createHookSide(parts: {
   readonly store: Store;
   readonly log: Log;
   readonly now: () => number;
-  readonly stateDirectory: string;
   readonly undo: Undo;
 }): HookSide {
   const { loaded, runtime, store, log, now, undo } = parts;
@@ -46,13 +47,23 @@ export function createHookSide(parts: {
     settings: () => settings().transforms,
     log,
     now,
-    cacheDirectory: join(parts.stateDirectory, "cache", "transforms"),
   });
   undo.add(() => transforms.close());
   const results = createResults({ store, exposeReplies: () => settings().exposeReplies });
   runtime.hooks.tap("core", "settled", (record) => results.settled(record));
   const recordings = createRecordings({ secrets: () => parts.secrets.values() });
-  return { mappings: currentMappings(parts, policies), policies, transforms, results, recordings };
+  const prepare = async (): Promise<void> => {
+    const { enabled, mappings } = settings();
+    const modules = new Set(
+      enabled ? mappings.flatMap((mapping) => (mapping.transform === undefined ? [] : [mapping.transform.module])) : [],
+    );
+    for (const module of modules) {
+      await transforms.exportsOf(module).catch((error: unknown) => {
+        log.warn({ transform: module }, `the transform ${module} cannot be loaded: ${reasonOf(error)}`);
+      });
+    }
+  };
+  return { mappings: currentMappings(parts, policies), policies, transforms, prepare, results, recordings };
 }
 
 function currentMappings(

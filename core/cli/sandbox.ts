@@ -1,10 +1,5 @@
-/** A sandbox for one command, as a gateway would have it, with copies of the transforms in a directory of its own. */
-import { mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** A sandbox for one command, as a gateway would have it. */
 import type { LoadedConfig } from "../config/load.ts";
-import { product } from "../product.ts";
 import type { PluginLog } from "../sdk.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import { createTransforms, type Transforms } from "../transforms/sandbox.ts";
@@ -14,21 +9,12 @@ import type { Terminal } from "./terminal.ts";
 
 export function openSandbox({ terminal, now }: CommandContext, { config, directory }: LoadedConfig): Transforms {
   const { hooks } = config;
-  const cacheDirectory = mkdtempSync(join(tmpdir(), `${product.command}-transforms-`));
-  const transforms = createTransforms({
+  return createTransforms({
     root: () => resolveTransformsRoot({ configDirectory: directory, transformsDir: hooks.transformsDir }),
     settings: () => hooks.transforms,
     log: linesFor(terminal),
     now,
-    cacheDirectory,
   });
-  return {
-    ...transforms,
-    async close() {
-      await transforms.close();
-      await rm(cacheDirectory, { recursive: true, force: true });
-    },
-  };
 }
 
 /** What a transform prints goes where it spoils no data. */

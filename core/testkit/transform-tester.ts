@@ -1,7 +1,7 @@
 /** Transforms on the workbench of their author: the same context, the same rules for results, no process. */
 import { describe, expect, test } from "vitest";
-import { freezeJson, renderAnswer } from "../transforms/answer.ts";
 import type { Transform, TransformContext } from "../transforms/definition.ts";
+import { freezeJson, renderAnswer } from "../transforms/guest/answer.ts";
 import type { Json } from "../types.ts";
 
 /** One delivery and what the transform is to make of it. */

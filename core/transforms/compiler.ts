@@ -1,25 +1,49 @@
 /**
- * Makes JavaScript of TypeScript that Node cannot strip (enums, namespaces, parameter properties): a process of its own,
- * for one file, because the compiler needs 100 MB and a transform is to have its memory for itself.
+ * JavaScript of TypeScript whose types cannot be stripped (enums, namespaces, parameter properties), by a thread of its own: the compiler
+ * needs 100 MB, once.
  */
-import { createRequire } from "node:module";
-import { readRequest, writeReply } from "./channel.ts";
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
+import { TransformError } from "./error.ts";
 
-interface Request {
-  readonly id: string;
+interface Order {
   readonly source: string;
   readonly filename: string;
-  /** Real path of the library: by its name it may lie behind a link that this process may not read. */
-  readonly library: string;
+  readonly port: MessagePort;
+  readonly done: Int32Array<SharedArrayBuffer>;
 }
 
-const request = readRequest() as Request;
-const { createJiti } = createRequire(request.library)(request.library) as typeof import("jiti");
-const jiti = createJiti(request.filename, { fsCache: false, moduleCache: false, interopDefault: false });
-const reply = (fields: object) => writeReply(JSON.stringify({ id: request.id, files: [], ...fields }));
-try {
-  const code = jiti.transform({ source: request.source, filename: request.filename, ts: true });
-  reply({ type: "compiled", code });
-} catch (error) {
-  reply({ type: "failed", kind: "threw", message: error instanceof Error ? error.message : String(error) });
+const compileMs = 30_000;
+const compilerMb = 1_024;
+
+/** Waits for the thread, because the engine links modules in one go. Throws `TransformError`. */
+export function compile(source: string, filename: string): string {
+  const { port1, port2 } = new MessageChannel();
+  const done = new Int32Array(new SharedArrayBuffer(4));
+  const order: Order = { source, filename, port: port2, done };
+  const worker = new Worker(new URL(import.meta.url), {
+    workerData: order,
+    transferList: [port2],
+    resourceLimits: { maxOldGenerationSizeMb: compilerMb },
+  });
+  worker.on("error", () => {});
+  Atomics.wait(done, 0, 0, compileMs);
+  const answer = receiveMessageOnPort(port1)?.message as { readonly code?: string; readonly error?: string } | undefined;
+  port1.close();
+  void worker.terminate();
+  if (answer?.code !== undefined) return answer.code;
+  throw new TransformError("threw", answer?.error ?? `${filename} was not compiled within ${compileMs / 1_000} s`);
+}
+
+const order = workerData as Order | undefined;
+if (order?.filename !== undefined) {
+  const { source, filename, port, done } = order;
+  try {
+    const { createJiti } = await import("jiti");
+    const jiti = createJiti(filename, { fsCache: false, moduleCache: false, interopDefault: false });
+    port.postMessage({ code: jiti.transform({ source, filename, ts: true }) });
+  } catch (error) {
+    port.postMessage({ error: error instanceof Error ? error.message : String(error) });
+  }
+  Atomics.store(done, 0, 1);
+  Atomics.notify(done, 0);
 }

@@ -56,8 +56,8 @@ export interface TransformFields {
 export type TransformResult = TransformFields | null | undefined;
 
 /**
- * A transform: the default export of a file in the transforms root, or the export that `transform.export` names. It runs in a process
- * of its own, without files and network, within `hooks.transforms.timeoutSeconds`; `core/transforms/README.md` says what is there.
- * What it throws costs its own delivery (500 `mapping_failed`).
+ * A transform: the default export of a file in the transforms root, or the export that `transform.export` names. It runs in an engine
+ * without files, network or environment, for at most `hooks.transforms.timeoutSeconds`; `core/transforms/README.md` lists what it has.
+ * An error costs its own delivery (500 `mapping_failed`).
  */
 export type Transform<P = Json> = (context: TransformContext<P>) => TransformResult | Promise<TransformResult>;

@@ -1,196 +1,228 @@
-/** The child's side of files: which of them an import may reach, by real path inside the copy, and what they are. */
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { dirname, extname, join, sep } from "node:path";
-import { pathToFileURL } from "node:url";
-import { bare } from "./answer.ts";
-import {
-  defineProperty,
-  endsWith,
-  IntrinsicError,
-  keys,
-  matches,
-  parseJson,
-  push,
-  slice,
-  startsWith,
-  stringifyJson,
-} from "./intrinsics.ts";
-import { codeOf, compileCommon, isTypeScript, stripTypes } from "./syntax.ts";
+/**
+ * The files of a transforms root, as modules see them: `/a.ts` is `a.ts` in the root. A file is read once, through a path that is checked
+ * before and after, and kept as text: a file that is swapped or linked later changes nothing.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { extname, join, posix, relative, sep } from "node:path";
+import { exports as exportsOf, imports as importsOf, legacy } from "resolve.exports";
+import { TransformError } from "./error.ts";
+import { isInside } from "./root.ts";
 
-/** A file that an import was let through to; no other is ever read. */
-export interface KnownFile {
-  readonly path: string;
-  readonly url: string;
-}
+const { dirname } = posix;
+const maxFiles = 2_000;
+const maxFileBytes = 16 * 1_048_576;
+/** Endings that TypeScript's authors leave out, in the order in which they are tried. */
+const endings = ["", ".ts", ".mts", ".js", ".mjs", ".cts", ".cjs", ".json", "/index.ts", "/index.js"];
 
-export interface FileRules {
-  /** The copy, a real path. */
-  readonly root: string;
-  /** Relative paths that were left out of the copy, with the rule that they break. */
-  readonly refused: Readonly<Record<string, string>>;
-  /** JavaScript of files whose TypeScript Node cannot strip; made by the gateway. */
-  readonly compiled: Readonly<Record<string, string>>;
-}
+export type Format = "module" | "commonjs" | "json";
+/** What tells one state of a file from the next. */
+type FileMark = string;
+
+const markOf = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): FileMark => `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`;
 
 export interface Files {
-  /** Where an import leads. Throws when a rule forbids it. */
-  find(wanted: Import): KnownFile;
-  /** The file of a URL that `find` gave out. */
-  known(url: string): KnownFile | undefined;
-  /** Its JavaScript. */
-  read(file: KnownFile): string;
-  formatOf(file: KnownFile): "module" | "commonjs";
-  isCompiled(file: KnownFile): boolean;
-  /** Relative paths of all files that were read since the last call. */
-  takeLoaded(): readonly string[];
+  /** The file that an import means. Throws `TransformError`. */
+  resolve(specifier: string, from: string, kind: "import" | "require"): string;
+  /** JavaScript of a file, or the text of a JSON file. */
+  read(name: string): string;
+  /** As its ending or the nearest package.json says; `undefined` where only the syntax can tell. */
+  formatOf(name: string): Format | undefined;
+  /** Whether the compiler made CommonJS of it. */
+  isCompiled(name: string): boolean;
+  /** Whether a file that was read, or that a link names, is another one now. */
+  isStale(now: number): boolean;
 }
 
-export interface Import {
-  readonly specifier: string;
-  /** Path of the importing file; none imports the entry. */
-  readonly parent: string | undefined;
-  /** The place that the specifier spells out; `undefined` for the name of a package. */
-  readonly target: string | undefined;
-  /** Node's own answer. */
-  resolve(): string;
-}
+/** Files of packages are many and are rarely edited, so they are looked at once a second. */
+const packagesEveryMs = 1_000;
 
-/** Read by the gateway as a fault of the import, not of the code. */
-const refusedCode = "ERR_TRANSFORM_REFUSED";
-const leadsOut = "it leads out of the transforms root";
+export function createFiles({
+  realRoot,
+  compile,
+}: {
+  readonly realRoot: string;
+  /** JavaScript of a TypeScript file whose types cannot be stripped. */
+  readonly compile: (source: string, name: string) => string;
+}): Files {
+  const texts = new Map<string, string>();
+  const compiled = new Set<string>();
+  /** Paths as they were asked for, links included, with the state of the file behind them. */
+  const own = new Map<string, FileMark>();
+  const packages = new Map<string, FileMark>();
+  let packagesAt = 0;
 
-export function refuse(specifier: string, why: string, parent?: string): Error {
-  const by = parent === undefined ? "" : ` in ${parent}`;
-  const error = new IntrinsicError(`The import ${stringifyJson(slice(specifier, 0, 200))}${by} is refused: ${why}`);
-  defineProperty(error, "code", { value: refusedCode });
-  return error;
-}
+  const place = (name: string): string => join(realRoot, name);
+  const remember = (path: string, mark: FileMark): void => {
+    (path.includes(`node_modules${sep}`) ? packages : own).set(path, mark);
+  };
 
-/** Endings that TypeScript's authors leave out, in the order in which they are tried. */
-const endings = [".ts", ".mts", ".js", ".mjs", ".cts", ".cjs", ".json", "/index.ts", "/index.js"];
-/** The codes by which Node says that there is nothing, or nothing it reads, at a place. */
-const notFound = /^ERR_MODULE_NOT_FOUND$|^ERR_UNSUPPORTED_DIR_IMPORT$|^MODULE_NOT_FOUND$/;
-
-/** Whether a specifier spells out a place, and does not name a package. */
-export const isPlace = (specifier: string): boolean =>
-  startsWith(specifier, "/") ||
-  startsWith(specifier, "./") ||
-  startsWith(specifier, "../") ||
-  specifier === "." ||
-  specifier === ".." ||
-  matches(/^file:/i, specifier);
-const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-
-export function createFiles(rules: FileRules): Files {
-  const inside = rules.root + sep;
-  const files = bare<KnownFile>();
-  const formats = bare<"module" | "commonjs">();
-  const sources = bare<string>();
-  let loaded: string[] = [];
-
-  const nameIn = (path: string) => (startsWith(path, inside) ? slice(path, inside.length) : path);
-  const isCompiled = ({ path }: KnownFile) => rules.compiled[nameIn(path)] !== undefined;
-
-  /** Judges where a specifier led, by its real path. */
-  function admit(specifier: string, path: string, parent: string | undefined): KnownFile {
-    let real: string | undefined;
+  /** The file at a place below the root, by its real name. */
+  function find(name: string): string | undefined {
+    const path = place(name);
+    let real: string;
     try {
       real = realpathSync(path);
+      if (!statSync(real).isFile()) return undefined;
     } catch {
-      // Not there, or where the permission model does not let us look.
+      return undefined;
     }
-    if (real === undefined || !startsWith(real, inside)) throw refuse(specifier, leadsOut, parent);
-    const known: KnownFile = { path: real, url: pathToFileURL(real).href };
-    files[known.url] = known;
-    return known;
+    if (!isInside(realRoot, real)) throw refused(name.slice(1), "is a symbolic link that ends outside the transforms root");
+    if (real !== path) remember(path, markOf(statSync(path)));
+    return `/${relative(realRoot, real).split(sep).join("/")}`;
   }
 
-  /** A relative import that names no file as it stands. */
-  function guess(base: string): string | undefined {
-    if (endsWith(base, ".js") && isFile(`${slice(base, 0, -3)}.ts`)) return `${slice(base, 0, -3)}.ts`;
-    if (endsWith(base, ".mjs") && isFile(`${slice(base, 0, -4)}.mts`)) return `${slice(base, 0, -4)}.mts`;
-    for (let index = 0; index < endings.length; index++) {
-      const candidate = base + endings[index];
-      if (isFile(candidate)) return candidate;
+  const guess = (name: string): string | undefined => {
+    for (const ending of endings) {
+      const found = find(name + ending);
+      if (found !== undefined) return found;
     }
-    return undefined;
+    // TypeScript's authors name the file that will be there after a build.
+    return /\.m?js$/.test(name) ? find(name.replace(/js$/, "ts")) : undefined;
+  };
+
+  function inPackage(specifier: string, from: string, kind: "import" | "require"): string | undefined {
+    const [scope = "", name = ""] = specifier.split("/");
+    const id = scope.startsWith("@") ? `${scope}/${name}` : scope;
+    for (let folder = dirname(from); ; folder = dirname(folder)) {
+      const home = posix.join(folder, "node_modules", id);
+      const manifest = manifestAt(home);
+      if (manifest !== undefined || guess(home) !== undefined) return entryOf(home, manifest ?? {}, specifier.slice(id.length), id, kind);
+      if (folder === "/") return undefined;
+    }
   }
 
-  /** The rule that keeps a file out of the copy, for whoever asks why it is missing. */
-  function whyMissing(target: string): string | undefined {
-    if (!startsWith(target, inside)) return leadsOut;
-    const wanted = nameIn(target);
-    const names = keys(rules.refused);
-    for (let index = 0; index < names.length; index++) {
-      const name = names[index] as string;
-      if (wanted === name || startsWith(wanted, `${name}/`) || startsWith(name, `${wanted}.`)) return `${name} ${rules.refused[name]}`;
+  function entryOf(home: string, manifest: Manifest, inner: string, id: string, kind: "import" | "require"): string | undefined {
+    if (manifest.exports !== undefined) {
+      const [entry] = exportsOf({ ...manifest, name: id }, `.${inner}`, { require: kind === "require" }) ?? [];
+      return entry === undefined ? undefined : find(posix.join(home, entry));
     }
-    return undefined;
+    if (inner !== "") return guess(home + inner);
+    const main = legacy({ ...manifest, name: id }, { fields: ["main"], browser: false });
+    return (typeof main === "string" ? guess(posix.join(home, main)) : undefined) ?? guess(home);
   }
 
-  /** As Node decides: the extension, the nearest package.json, and for a file that neither speaks for, its syntax. */
-  function judgeFormat(file: KnownFile): "module" | "commonjs" {
-    const extension = extname(file.path);
-    if (extension === ".mjs" || extension === ".mts") return "module";
-    if (extension === ".cjs" || extension === ".cts" || extension === ".json") return "commonjs";
-    for (let directory = dirname(file.path); startsWith(directory + sep, inside); directory = dirname(directory)) {
-      const manifest = join(directory, "package.json");
-      if (!isFile(manifest)) continue;
-      const { type } = parseJson(readFileSync(manifest, "utf8")) as { readonly type?: unknown };
-      if (type === "module" || type === "commonjs") return type;
-      break;
-    }
+  function manifestAt(folder: string): Manifest | undefined {
+    const found = find(posix.join(folder, "package.json"));
+    if (found === undefined) return undefined;
     try {
-      compileCommon(read(file), file.path);
-      return "commonjs";
+      return JSON.parse(readChecked(found)) as Manifest;
     } catch {
-      return "module";
+      return undefined;
     }
   }
 
-  function read(file: KnownFile): string {
-    const known = sources[file.path];
-    if (known !== undefined) return known;
-    const name = nameIn(file.path);
-    push(loaded, name);
-    const compiled = rules.compiled[name];
-    // What the compiler calls a dynamic import; on the first line, so that the others keep their numbers.
-    let source = compiled === undefined ? readFileSync(file.path, "utf8") : `const jitiImport = (name) => import(name);${compiled}`;
-    if (compiled === undefined && isTypeScript(file.path)) source = stripTypes(source, name);
-    sources[file.path] = source;
-    return source;
+  function nearestManifest(name: string): { readonly folder: string; readonly manifest: Manifest } | undefined {
+    for (let folder = dirname(name); ; folder = dirname(folder)) {
+      const manifest = manifestAt(folder);
+      if (manifest !== undefined) return { folder, manifest };
+      if (folder === "/") return undefined;
+    }
   }
+
+  /** The text of a file that `find` named. What was opened is what lies at the checked path, before and after it is read. */
+  function readChecked(name: string): string {
+    const known = texts.get(name);
+    if (known !== undefined) return known;
+    if (texts.size >= maxFiles) throw refused(name.slice(1), `is one file too many: a transform reads at most ${maxFiles}`);
+    const path = place(name);
+    const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    try {
+      const stats = fstatSync(descriptor);
+      if (stats.size > maxFileBytes) throw refused(name.slice(1), `is larger than ${maxFileBytes / 1_048_576} MB`);
+      const text = readFileSync(descriptor, "utf8");
+      const now = lstatSync(path);
+      if (!stats.isFile() || now.ino !== stats.ino || now.dev !== stats.dev || realpathSync(path) !== path) {
+        throw refused(name.slice(1), "was replaced while it was read");
+      }
+      remember(path, markOf(stats));
+      texts.set(name, text);
+      return text;
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  function toJavaScript(name: string, source: string): string {
+    try {
+      return stripTypeScriptTypes(source);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw syntaxError(name, error);
+      compiled.add(name);
+      return compile(source, place(name));
+    }
+  }
+
+  const changed = (files: ReadonlyMap<string, FileMark>): boolean => {
+    for (const [path, mark] of files) {
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats === undefined || markOf(stats) !== mark) return true;
+    }
+    return false;
+  };
 
   return {
-    find({ specifier, parent, target, resolve }) {
-      const by = parent === undefined ? undefined : nameIn(parent);
-      if (target === undefined && matches(/^[a-z][a-z0-9+.-]*:/i, specifier)) {
-        throw refuse(specifier, "only files inside the transforms root can be imported", by);
-      }
-      // Before Node looks: whether there is something at a place outside is nobody's business.
-      const missing = target === undefined ? undefined : whyMissing(target);
-      if (missing !== undefined) throw refuse(specifier, missing, by);
-      let path: string | undefined;
-      try {
-        path = resolve();
-      } catch (error) {
-        if (codeOf(error) === "ERR_ACCESS_DENIED") throw refuse(specifier, leadsOut, by);
-        path = target !== undefined && matches(notFound, codeOf(error)) ? guess(target) : undefined;
-        if (path === undefined) throw error;
-      }
-      return admit(specifier, path, by);
+    resolve(specifier, from, kind) {
+      const by = from.slice(1);
+      if (/^[a-z][a-z0-9+.-]*:/i.test(specifier)) throw refusedImport(specifier, "only files in the transforms root can be imported", by);
+      let found: string | undefined;
+      if (/^\.{0,2}(?:\/|$)/.test(specifier)) {
+        // An absolute path would mean a file of the machine; inside, it means nothing.
+        const target = join(dirname(place(from)), specifier);
+        if (specifier.startsWith("/") || !isInside(realRoot, target)) {
+          throw refusedImport(specifier, "it leads out of the transforms root", by);
+        }
+        found = guess(`/${relative(realRoot, target).split(sep).join("/")}`);
+      } else if (specifier.startsWith("#")) {
+        const near = nearestManifest(from);
+        const [entry] =
+          near === undefined ? [] : (importsOf({ ...near.manifest, name: "" }, specifier, { require: kind === "require" }) ?? []);
+        found = near === undefined || entry === undefined ? undefined : find(posix.join(near.folder, entry));
+      } else found = inPackage(specifier, from, kind);
+      if (found !== undefined) return found;
+      throw new TransformError("threw", `Cannot find module '${specifier.slice(0, 200)}' imported from ${by}`);
     },
-    known: (url) => files[url],
-    read,
-    formatOf(file) {
-      formats[file.path] ??= isCompiled(file) ? "commonjs" : judgeFormat(file);
-      return formats[file.path] as "module" | "commonjs";
+    read(name) {
+      const known = texts.get(`js:${name}`);
+      if (known !== undefined) return known;
+      const source = readChecked(name);
+      const code = /\.[cm]?ts$/.test(name) ? toJavaScript(name, source) : source.replace(/^#!.*/, "");
+      texts.set(`js:${name}`, code);
+      return code;
     },
-    isCompiled,
-    takeLoaded() {
-      const taken = loaded;
-      loaded = [];
-      return taken;
+    formatOf(name) {
+      this.read(name);
+      if (compiled.has(name)) return "commonjs";
+      const extension = extname(name);
+      if (extension === ".json") return "json";
+      if (extension === ".mjs" || extension === ".mts") return "module";
+      if (extension === ".cjs" || extension === ".cts") return "commonjs";
+      const type = nearestManifest(name)?.manifest.type;
+      return type === "module" || type === "commonjs" ? type : undefined;
+    },
+    isCompiled: (name) => compiled.has(name),
+    isStale(now) {
+      if (changed(own)) return true;
+      if (packages.size === 0 || now - packagesAt < packagesEveryMs) return false;
+      packagesAt = now;
+      return changed(packages);
     },
   };
+}
+
+interface Manifest {
+  readonly type?: unknown;
+  readonly exports?: Readonly<Record<string, never>>;
+}
+
+const refused = (what: string, why: string): TransformError => new TransformError("refused", `${what} ${why}`);
+
+const refusedImport = (specifier: string, why: string, by: string): TransformError =>
+  refused(`The import ${JSON.stringify(specifier.slice(0, 200))}${by === "" ? "" : ` in ${by}`}`, `is refused: ${why}`);
+
+/** Node puts `:LINE` and the line itself on top of the stack. */
+function syntaxError(name: string, error: unknown): TransformError {
+  const { message, stack } = error as Error;
+  const line = /^:(\d+)\n/.exec(stack ?? "")?.[1];
+  return new TransformError("threw", `${name.slice(1)}${line === undefined ? "" : `:${line}`}: ${message}`);
 }

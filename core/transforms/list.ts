@@ -2,7 +2,6 @@
 import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { extname, join } from "node:path";
 import { isInside, moduleExtensions } from "./root.ts";
-import { maxFiles } from "./snapshot.ts";
 
 export interface FoundModule {
   /** As `transform.module` names it. */
@@ -10,6 +9,8 @@ export interface FoundModule {
   /** Why it can be none, when the place itself says so. */
   readonly problem?: string;
 }
+
+const maxFiles = 5_000;
 
 /** Sorted; without packages, type declarations and tests. A root that is not there has none. */
 export function listModules(root: string): readonly FoundModule[] {

@@ -1,264 +1,234 @@
-/** Who runs where, and who waits: processes are few, each serves one module and one call at a time. */
+/** Which thread runs which call. A module that takes long has to leave threads for the others. */
+import { Worker } from "node:worker_threads";
+import { reasonOf } from "../errors.ts";
 import { TransformError } from "./error.ts";
+import type { Level } from "./printer.ts";
+import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";
 
-/** A process with its module loaded. */
-export interface Worker {
-  alive(): boolean;
-  /** Whether it runs what is no longer wanted: other files, other settings. */
-  isStale(): boolean;
-  kill(): void;
-  readonly gone: Promise<void>;
-}
+export type PoolCall = Omit<CallRequest, "id">;
 
-export interface Pool<W extends Worker> {
-  /** Runs `work` with a process of the module; waits for one where all are taken. */
-  use<T>(module: string, work: (worker: W) => Promise<T>): Promise<T>;
+export interface Pool {
+  /** JSON of the result. Rejects with `TransformError`. */
+  run(call: PoolCall): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-export interface PoolOptions<W extends Worker> {
-  readonly open: (module: string) => Promise<W>;
-  /** The state of the module's file; another one means that it was edited. */
-  readonly mark: (module: string) => string;
+export interface PoolOptions {
+  readonly settings: WorkerSettings;
+  readonly limits: () => Batch["limits"];
+  readonly print: (module: string, level: Level, line: string) => void;
   readonly now: () => number;
-  /** Processes at a time, all modules together. */
+  /** Threads at a time. */
   readonly size: number;
-  /** Milliseconds after which an idle process is let go. */
+  /** Milliseconds after which an idle thread ends; the first one stays. */
   readonly idleMs: number;
 }
 
-interface Waiting<W> {
+interface Waiting {
+  readonly request: CallRequest;
+  readonly resolve: (json: string | undefined) => void;
+  readonly reject: (error: TransformError) => void;
   readonly since: number;
-  readonly take: (place: Place<W>) => void;
-  readonly reject: (error: unknown) => void;
+  readonly timer: NodeJS.Timeout;
 }
 
-/** Room for one process; `worker` is there once its module is loaded. */
-interface Place<W> {
-  readonly crew: Crew<W>;
-  worker: W | undefined;
-  idleSince: number;
-  busy: boolean;
+interface Thread {
+  readonly worker: Worker;
+  readonly sent: Map<number, Waiting>;
+  /** Modules that it has loaded. */
+  readonly known: Set<string>;
+  free: boolean;
+  /** The module of the calls that it computes. */
+  module: string | undefined;
+  heardAt: number;
 }
 
-/** One module's processes and its calls that wait, oldest first. */
-interface Crew<W> {
-  readonly module: string;
-  readonly places: Set<Place<W>>;
-  readonly waiting: Set<Waiting<W>>;
-  failed: { readonly error: unknown; readonly at: number; readonly mark: string } | undefined;
-}
-
-/** So that one call that hangs does not stop its module. */
-export const perModule = 2;
+/** Calls that travel to a thread together. */
+const together = 8;
+/** So that a single module never has all threads, and those that exceeded a limit never have all of them either. */
+const half = (size: number): number => Math.max(1, Math.floor(size / 2));
+const exceededMs = 60_000;
+/** Another thread starts when calls have waited for so long, or a thread computes for long. */
+const patienceMs = 50;
+const waitMs = 30_000;
 const maxWaiting = 1_000;
-export const waitMs = 30_000;
-/** Calls of a module without any process wait so long before a busy module gives one up. */
-const patienceMs = 200;
-/** What could not be loaded is not tried again for each request of a flood, unless its file is edited. */
-const failedMs = 500;
+const maxWaitingOfModule = 600;
+/** A thread that computes and says nothing for so long has lost its way: the engine's own limits are shorter, a compiler's included. */
+const silentMs = 40_000;
 const sweepMs = 5_000;
+/** The engine recurses on the thread's stack; its own limit has to come first. */
+const stackSizeMb = 16;
 
-export function createPool<W extends Worker>({ open, mark, now, size, idleMs }: PoolOptions<W>): Pool<W> {
-  const crews = new Map<string, Crew<W>>();
-  const opening = new Set<Promise<void>>();
-  let places = 0;
+export function createPool({ settings, limits, print, now, size, idleMs }: PoolOptions): Pool {
+  const threads = new Set<Thread>();
+  /** Calls by module, oldest first; the module that was served longest ago comes first. */
+  const queues = new Map<string, Waiting[]>();
+  const exceeded = new Map<string, number>();
   let waiting = 0;
-  /** Ended, and not gone yet. */
-  let leaving = 0;
+  let lastId = 0;
   let closed = false;
+  let patience: NodeJS.Timeout | undefined;
   let sweep: NodeJS.Timeout | undefined;
 
-  function crewOf(module: string): Crew<W> {
-    let crew = crews.get(module);
-    if (crew === undefined) {
-      crew = { module, places: new Set(), waiting: new Set(), failed: undefined };
-      crews.set(module, crew);
-    }
-    return crew;
+  const isSlow = (module: string): boolean => now() - (exceeded.get(module) ?? Number.NEGATIVE_INFINITY) < exceededMs;
+  const busyWith = (test: (module: string) => boolean): number =>
+    [...threads].filter(({ free, module }) => !free && module !== undefined && test(module)).length;
+  const mayRun = (module: string): boolean =>
+    busyWith((other) => other === module) < half(size) && (!isSlow(module) || busyWith(isSlow) < half(size));
+
+  function startThread(): Thread {
+    const worker = new Worker(new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url), {
+      workerData: settings,
+      env: {},
+      execArgv: ["--disable-warning=ExperimentalWarning"],
+      resourceLimits: { stackSizeMb },
+    });
+    worker.unref();
+    const thread: Thread = { worker, sent: new Map(), known: new Set(), free: true, module: undefined, heardAt: now() };
+    threads.add(thread);
+    worker.on("message", (report: Report) => heard(thread, report));
+    worker.on("error", (error: unknown) => lost(thread, `Its thread ended: ${reasonOf(error)}`));
+    worker.on("exit", () => lost(thread, "Its thread ended"));
+    sweep ??= setInterval(look, Math.min(sweepMs, idleMs)).unref();
+    return thread;
   }
 
-  /** Its room is free once the process is really gone. */
-  function drop(place: Place<W>): void {
-    if (!place.crew.places.delete(place)) return;
-    if (place.worker === undefined) places -= 1;
-    else {
-      leaving += 1;
-      place.worker.kill();
-    }
-  }
-
-  function idleOf(crew: Crew<W>): Place<W> | undefined {
-    for (const place of crew.places) {
-      if (place.busy || place.worker === undefined) continue;
-      if (place.worker.alive() && !place.worker.isStale()) return place;
-      drop(place);
-    }
-    return undefined;
-  }
-
-  function start(crew: Crew<W>): void {
-    const place: Place<W> = { crew, worker: undefined, busy: true, idleSince: 0 };
-    crew.places.add(place);
-    places += 1;
-    sweep ??= setInterval(retire, Math.min(sweepMs, idleMs)).unref();
-    const done = bringUp(place).finally(() => opening.delete(done));
-    opening.add(done);
-  }
-
-  async function bringUp(place: Place<W>): Promise<void> {
-    const { crew } = place;
-    // Before it is read: an edit while it is read may be in what was read, or not.
-    const before = mark(crew.module);
-    try {
-      const worker = await open(crew.module);
-      place.worker = worker;
-      // While it was started, it may have become unwanted; its room was given back then.
-      if (!crew.places.has(place)) {
-        places += 1;
-        leaving += 1;
-      }
-      void worker.gone.then(() => {
-        if (!crew.places.delete(place)) leaving -= 1;
-        places -= 1;
-        fill();
-      });
-      if (closed || !crew.places.has(place)) worker.kill();
-      else serve(place);
-    } catch (error) {
-      drop(place);
-      crew.failed = { error, at: now(), mark: before };
-      for (const call of crew.waiting) call.reject(error);
-      fill();
-    }
-  }
-
-  /** Starts what is missing, as far as there is room: modules without a process first, among them the one that has waited longest. */
-  function fill(): void {
-    if (closed || waiting === 0) return;
-    const hungry = [...crews.values()].filter((crew) => crew.waiting.size > 0).sort(byNeed);
-    for (const crew of hungry) {
-      const starting = [...crew.places].filter((place) => place.worker === undefined).length;
-      if (crew.places.size >= perModule || starting >= crew.waiting.size) continue;
-      // A second process is worth an empty place, never another module's only one.
-      if (places < size) start(crew);
-      else if (crew.places.size === 0 && leaving === 0) makeRoom();
-    }
-  }
-
-  const byNeed = (a: Crew<W>, b: Crew<W>): number => Math.min(a.places.size, 1) - Math.min(b.places.size, 1) || sinceOf(a) - sinceOf(b);
-
-  const sinceOf = (crew: Crew<W>): number => crew.waiting.values().next().value?.since ?? Number.POSITIVE_INFINITY;
-
-  /** Ends the process that has been idle longest; when it is gone, its room is filled. */
-  function makeRoom(): void {
-    let longest: Place<W> | undefined;
-    for (const crew of crews.values()) {
-      for (const place of crew.places) {
-        if (!place.busy && (longest === undefined || place.idleSince < longest.idleSince)) longest = place;
-      }
-    }
-    if (longest !== undefined) drop(longest);
-  }
-
-  /** A module with calls and no process at all, whose patience is at its end while every place is taken. */
-  function starving(): Crew<W> | undefined {
-    if (places < size) return undefined;
-    const [longest] = [...crews.values()].filter(({ places }) => places.size === 0).sort((a, b) => sinceOf(a) - sinceOf(b));
-    return longest !== undefined && sinceOf(longest) <= now() - patienceMs ? longest : undefined;
-  }
-
-  /** After a call. A process that was just started serves first: or it would be handed on for ever. */
-  function release(place: Place<W>): void {
-    const poor = waiting === 0 ? undefined : starving();
-    if (poor === undefined) {
-      serve(place);
+  function heard(thread: Thread, report: Report): void {
+    thread.heardAt = now();
+    if ("line" in report) {
+      print(report.module, report.level, report.line);
       return;
     }
-    // Whoever has no process comes first, when this one is gone.
-    drop(place);
-  }
-
-  function serve(place: Place<W>): void {
-    const { crew } = place;
-    place.busy = false;
-    place.idleSince = now();
-    if (waiting === 0) return;
-    const next = crew.waiting.values().next().value;
-    const ready = next === undefined ? undefined : idleOf(crew);
-    if (next === undefined || ready === undefined) fill();
-    else next.take(ready);
-  }
-
-  function retire(): void {
-    for (const crew of crews.values()) {
-      for (const place of crew.places) if (!place.busy && now() - place.idleSince >= idleMs) drop(place);
-      if (crew.places.size === 0 && crew.waiting.size === 0) crews.delete(crew.module);
+    for (const one of report.ended) settle(thread, one);
+    for (const id of [...(report.back ?? [])].reverse()) {
+      const call = thread.sent.get(id);
+      if (call === undefined) continue;
+      thread.sent.delete(id);
+      enqueue(call, "first");
     }
-    if (places > 0) return;
-    clearInterval(sweep);
-    sweep = undefined;
+    thread.free = report.free;
+    if (report.computing !== undefined) thread.module = report.computing;
+    dispatch(report.computing !== undefined);
   }
 
-  function wait(crew: Crew<W>): Promise<Place<W>> {
-    return new Promise((resolve, reject) => {
-      if (waiting >= maxWaiting) {
-        reject(new TransformError("refused", `More than ${maxWaiting} modules wait for a process already`));
-        return;
-      }
-      const leave = (): void => {
-        clearTimeout(timer);
-        if (crew.waiting.delete(call)) waiting -= 1;
-      };
-      const call: Waiting<W> = {
-        since: now(),
-        take(place) {
-          leave();
-          place.busy = true;
-          resolve(place);
-        },
-        reject(error) {
-          leave();
-          reject(error);
-        },
-      };
-      const timer = setTimeout(
-        () => call.reject(new TransformError("timeout", `It waited ${waitMs / 1_000} s for a free process`)),
-        waitMs,
-      );
-      crew.waiting.add(call);
-      waiting += 1;
-      fill();
-    });
+  function settle(thread: Thread, { id, json, error }: Ended): void {
+    const call = thread.sent.get(id);
+    if (call === undefined) return;
+    thread.sent.delete(id);
+    release(thread);
+    clearTimeout(call.timer);
+    if (error === undefined) {
+      call.resolve(json);
+      return;
+    }
+    if (error.kind === "timeout" || error.kind === "memory") exceeded.set(call.request.module, now());
+    call.reject(new TransformError(error.kind, error.message, { where: error.where }));
+  }
+
+  /** A gateway that waits for nothing else may end. */
+  function release(thread: Thread): void {
+    if (thread.sent.size === 0) thread.worker.unref();
+  }
+
+  function lost(thread: Thread, message: string): void {
+    if (!threads.delete(thread)) return;
+    for (const call of thread.sent.values()) {
+      clearTimeout(call.timer);
+      call.reject(new TransformError("exit", message));
+    }
+    if (!closed) dispatch();
+  }
+
+  function enqueue(call: Waiting, place: "first" | "last"): void {
+    const queue = queues.get(call.request.module) ?? [];
+    queues.set(call.request.module, queue);
+    queue[place === "first" ? "unshift" : "push"](call);
+    waiting += 1;
+  }
+
+  /** Hands out what may run now. */
+  function dispatch(isBlocked = false): void {
+    for (const [module, queue] of [...queues]) {
+      if (!mayRun(module)) continue;
+      const free = [...threads].filter((thread) => thread.free);
+      const late = isBlocked || now() - (queue[0]?.since ?? now()) >= patienceMs;
+      const thread =
+        free.find(({ known }) => known.has(module)) ??
+        free[0] ??
+        (threads.size === 0 || (late && threads.size < size) ? startThread() : undefined);
+      if (thread === undefined) break;
+      const taken = queue.splice(0, together);
+      waiting -= taken.length;
+      // Served last, so that the other modules come first the next time.
+      queues.delete(module);
+      if (queue.length > 0) queues.set(module, queue);
+      send(thread, module, taken);
+    }
+    if (waiting > 0 && threads.size < size) {
+      patience ??= setTimeout(() => {
+        patience = undefined;
+        dispatch();
+      }, patienceMs);
+    }
+  }
+
+  function send(thread: Thread, module: string, taken: readonly Waiting[]): void {
+    for (const call of taken) thread.sent.set(call.request.id, call);
+    thread.free = false;
+    thread.module = module;
+    thread.known.add(module);
+    thread.heardAt = now();
+    thread.worker.ref();
+    thread.worker.postMessage({ calls: taken.map(({ request }) => request), limits: limits() } satisfies Batch);
+  }
+
+  /** Ends threads that are idle or lost. */
+  function look(): void {
+    for (const thread of [...threads].slice(1)) {
+      if (thread.free && thread.sent.size === 0 && now() - thread.heardAt >= idleMs) void thread.worker.terminate();
+    }
+    for (const thread of threads) {
+      if (!thread.free && now() - thread.heardAt > silentMs) void thread.worker.terminate();
+    }
+    for (const [module, at] of exceeded) if (now() - at >= exceededMs) exceeded.delete(module);
+  }
+
+  /** A call that was not begun in time. */
+  function giveUp(call: Waiting): void {
+    const queue = queues.get(call.request.module);
+    const at = queue?.indexOf(call) ?? -1;
+    if (queue === undefined || at === -1) return;
+    queue.splice(at, 1);
+    waiting -= 1;
+    if (queue.length === 0) queues.delete(call.request.module);
+    call.reject(new TransformError("timeout", `It waited ${waitMs / 1_000} s for a free thread`));
   }
 
   return {
-    async use(module, work) {
-      if (closed) throw new TransformError("refused", "The gateway closes");
-      const crew = crewOf(module);
-      const { failed } = crew;
-      if (failed !== undefined && now() - failed.at < failedMs && failed.mark === mark(module)) throw failed.error;
-      crew.failed = undefined;
-      const place = (crew.waiting.size === 0 ? idleOf(crew) : undefined) ?? (await wait(crew));
-      place.busy = true;
-      try {
-        return await work(place.worker as W);
-      } finally {
-        if (place.worker?.alive() === true) release(place);
-        else {
-          drop(place);
-          fill();
+    run: (given) =>
+      new Promise((resolve, reject) => {
+        const queued = queues.get(given.module)?.length ?? 0;
+        if (closed) return reject(new TransformError("refused", "The gateway closes"));
+        if (waiting >= maxWaiting || queued >= maxWaitingOfModule) {
+          return reject(new TransformError("refused", `${queued} calls of this transform and ${waiting} of all transforms wait already`));
         }
-      }
-    },
+        lastId += 1;
+        const request = { ...given, id: lastId };
+        const call: Waiting = { request, resolve, reject, since: now(), timer: setTimeout(() => giveUp(call), waitMs) };
+        enqueue(call, "last");
+        dispatch();
+      }),
     async close() {
       closed = true;
+      clearTimeout(patience);
       clearInterval(sweep);
-      const all = [...crews.values()];
-      for (const crew of all) for (const call of crew.waiting) call.reject(new TransformError("refused", "The gateway closes"));
-      const gone = all.flatMap((crew) => [...crew.places]).map((place) => place.worker?.gone);
-      for (const crew of all) for (const place of crew.places) drop(place);
-      await Promise.allSettled([...opening, ...gone]);
+      const left = [...[...queues.values()].flat(), ...[...threads].flatMap(({ sent }) => [...sent.values()])];
+      queues.clear();
+      for (const { timer, reject } of left) {
+        clearTimeout(timer);
+        reject(new TransformError("refused", "The gateway closes"));
+      }
+      await Promise.all([...threads].map(({ worker }) => worker.terminate()));
     },
   };
 }

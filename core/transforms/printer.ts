@@ -1,13 +1,14 @@
 /** What transforms print, as lines of the gateway's log: named after the module, and bounded. */
 import type { PluginLog } from "../sdk.ts";
-import type { Reply } from "./frames.ts";
+
+export type Level = "debug" | "info" | "warn" | "error";
 
 const windowMs = 10_000;
 const linesInWindow = 100;
 const maxLine = 4_096;
 
 export interface Printer {
-  print(module: string, reply: Reply): void;
+  print(module: string, level: Level, line: string): void;
 }
 
 interface Window {
@@ -15,17 +16,11 @@ interface Window {
   lines: number;
 }
 
-export function createPrinter({
-  log,
-  now,
-}: {
-  readonly log: Pick<PluginLog, "debug" | "info" | "warn" | "error">;
-  readonly now: () => number;
-}): Printer {
+export function createPrinter({ log, now }: { readonly log: Pick<PluginLog, Level>; readonly now: () => number }): Printer {
   const windows = new Map<string, Window>();
 
   return {
-    print(module, { type, level, line, message }) {
+    print(module, level, line) {
       const known = windows.get(module);
       const window = known !== undefined && now() - known.since < windowMs ? known : { since: now(), lines: 0 };
       if (known !== undefined && known !== window && known.lines > linesInWindow) {
@@ -33,9 +28,7 @@ export function createPrinter({
       }
       windows.set(module, window);
       window.lines += 1;
-      if (window.lines > linesInWindow) return;
-      if (type === "late") log.warn({ transform: module }, `a transform failed outside its call: ${String(message).slice(0, maxLine)}`);
-      else log[level ?? "info"]({ transform: module }, String(line).slice(0, maxLine));
+      if (window.lines <= linesInWindow) log[level]({ transform: module }, line.slice(0, maxLine));
     },
   };
 }

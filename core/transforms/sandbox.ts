@@ -1,36 +1,30 @@
-/** The transforms of a gateway: what the hook server asks, and what stands behind it. */
-import { statSync } from "node:fs";
+/** The transforms of a gateway: what the hook server asks, and which runtime answers. */
 import type { PluginLog } from "../sdk.ts";
 import type { Json } from "../types.ts";
 import type { TransformContext } from "./definition.ts";
 import { TransformError } from "./error.ts";
-import type { Reply } from "./frames.ts";
-import { createGatherer } from "./gather.ts";
-import { createPool, perModule, waitMs } from "./pool.ts";
-import { createPrinter } from "./printer.ts";
-import { moduleNameProblem, resolveModule } from "./root.ts";
-import type { Seat } from "./seat.ts";
-import { markOf } from "./snapshot.ts";
-import { createSnapshots } from "./snapshots.ts";
-import type { Watchman } from "./watchman.ts";
+import { createPool, type Pool, type PoolCall } from "./pool.ts";
+import { createPrinter, type Level } from "./printer.ts";
+import { moduleNameProblem } from "./root.ts";
 
 export interface TransformSettings {
+  /** `trusted`: modules run in a process of their own with all of Node. */
+  readonly runtime: "sandbox" | "trusted";
   readonly memoryMb: number;
+  readonly cpuMs: number;
   readonly timeoutSeconds: number;
   readonly network: boolean;
 }
 
 export interface TransformsOptions {
-  /** The transforms root; asked again whenever a module is checked or loaded. Throws `TransformError` when it breaks a rule. */
+  /** The transforms root; asked again for each call. Throws `TransformError` when it breaks a rule. */
   readonly root: () => string;
   readonly settings: () => TransformSettings;
-  readonly log: Pick<PluginLog, "debug" | "info" | "warn" | "error">;
+  readonly log: Pick<PluginLog, Level>;
   readonly now: () => number;
-  /** Private directory for copies; nobody else uses it. It is emptied at the first use and removed by `close`. */
-  readonly cacheDirectory: string;
-  /** Processes at a time; default 8. Each takes some 45 MB while it is there. */
-  readonly processes?: number;
-  /** Milliseconds after which an idle process is let go; default a minute. */
+  /** Threads at a time; default 4. */
+  readonly threads?: number;
+  /** Milliseconds after which an idle thread or process ends; default a minute. */
   readonly idleMs?: number;
 }
 
@@ -46,86 +40,71 @@ export interface Transforms {
   }): Promise<Json | undefined>;
   /** Loads a module and says which functions it exports. Rejects with `TransformError`. */
   exportsOf(module: string): Promise<readonly string[]>;
-  /** Ends every process, rejects what waits, removes the copies. */
+  /** Ends every thread and process, and rejects what waits. */
   close(): Promise<void>;
 }
 
-/** Requests that arrive together are answered by one look at the files: a look for each would be a tenth of a call's cost. */
-function onceATick(look: () => boolean): () => boolean {
-  let known: boolean | undefined;
-  return () => {
-    if (known === undefined) {
-      known = look();
-      setImmediate(() => {
-        known = undefined;
-      });
+export function createTransforms({ root, settings, log, now, threads = 4, idleMs = 60_000 }: TransformsOptions): Transforms {
+  const printer = createPrinter({ log, now });
+  const print = (module: string, level: Level, line: string): void => printer.print(module, level, line);
+  const limits = () => ({ cpuMs: settings().cpuMs, timeoutMs: settings().timeoutSeconds * 1_000 });
+  let pool: { readonly key: string; readonly pool: Promise<Pool>; running: number } | undefined;
+  let closed = false;
+
+  async function open({ runtime, memoryMb, network }: TransformSettings): Promise<Pool> {
+    if (runtime !== "trusted") return createPool({ settings: { memoryMb, network }, limits, print, now, size: threads, idleMs });
+    const { createTrusted } = await import("./trusted.ts");
+    return createTrusted({ memoryMb, limits, print, now, idleMs });
+  }
+
+  async function ask(call: Omit<PoolCall, "root">): Promise<string | undefined> {
+    if (closed) throw new TransformError("refused", "The gateway closes");
+    const problem = moduleNameProblem(call.module);
+    if (problem !== undefined) throw new TransformError("refused", `The transform module ${JSON.stringify(call.module)} ${problem}`);
+    const current = settings();
+    const key = `${current.runtime}:${current.memoryMb}:${current.network}`;
+    if (pool?.key !== key) {
+      const old = pool;
+      pool = { key, pool: open(current), running: 0 };
+      if (old?.running === 0) void old.pool.then((idle) => idle.close());
     }
-    return known;
+    const own = pool;
+    own.running += 1;
+    try {
+      // `./a.ts` and `a.ts` are one module.
+      return await (await own.pool).run({ ...call, module: call.module.replace(/^(?:\.\/)+/, ""), root: root() });
+    } finally {
+      own.running -= 1;
+      // Settings that changed while it ran: what began under the old ones ends under them.
+      if (own !== pool && own.running === 0) await (await own.pool).close();
+    }
+  }
+
+  return {
+    async run({ module, export: name, context }) {
+      const json = await ask({ module, export: name, context: JSON.stringify(context) });
+      return json === undefined ? undefined : checkResult(JSON.parse(json));
+    },
+    exportsOf: async (module) => JSON.parse((await ask({ module })) ?? "[]") as readonly string[],
+    async close() {
+      closed = true;
+      await (await pool?.pool)?.close();
+    },
   };
 }
 
-export function createTransforms(options: TransformsOptions): Transforms {
-  const { log, now, processes = 8, idleMs = 60_000 } = options;
-  const snapshots = createSnapshots({ directory: options.cacheDirectory });
-  const printer = createPrinter({ log, now });
-  let watchman: Watchman | undefined;
-  const timeoutMs = () => options.settings().timeoutSeconds * 1_000;
-  const limits = (): string => {
-    const { memoryMb, network } = options.settings();
-    return `${memoryMb}:${network}`;
-  };
-
-  async function open(module: string): Promise<Seat> {
-    // Only here: whoever has no transforms never loads what starts processes.
-    const [{ openSeat }, { createWatchman }] = await Promise.all([import("./seat.ts"), import("./watchman.ts")]);
-    watchman ??= createWatchman();
-    const { memoryMb, network } = options.settings();
-    const before = limits();
-    const onReply = (reply: Reply) => printer.print(module, reply);
-    const seat = await openSeat({
-      root: options.root,
-      module,
-      snapshots,
-      watchman,
-      memoryMb,
-      network,
-      timeoutMs: timeoutMs(),
-      now,
-      onReply,
-    });
-    return { ...seat, isStale: onceATick(() => limits() !== before || seat.isStale()) };
+/** The runtime has checked it for its author's sake; code that replaced the checks is still held to the rules. */
+function checkResult(value: unknown): Json {
+  if (value === null) return value;
+  if (typeof value !== "object" || Array.isArray(value) || !isTame(value, 1)) {
+    throw new TransformError("result", "The result must be a plain object, null or undefined");
   }
+  return value as Json;
+}
 
-  const mark = (module: string): string => {
-    try {
-      return markOf(statSync(resolveModule(options.root(), module).file));
-    } catch {
-      return "";
-    }
-  };
-
-  const pool = createPool<Seat>({ open, mark, now, size: processes, idleMs });
-
-  async function use<T>(module: string, work: (seat: Seat) => Promise<T>): Promise<T> {
-    const problem = moduleNameProblem(module);
-    if (problem !== undefined) throw new TransformError("refused", `The transform module ${JSON.stringify(module)} ${problem}`);
-    return await pool.use(module, work);
-  }
-
-  const gatherer = createGatherer({
-    use,
-    mostProcesses: perModule,
-    timeoutMs,
-    waitMs,
-    again: (error) => error instanceof Error && error.name === "CompiledMeanwhile",
-  });
-
-  return {
-    run: ({ module, export: name, context }) => gatherer.run(module, { export: name, context }),
-    exportsOf: (module) => use(module, async (seat) => seat.exports),
-    async close() {
-      await pool.close();
-      await snapshots.close();
-    },
-  };
+function isTame(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (depth > 64) return false;
+  if (Array.isArray(value)) return value.every((item) => isTame(item, depth + 1));
+  return Object.entries(value).every(([key, item]) => key !== "__proto__" && isTame(item, depth + 1));
 }

@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 import { linesMatching, read, sources, withoutComments } from "./sources.ts";
 
+/** Code for the engine of transforms, which compares what is there. */
+const engine = /^core\/transforms\/guest\//;
+
 test("the host compares secrets in one place, in constant time", () => {
-  const users = sources("core/**/*.ts").filter((path) => /\btimingSafeEqual\(/.test(withoutComments(read(path))));
+  const users = sources("core/**/*.ts").filter((path) => !engine.test(path) && /\btimingSafeEqual\(/.test(withoutComments(read(path))));
   expect(users).toEqual(["core/http/credentials.ts"]);
 });
 

@@ -32,11 +32,9 @@ beforeAll(() => {
   const note = (_fields: object, line: string) => void lines.push(line);
   transforms = createTransforms({
     root: () => files,
-    settings: () => ({ memoryMb: 128, timeoutSeconds: 5, network: false }),
+    settings: () => ({ runtime: "sandbox", memoryMb: 64, cpuMs: 1_000, timeoutSeconds: 5, network: false }),
     log: { debug: note, info: note, warn: note, error: note },
     now: () => performance.now(),
-    cacheDirectory: join(directory, "cache"),
-    processes: 2,
   });
 });
 

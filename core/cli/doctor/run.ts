@@ -10,7 +10,7 @@ import { gather, type Patient } from "./patient.ts";
 import { checkAllowlists, checkConversations, checkOldState, checkStrangers } from "./people.ts";
 import { checkGroups, checkPlatforms } from "./platforms.ts";
 import { type Mended, showFindings } from "./report.ts";
-import { checkAgents, checkByPlugins, checkPlugins } from "./software.ts";
+import { checkAgents, checkByPlugins, checkPlugins, checkTransforms } from "./software.ts";
 
 const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<readonly Finding[]>)[] = [
   checkConfiguration,
@@ -23,6 +23,7 @@ const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<reado
   checkPlugins,
   checkByPlugins,
   checkAgents,
+  checkTransforms,
   checkPlatforms,
   // Before the groups: what is mended in a group is found by its key, which may be mended after.
   checkAllowlists,

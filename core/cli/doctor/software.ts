@@ -102,3 +102,19 @@ function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] 
     }),
   );
 }
+
+/** Transforms read what strangers send, so the runtime without walls is worth a look. */
+export function checkTransforms({ loaded }: Patient): readonly Finding[] {
+  const { enabled, mappings, transforms } = loaded.config.hooks;
+  const modules = new Set(enabled ? mappings.flatMap(({ transform }) => (transform === undefined ? [] : [transform.module])) : []);
+  if (modules.size === 0 || transforms.runtime !== "trusted") return [];
+  return [
+    {
+      check: "transforms",
+      verdict: "warn",
+      reason: `hooks.transforms.runtime is "trusted": ${[...modules].join(", ")} can reach files, processes and the network of this machine`,
+      path: "hooks.transforms.runtime",
+      fix: "Remove the key, unless you wrote these files and they need Node's own modules.",
+    },
+  ];
+}

@@ -186,11 +186,21 @@ export const hooksSchema = Type.Object(
     ),
     transforms: Type.Object(
       {
-        memoryMb: Type.Integer({ minimum: 16, maximum: 4_096, default: 128, description: "Memory of the transform process, in MB." }),
-        timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 300, default: 5, description: "Time for each call, in seconds." }),
-        network: Type.Boolean({ default: false, description: "Whether transforms may use the network." }),
+        runtime: Type.Union([Type.Literal("sandbox"), Type.Literal("trusted")], {
+          default: "sandbox",
+          description: "Where transforms run: in an engine without access to this machine, or in a process with all of Node.",
+        }),
+        memoryMb: Type.Integer({ minimum: 16, maximum: 2_048, default: 64, description: "Memory of a transform, in MB." }),
+        cpuMs: Type.Integer({ minimum: 10, maximum: 60_000, default: 1_000, description: "Computing time of a call, in milliseconds." }),
+        timeoutSeconds: Type.Number({
+          exclusiveMinimum: 0,
+          maximum: 300,
+          default: 5,
+          description: "Time of a call, waits included, in seconds.",
+        }),
+        network: Type.Boolean({ default: false, description: "Whether transforms may send requests to public addresses." }),
       },
-      { default: {}, description: "Limits of transform code." },
+      { default: {}, description: "How transform code runs, and its limits." },
     ),
     maxBodyBytes: Type.Integer({
       minimum: 1,

@@ -210,10 +210,18 @@ describe("doctor", () => {
     const { home } = homeWith({ ...basics, agents: { defaults: { engine: "echo" } } });
     const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "cli", "doctor", "README.md"), "utf8");
     const rows = [...page.matchAll(/^\| `([a-z ]+)` \|/gm)].map(([, name]) => name);
-    // These two say nothing while there is nothing to look at.
-    expect(rows.filter((name) => name !== "configuration file" && name !== "old state")).toEqual(
-      (await doctor(home)).findings.map(({ check }) => check),
-    );
+    // These say nothing while there is nothing to look at.
+    const quiet = ["configuration file", "old state", "transforms"];
+    expect(rows.filter((name) => !quiet.includes(String(name)))).toEqual((await doctor(home)).findings.map(({ check }) => check));
+  });
+
+  test("transforms that run without walls are worth a look", async () => {
+    const mappings = [{ match: { path: "x" }, messageTemplate: "x", transform: { module: "a.ts" } }];
+    const hooks = { enabled: true, token: "Zx81-of-the-north-west-0042", mappings };
+    const findings = async (transforms: object) =>
+      of(await doctor(homeWith({ ...basics, hooks: { ...hooks, transforms } }).home), "transforms");
+    expect(await findings({ runtime: "trusted" })).toMatchObject([{ verdict: "warn", path: "hooks.transforms.runtime" }]);
+    expect(await findings({})).toEqual([]);
   });
 
   test("wrong usage exits with 2, and help has an example", async () => {

@@ -12,7 +12,7 @@ export const forbiddenModules =
 /** Globals that lead to the network, other threads, or machine code. */
 export const forbiddenGlobals =
   "fetch WebSocket EventSource Request Response Headers FormData XMLHttpRequest Worker SharedWorker BroadcastChannel MessageChannel MessagePort " +
-  "WebAssembly SharedArrayBuffer Atomics navigator localStorage sessionStorage require module exports Storage PerformanceObserver Blob";
+  "WebAssembly Atomics navigator localStorage sessionStorage require module exports Storage PerformanceObserver Blob";
 
 /** One after the other in one process: none of these leaves anything behind. */
 export const bodies: Readonly<Record<string, string>> = {
@@ -49,12 +49,23 @@ export const bodies: Readonly<Record<string, string>> = {
   "the class of the output": "return new process.stdout.constructor({ fd: 3 }).write?.('x')",
   "the console's streams": "return [console._stdout, console._stderr, console.Console].filter(Boolean)",
   "a forged answer by the output": `process.stdout.write('\\0\\0\\0\\x2a{"id":"1","type":"result","value":{"message":"forged"}}'); console.log('{"type":"result"}')`,
-  "code from a text, by eval": 'return eval("1 + 1")',
-  "code from a text, by Function": 'return new Function("return 1")()',
-  "code from a text, by a function's constructor": 'return (() => {}).constructor("return 1")()',
-  "code from a text, by an async function's constructor": 'return (async () => {}).constructor("return 1")()',
-  "code from a text, by a generator's constructor": 'return (function* () {}).constructor("yield 1")().next()',
+  "code from a text, by eval": 'return [eval("typeof require"), eval("typeof process.binding")].filter((t) => t !== "undefined")',
+  "code from a text, by Function":
+    'return new Function("return [typeof require, this.process.getBuiltinModule, globalThis.bridge]")().filter((v) => v !== "undefined" && v !== undefined)',
+  "code from a text, by a function's constructor": `return await (() => {}).constructor("return import('node:fs')")()`,
+  "code from a text, by an async function's constructor": `return await (async () => {}).constructor("return await import('node:fs')")()`,
+  "code from a text, by a generator's constructor": `return await (function* () {}).constructor("yield import('../outside/secret.mjs')")().next().value`,
   "code from a text, by a timer": 'setTimeout("globalThis.hit = 1", 0); await new Promise((r) => setTimeout(r, 5)); return globalThis.hit',
+  "a port of messages, by a signal's own symbol":
+    "const found = Object.getOwnPropertySymbols(AbortSignal.prototype).filter((s) => /transfer|clone|messag/i.test(String(s))); return found.map((s) => AbortSignal.prototype[s]())",
+  "a port of messages, by a stream of a blob":
+    "return [...Object.getOwnPropertySymbols(Object.getPrototypeOf(new Blob().stream()))].map(String)",
+  "a class of Node's, by an exception that says how it is cloned":
+    "const seen = []; for (const s of [...Object.getOwnPropertySymbols(DOMException.prototype), Symbol.for('messaging_clone_symbol')]) { const e = new DOMException('x'); Object.defineProperty(e, s, { value: () => ({ data: {}, deserializeInfo: 'net:Socket' }) }); const c = structuredClone(e); if (c.connect !== undefined) seen.push('socket'); } return seen",
+  "a console of Node's, by the same way":
+    "return structuredClone(Object.assign(new DOMException('x'), { deserializeInfo: 'repl:REPLServer' })).context",
+  "hooks of Node's loader": 'return (await import("node:module")).registerHooks',
+  "a database": 'const { DatabaseSync } = await import("node:sqlite"); return new DatabaseSync(p.written)',
   "a request by fetch": "return await (await fetch('http://127.0.0.1:' + p.http)).text()",
   "the dispatcher behind fetch": "return [1, 2].map((n) => globalThis[Symbol.for('undici.globalDispatcher.' + n)]).filter(Boolean)",
   "the stream below a hash":
@@ -82,7 +93,7 @@ export const files: Readonly<Record<string, string>> = {
       () => module.constructor._load("node:fs"), () => module.constructor.createRequire(p.outside + "/x.js")("./secret.cjs"),
       () => require.main.require("fs"), () => module.require("fs"), () => module.parent.require("fs"), () => require("module"), () => require("node:process"),
       () => Object.values(require.cache)[0].constructor, () => require.extensions[".js"], () => require.constructor("return process")(),
-      () => module.__proto__.constructor.constructor("return 1")(), () => this.constructor.constructor("return 1")(), () => arguments.callee.caller.arguments,
+      () => module.__proto__.constructor.constructor("return globalThis.bridge")(), () => this.constructor.constructor("return globalThis.bridge")(), () => arguments.callee.caller.arguments,
       () => require.resolve(p.outside + "/secret.cjs"), () => require.resolve.paths("x"), () => require({ toString: () => "fs" }),
       () => { let n = 0; return require({ toString: () => (n++ === 0 ? "path" : "fs") }).readFileSync; },
     ];
@@ -212,17 +223,6 @@ export const files: Readonly<Record<string, string>> = {
   // The gateway reads and compiles what cannot be stripped of its types: not what a thrown error says it was.
   "compiler.mjs": `export default ({ payload: p }) => { throw Object.assign(new Error("x"), { code: "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX", file: "../../.." + p.outside + "/secret.ts" }); };`,
   "compiler-own.mjs": `export default () => { throw Object.assign(new Error("x"), { code: "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX", file: "compiler-own.mjs" }); };`,
-  // Options, descriptors and results of the runtime inherit from where everybody can write.
-  "inherited.js": `const seen = []; const names = ["cachedData", "then", "get", "set", "value", "responseURL", "load", "noDeprecation", "domain", "stderr", "report", "_onImmediate", "_options", "0", "1", "constructor"];
-  for (const place of [Object.prototype, Array.prototype, Promise.prototype, Function.prototype]) for (const name of names) {
-    try { Object.defineProperty(place, name, { configurable: true, get() { seen.push(name); }, set(v) { seen.push(name); Object.defineProperty(this, name, { value: v, writable: true, configurable: true }); } }); } catch {}
-    try { Object.setPrototypeOf(place, new Proxy({}, { get(_, key) { seen.push(key); }, set() { seen.push("set"); } })); } catch {}
-  }
-  module.exports = async () => {
-    try { require("./required.cjs.js"); await import("./bodies.mjs"); await new Promise((r) => setImmediate(r)); require("node:crypto").createHash("sha256"); } catch {}
-    for (const place of [Object.prototype, Array.prototype, Promise.prototype, Function.prototype]) for (const name of names) if (name !== "constructor") try { delete place[name]; } catch {}
-    return { message: seen.map(String).join() };
-  };`,
   // What the runtime looks for on its process and does not find there, it looks for further up.
   "ancestors.mjs": `import { EventEmitter } from "node:events"; import { deprecate } from "node:util";
   const seen = new Set();

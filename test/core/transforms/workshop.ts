@@ -15,7 +15,6 @@ export interface Workshop {
   /** Holds `transforms/`, as the directory of a configuration file does. */
   readonly directory: string;
   readonly root: string;
-  readonly cache: string;
   readonly transforms: Transforms;
   readonly lines: Line[];
   settings: TransformSettings;
@@ -33,28 +32,25 @@ export interface Workshop {
 /** Real files, real processes, in a directory of its own. */
 export function openWorkshop(
   files: Readonly<Record<string, string>> = {},
-  options: Partial<TransformSettings> & Pick<Partial<TransformsOptions>, "processes" | "idleMs"> = {},
+  options: Partial<TransformSettings> & Pick<Partial<TransformsOptions>, "threads" | "idleMs"> = {},
 ): Workshop {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "transforms-")));
   const root = join(directory, "transforms");
-  const cache = join(directory, "cache");
   const lines: Line[] = [];
   const note = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   mkdirSync(root);
-  const { processes, idleMs, ...settings } = options;
+  const { threads, idleMs, ...settings } = options;
   const shop: Workshop = {
     directory,
     root,
-    cache,
     lines,
-    settings: { memoryMb: 64, timeoutSeconds: 10, network: false, ...settings },
+    settings: { runtime: "sandbox", memoryMb: 64, cpuMs: 5_000, timeoutSeconds: 10, network: false, ...settings },
     transforms: createTransforms({
       root: () => resolveTransformsRoot({ configDirectory: directory }),
       settings: () => shop.settings,
       log: { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") },
       now: () => performance.now(),
-      cacheDirectory: cache,
-      ...(processes === undefined ? {} : { processes }),
+      ...(threads === undefined ? {} : { threads }),
       ...(idleMs === undefined ? {} : { idleMs }),
     }),
     write(name, text) {

@@ -1,0 +1,297 @@
+/**
+ * A JavaScript engine without a host, with one module in it: QuickJS, compiled to WebAssembly, in a memory of its own. Texts go in and texts
+ * come out, so no object of Node's can be reached. Time is measured while code computes; memory ends where the WebAssembly memory ends.
+ */
+import type { QuickJSHandle } from "quickjs-emscripten-core";
+import { TransformError } from "./error.ts";
+import type { Files } from "./files.ts";
+import { maxQuestion, operations } from "./host.ts";
+import { createLinker } from "./linker.ts";
+import type { Level } from "./printer.ts";
+import type { QuickJs } from "./quickjs.ts";
+
+export interface EngineOptions {
+  readonly quickjs: QuickJs;
+  readonly files: Files;
+  /** The module, by its path below the root: `/a.ts`. */
+  readonly entry: string;
+  readonly memoryMb: number;
+  readonly print: (level: Level, line: string) => void;
+  /** Called now and then while code computes, with the milliseconds since it was entered. */
+  readonly computing: (ms: number) => void;
+  /** Milliseconds that the host has spent compiling, in all; they are not the code's own. */
+  readonly compiledMs: () => number;
+  /** Sends a request; absent without `hooks.transforms.network`. */
+  readonly fetch?: ((request: unknown) => Promise<string>) | undefined;
+}
+
+export interface CallLimits {
+  readonly cpuMs: number;
+  readonly timeoutMs: number;
+}
+
+/** JSON of the result, `undefined` for none, or why there is none. */
+export type Outcome = string | undefined | TransformError;
+
+/** Both answer by a callback, at once where nothing is waited for: a promise's turn would come only after a loop that follows. */
+export interface Engine {
+  /** The outcome lists the functions that the module exports. */
+  load(limits: CallLimits, done: (outcome: Outcome) => void): void;
+  call(name: string, contextJson: string, limits: CallLimits, done: (outcome: Outcome) => void): void;
+  /** Whether a call exceeded a limit: the next one needs a new engine. */
+  readonly isSpent: () => boolean;
+}
+
+interface Call {
+  readonly id: number;
+  readonly limits: CallLimits;
+  readonly done: (outcome: Outcome) => void;
+  readonly timers: Map<number, NodeJS.Timeout>;
+  requests: number;
+  spentMs: number;
+  printed: number;
+  /** It is known before the code has come to rest, and what the code still does counts. */
+  settled: { readonly outcome: Outcome } | undefined;
+  deadline: NodeJS.Timeout | undefined;
+}
+
+const maxPrinted = 65_536;
+const perLine = 100;
+const maxTimers = 1_000;
+const maxRequests = 32;
+
+export async function createEngine({
+  quickjs,
+  files,
+  entry,
+  memoryMb,
+  print,
+  computing,
+  compiledMs,
+  fetch,
+}: EngineOptions): Promise<Engine> {
+  const { runtime, context } = await quickjs.create(memoryMb);
+  const calls = new Map<number, Call>();
+  /** The call that code computes for. */
+  let current: Call | undefined;
+  let enteredAt = 0;
+  let spent = false;
+  let interrupted = false;
+  let lastId = 0;
+
+  const computedMs = (): number => performance.now() - compiledMs() - enteredAt;
+  runtime.setInterruptHandler(() => {
+    const ms = computedMs();
+    computing(ms);
+    interrupted ||= current !== undefined && current.spentMs + ms > Math.min(current.limits.cpuMs, current.limits.timeoutMs);
+    return interrupted;
+  });
+
+  const linker = createLinker({
+    runtime,
+    context,
+    guestSource: quickjs.guestSource,
+    files,
+    entry,
+    namesOf(name) {
+      const given = context.newString(name);
+      const names = context.unwrapResult(context.callFunction(functionOf("namesOf"), context.undefined, given));
+      return JSON.parse(names.consume((handle) => context.getString(handle))) as readonly string[];
+    },
+  });
+
+  const effects = new Map<string, (...given: readonly never[]) => unknown>([
+    ["network", () => fetch !== undefined],
+    ["read", (name: string) => files.read(name)],
+    ["require", linker.require],
+    ["print", printBounded],
+    ["timer", startTimer],
+    ["clear", stopTimer],
+    ["settle", settle],
+    ["fetch", send],
+  ]);
+
+  function answer(name: string, given: readonly string[]): unknown {
+    if (given.some(({ length }) => length > maxQuestion))
+      throw new RangeError(`A function of the host takes at most ${maxQuestion} characters`);
+    const operation = effects.get(name) ?? operations.get(name);
+    if (operation === undefined) throw new TypeError("The host has no such function");
+    return operation(...given.map((text) => JSON.parse(text) as never));
+  }
+
+  const bridge: Readonly<Record<string, (name: string, ...given: readonly string[]) => QuickJSHandle>> = {
+    ask(name, ...given) {
+      try {
+        return context.newString(JSON.stringify({ value: answer(name, given) }));
+      } catch (error) {
+        const { name, message } = error as Error;
+        return context.newString(JSON.stringify({ error: { name, message } }));
+      }
+    },
+    compile: linker.compile,
+    importNow: linker.importNow,
+  };
+  const holder = context.newObject();
+  for (const [name, work] of Object.entries(bridge)) {
+    const called = (...given: readonly QuickJSHandle[]) =>
+      work(context.getString(given[0] as QuickJSHandle), ...given.slice(1).map((one) => context.getString(one)));
+    context.newFunction(`host.${name}`, called).consume((handle) => context.setProp(holder, name, handle));
+  }
+  context.setProp(context.global, "bridge", holder);
+  holder.dispose();
+  const guest = linker.importGuest();
+  const functions = new Map<string, QuickJSHandle>();
+
+  function functionOf(name: string): QuickJSHandle {
+    const known = functions.get(name) ?? context.getProp(guest, name);
+    functions.set(name, known);
+    return known;
+  }
+
+  /** Lets code compute for a call, until nothing of it is left to be done at once. */
+  function enter(call: Call, name: string, ...given: readonly (string | number)[]): void {
+    if (!calls.has(call.id)) return;
+    current = call;
+    enteredAt = performance.now() - compiledMs();
+    interrupted = false;
+    try {
+      const handles = given.map((value) => (typeof value === "string" ? context.newString(value) : context.newNumber(value)));
+      const called = context.callFunction(functionOf(name), context.undefined, ...handles);
+      for (const handle of handles) handle.dispose();
+      if (called.error === undefined) called.dispose();
+      else left(call, called.error);
+      // One at a time: after the limit, none of those that wait may run.
+      while (!interrupted && runtime.hasPendingJob()) {
+        const job = runtime.executePendingJobs(1);
+        if (job.error !== undefined) left(call, job.error);
+      }
+    } catch (error) {
+      broken(error);
+    }
+    call.spentMs += computedMs();
+    current = undefined;
+    if (interrupted) {
+      spent = true;
+      end(call, new TransformError("timeout", `It computed for more than ${call.limits.cpuMs} ms (hooks.transforms.cpuMs)`));
+    } else if (call.settled !== undefined) end(call, call.settled.outcome);
+    else if ([...calls.values()].every(({ timers, requests }) => timers.size === 0 && requests === 0)) {
+      end(call, new TransformError("timeout", "Its promise never settles: there is nothing left that it could wait for"));
+    }
+  }
+
+  /** An error that left the code: of memory, of a limit, of a timer's function. */
+  function left(call: Call, error: QuickJSHandle): void {
+    if (interrupted) {
+      error.dispose();
+      return;
+    }
+    const { name, message } = error.consume((handle) => context.dump(handle) as { readonly name?: unknown; readonly message?: unknown });
+    if (message === "out of memory") overMemory(call);
+    else printBounded("warn", `a timer of the transform failed: ${String(name)}: ${String(message)}`);
+  }
+
+  const memoryError = (): TransformError => new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
+
+  function overMemory(call: Call): void {
+    spent = true;
+    call.settled = { outcome: memoryError() };
+  }
+
+  /** The engine itself gave up: nothing in it can be used again. */
+  function broken(error: unknown): void {
+    spent = true;
+    const cause = error instanceof RangeError ? new TransformError("threw", "RangeError: Maximum call stack size exceeded") : memoryError();
+    for (const call of calls.values()) end(call, cause);
+  }
+
+  function settle(id: number, kind: "value" | "threw" | "result", text?: string, stack?: string): void {
+    const call = calls.get(id);
+    if (call === undefined || call.settled !== undefined) return;
+    if (kind === "value") call.settled = { outcome: text };
+    else if (text === "out of memory") overMemory(call);
+    else {
+      const message = (text ?? "").replace(/^TransformError: /, "");
+      call.settled = { outcome: new TransformError(linker.isRefusal(message) ? "refused" : kind, message, { where: stack }) };
+    }
+  }
+
+  /** Whether the call may print more. */
+  function printBounded(level: Level, line: string): boolean {
+    if (current === undefined) return false;
+    const before = current.printed;
+    current.printed += line.length + perLine;
+    if (current.printed <= maxPrinted) {
+      print(level, line);
+      return true;
+    }
+    if (before <= maxPrinted) print("warn", `the rest of this call's output was cut: a call may print ${maxPrinted} characters`);
+    return false;
+  }
+
+  function startTimer(id: number, ms: number): void {
+    const call = current;
+    if (call === undefined || call.settled !== undefined) return;
+    if (call.timers.size >= maxTimers) throw new RangeError(`A call can have at most ${maxTimers} timers`);
+    const timer = setTimeout(() => {
+      call.timers.delete(id);
+      enter(call, "fire", id);
+    }, ms);
+    call.timers.set(id, timer);
+  }
+
+  function stopTimer(id: number): void {
+    for (const { timers } of calls.values()) {
+      clearTimeout(timers.get(id));
+      timers.delete(id);
+    }
+  }
+
+  function send(id: number, request: unknown): void {
+    const call = current;
+    if (call === undefined || fetch === undefined || call.requests >= maxRequests) {
+      throw new RangeError(`A call can have at most ${maxRequests} requests at a time`);
+    }
+    call.requests += 1;
+    void fetch(request).then((json) => {
+      call.requests -= 1;
+      enter(call, "received", id, json);
+    });
+  }
+
+  function end(call: Call, outcome: Outcome): void {
+    if (!calls.delete(call.id)) return;
+    clearTimeout(call.deadline);
+    for (const [id, timer] of call.timers) {
+      clearTimeout(timer);
+      if (!spent) context.unwrapResult(context.callFunction(functionOf("forget"), context.undefined, context.newNumber(id))).dispose();
+    }
+    call.done(outcome);
+  }
+
+  function begin(call: Call, verb: string, enterIt: () => void): void {
+    const { limits } = call;
+    calls.set(call.id, call);
+    enterIt();
+    if (!calls.has(call.id)) return;
+    const late = new TransformError("timeout", `It did not ${verb} within ${limits.timeoutMs / 1_000} s (hooks.transforms.timeoutSeconds)`);
+    call.deadline = setTimeout(() => end(call, late), Math.max(0, limits.timeoutMs - call.spentMs));
+  }
+
+  const newCall = (limits: CallLimits, done: Call["done"]): Call => {
+    const id = lastId;
+    lastId += 1;
+    return { id, limits, done, timers: new Map(), requests: 0, spentMs: 0, printed: 0, settled: undefined, deadline: undefined };
+  };
+
+  return {
+    load(limits, done) {
+      const call = newCall(limits, done);
+      begin(call, "load", () => enter(call, "load", call.id, entry));
+    },
+    call(name, contextJson, limits, done) {
+      const call = newCall(limits, done);
+      begin(call, "answer", () => enter(call, "call", call.id, name, contextJson));
+    },
+    isSpent: () => spent,
+  };
+}

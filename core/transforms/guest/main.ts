@@ -1,0 +1,143 @@
+/** What a module finds in the engine beside the language, and how the host calls it. */
+
+import { GuestAddress, GuestParams } from "./addresses.ts";
+import { freezeJson, renderAnswer } from "./answer.ts";
+import { ask } from "./bridge.ts";
+import { GuestBuffer } from "./bytes.ts";
+import { webcrypto } from "./digests.ts";
+import { format } from "./inspect.ts";
+import { clear, setInterval, setTimeout } from "./timers.ts";
+import {
+  atob,
+  btoa,
+  Formats,
+  fetch,
+  GuestController,
+  GuestDecoder,
+  GuestEncoder,
+  GuestSignal,
+  installLocales,
+  structuredClone,
+} from "./web.ts";
+
+export { exportsOf, mainOf, namesOf } from "./modules.ts";
+export { fire, forget } from "./timers.ts";
+export { received } from "./web.ts";
+
+const { parse, stringify } = JSON;
+const { keys, setPrototypeOf } = Object;
+const { apply } = Reflect;
+const { then } = Promise.prototype;
+
+/** Of a line; the host lets a call print no more than this. */
+const longest = 65_536;
+
+/** Whether the call has printed all that it may. */
+let isMuted = false;
+
+const print =
+  (level: "debug" | "info" | "warn" | "error") =>
+  (...values: readonly unknown[]): void => {
+    if (isMuted) return;
+    const cut = values.map((value) => (typeof value === "string" ? value.slice(0, longest) : value));
+    isMuted = !ask<boolean>("print", level, format(...cut).slice(0, longest));
+  };
+
+Object.assign(globalThis, {
+  URL: GuestAddress,
+  URLSearchParams: GuestParams,
+  TextEncoder: GuestEncoder,
+  TextDecoder: GuestDecoder,
+  AbortController: GuestController,
+  AbortSignal: GuestSignal,
+  Buffer: GuestBuffer,
+  Intl: Formats,
+  console: {
+    debug: print("debug"),
+    trace: print("debug"),
+    log: print("info"),
+    info: print("info"),
+    dir: print("info"),
+    warn: print("warn"),
+    error: print("error"),
+  },
+  crypto: webcrypto,
+  process: Object.freeze({ __proto__: null, env: Object.freeze({ __proto__: null }) }),
+  structuredClone,
+  atob,
+  btoa,
+  setTimeout,
+  setInterval,
+  clearTimeout: clear,
+  clearInterval: clear,
+  ...(ask("network") === true ? { fetch } : {}),
+});
+installLocales();
+// Its call sites would hand out the functions of this file.
+Object.defineProperty(Error, "prepareStackTrace", { get: () => undefined, set: () => {} });
+// A second clock, which nothing of a transform needs.
+delete (globalThis as { performance?: unknown }).performance;
+
+let namespace: Readonly<Record<string, unknown>> = {};
+
+const isFunction = (name: string): boolean => typeof namespace[name] === "function";
+
+function fail(id: number, kind: "threw" | "result", error: unknown): void {
+  let [message, stack] = ["It threw a value that cannot be described", ""];
+  try {
+    if (error instanceof Error) {
+      message = `${error.name === "Error" || error.name === "InternalError" ? "" : `${error.name}: `}${error.message}`;
+      stack = String(error.stack ?? "");
+    } else message = `It threw a value that is not an Error: ${String(error)}`;
+  } catch {
+    // A getter of the error threw: the sentence above remains.
+  }
+  ask("settle", id, kind, message.slice(0, 2_000), stack.slice(0, 4_000));
+}
+
+/** Loads the module; settles the call with the names of the functions that it exports. */
+export function load(id: number, entry: string): void {
+  import(entry).then(
+    (loaded: Readonly<Record<string, unknown>>) => {
+      namespace = loaded;
+      ask("settle", id, "value", stringify(keys(namespace).filter(isFunction)));
+    },
+    (error: unknown) => fail(id, "threw", error),
+  );
+}
+
+export function call(id: number, name: string, json: string): void {
+  const settle = (value: unknown): void => {
+    let answer: string | undefined;
+    try {
+      answer = renderAnswer(value);
+    } catch (error) {
+      fail(id, "result", error);
+      return;
+    }
+    ask("settle", id, "value", ...(answer === undefined ? [] : [answer]));
+  };
+  isMuted = false;
+  try {
+    const run = namespace[name];
+    if (typeof run !== "function") throw missing(name);
+    const context = parse(json) as { readonly headers: object; readonly query: object };
+    // As the gateway has it: a name of a header cannot reach a prototype.
+    for (const map of [context.headers, context.query]) setPrototypeOf(map, null);
+    const value: unknown = run(freezeJson(context));
+    if (typeof value !== "object" || value === null) settle(value);
+    else
+      apply(then, value instanceof Promise ? value : new Promise((resolve) => resolve(value)), [
+        settle,
+        (error: unknown) => fail(id, "threw", error),
+      ]);
+  } catch (error) {
+    fail(id, "threw", error);
+  }
+}
+
+function missing(name: string): Error {
+  const wanted = name === "default" ? "no function as its default export" : `no function named ${stringify(name)}`;
+  const names = keys(namespace).filter(isFunction);
+  return new Error(`The module exports ${wanted}; it exports ${names.length === 0 ? "none" : names.join(", ")}`);
+}

@@ -1,0 +1,65 @@
+/** `fetch` of transforms, with `hooks.transforms.network`: to public addresses only. Each connection is judged, redirects included. */
+import { Agent, buildConnector, interceptors, request } from "undici";
+import { reasonOf } from "../errors.ts";
+import { publicAddresses, systemLookup } from "../media/public-lookup.ts";
+
+interface Outgoing {
+  readonly address: string;
+  readonly method: string;
+  readonly headers: readonly (readonly [string, string])[];
+  /** One character a byte. */
+  readonly body: string | null;
+}
+
+const maxBytes = 2 * 1_048_576;
+const connectMs = 10_000;
+const totalMs = 60_000;
+const maxRedirections = 3;
+
+const connector = buildConnector({ timeout: connectMs });
+const agent = new Agent({
+  connect(options, callback) {
+    const { hostname } = options;
+    publicAddresses(hostname.replace(/^\[|\]$/g, ""), systemLookup).then(
+      // To the address that was judged: another question could bring another answer.
+      ([address = ""]) => connector({ ...options, hostname: address, servername: options.servername ?? hostname }, callback),
+      (error: Error) => callback(error, null),
+    );
+  },
+}).compose(interceptors.redirect({ maxRedirections }));
+
+/** JSON of the response, or of the reason why there is none. */
+export async function send(outgoing: unknown): Promise<string> {
+  const { address, method, headers, body } = outgoing as Outgoing;
+  try {
+    const url = new URL(address);
+    if (url.protocol !== "http:" && url.protocol !== "https:")
+      throw new Error(`Only http and https addresses can be requested, not ${url.protocol}`);
+    const answer = await request(url, {
+      dispatcher: agent,
+      method: method.toUpperCase() as "GET",
+      headers: Object.fromEntries(headers),
+      body: body === null ? null : Buffer.from(body, "latin1"),
+      signal: AbortSignal.timeout(totalMs),
+    });
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) throw new Error(`The response is larger than ${maxBytes / 1_048_576} MB`);
+      chunks.push(chunk);
+    }
+    const pairs = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
+    return JSON.stringify({
+      response: {
+        status: answer.statusCode,
+        statusText: answer.statusText,
+        url: url.href,
+        headers: pairs,
+        body: Buffer.concat(chunks).toString("latin1"),
+      },
+    });
+  } catch (error) {
+    return JSON.stringify({ error: `The request to ${address.slice(0, 200)} failed: ${reasonOf(error)}` });
+  }
+}

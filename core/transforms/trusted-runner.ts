@@ -1,0 +1,46 @@
+/** The process of a trusted module: loads it through jiti, and answers calls. */
+import { Worker } from "node:worker_threads";
+import { createJiti } from "jiti";
+import type { TransformFault } from "./error.ts";
+import { freezeJson, renderAnswer } from "./guest/answer.ts";
+import type { Ended } from "./protocol.ts";
+
+interface Order {
+  readonly id: number;
+  readonly export?: string;
+  readonly context?: string;
+}
+
+const [file = ""] = process.argv.slice(2);
+const door = new URL(`../sdk${import.meta.url.slice(-3)}`, import.meta.url).pathname;
+const jiti = createJiti(file, { fsCache: false, interopDefault: false, alias: { "service-gateway/sdk": door } });
+const module = jiti.import(file) as Promise<Readonly<Record<string, unknown>>>;
+module.catch(() => {});
+
+async function run({ export: name = "default", context }: Order): Promise<string | undefined> {
+  const exports = await module;
+  const names = Object.keys(exports).filter((one) => typeof exports[one] === "function");
+  if (context === undefined) return JSON.stringify(names);
+  const transform = exports[name];
+  if (typeof transform !== "function")
+    throw new Error(`The module exports no function named ${JSON.stringify(name)}; it exports ${names.join(", ") || "none"}`);
+  return renderAnswer(await (transform as (context: unknown) => unknown)(freezeJson(JSON.parse(context))));
+}
+
+function faultOf(error: unknown): NonNullable<Ended["error"]> {
+  const kind: TransformFault = "threw";
+  return error instanceof Error ? { kind, message: error.message, where: error.stack } : { kind, message: String(error), where: undefined };
+}
+
+process.on("message", async (order: Order) => {
+  const ended: Ended = await run(order).then(
+    (json) => ({ id: order.id, json }),
+    (error: unknown) => ({ id: order.id, error: faultOf(error) }),
+  );
+  process.send?.(ended);
+});
+process.on("disconnect", () => process.exit());
+
+// A module that loops hears nothing. Its own thread does, and a gateway that was killed leaves no process behind.
+const watch = `const parent = ${process.ppid}; setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 1000);`;
+new Worker(watch, { eval: true }).unref();
