@@ -19,6 +19,10 @@ export const errorTable = {
   config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
   config_syntax: { text: "{file}:{line}:{column}: {reason}.", hint: "Mend the file; `service config validate` lists every problem." },
   config_invalid: { text: "{path}: {reason}.", hint: "{fix}" },
+  config_not_from_chat: {
+    text: "{path} cannot be changed from a chat.",
+    hint: "Change it on the gateway's machine: `service config set {path} VALUE`.",
+  },
   config_path_unknown: { text: "There is no configuration key {path}.", hint: "{fix}" },
   secret_unavailable: { text: "{path}: the secret cannot be read: {reason}.", hint: "Set the variable or the file that it names." },
   state_locked: {

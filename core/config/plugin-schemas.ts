@@ -86,12 +86,12 @@ export function findSchema(root: SchemaNode, path: readonly Segment[]): FoundSch
   return { schema: candidates.length === 1 ? (candidates[0] ?? anything) : { anyOf: candidates } };
 }
 
-const alternatives = (schema: SchemaNode): readonly SchemaNode[] => (schema.anyOf ? schema.anyOf.flatMap(alternatives) : [schema]);
+export const alternatives = (schema: SchemaNode): readonly SchemaNode[] => (schema.anyOf ? schema.anyOf.flatMap(alternatives) : [schema]);
 
 const isFree = (schema: SchemaNode) =>
   schema.type === undefined && schema.properties === undefined && !isMap(schema) && schema.enum === undefined && schema.const === undefined;
 
-function childSchema(parent: SchemaNode, segment: Segment): SchemaNode | undefined {
+export function childSchema(parent: SchemaNode, segment: Segment): SchemaNode | undefined {
   if (parent.type === "array")
     return /^[0-9]+$/.test(String(segment)) && !Array.isArray(parent.items) ? (parent.items as SchemaNode) : undefined;
   return typeof segment === "string" ? propertyOf(parent, segment) : undefined;

@@ -3,6 +3,9 @@
  */
 import { type Static, Type } from "service-gateway/sdk";
 
+/** `/config` in a chat may write these. */
+const fromChat = { chatWritable: true } as const;
+
 const flag = (value: boolean, description: string) => Type.Boolean({ default: value, description });
 
 export const accountOptions = Type.Object({
@@ -82,12 +85,14 @@ export const accountOptions = Type.Object({
     minimum: 1,
     maximum: 4096,
     default: 4000,
+    ...fromChat,
     description: "Characters of one message, as the platform counts them.",
   }),
-  chunkMode: Type.Enum(["length", "newline"], { default: "length", description: "newline: a message for each paragraph." }),
-  linkPreview: flag(true, "Show previews of links."),
+  chunkMode: Type.Enum(["length", "newline"], { default: "length", ...fromChat, description: "newline: a message for each paragraph." }),
+  linkPreview: Type.Boolean({ default: true, ...fromChat, description: "Show previews of links." }),
   streamMode: Type.Enum(["off", "partial", "block"], {
     default: "partial",
+    ...fromChat,
     description: "The live preview: none, as text comes, or in blocks.",
   }),
   draftChunk: Type.Object(
@@ -99,15 +104,16 @@ export const accountOptions = Type.Object({
         description: "Where a block ends if it can.",
       }),
     },
-    { default: {}, description: "Blocks of `streamMode: block`." },
+    { default: {}, ...fromChat, description: "Blocks of `streamMode: block`." },
   ),
-  blockStreaming: Type.Optional(Type.Boolean({ description: "true: no live preview." })),
+  blockStreaming: Type.Optional(Type.Boolean({ ...fromChat, description: "true: no live preview." })),
   replyToMode: Type.Enum(["off", "first", "all"], {
     default: "off",
+    ...fromChat,
     description: "Which parts of an answer reply to the message that asked; off: only where the agent says so.",
   }),
   responsePrefix: Type.Optional(
-    Type.String({ description: "Put before every answer; may name fields as {{Field}} and who answers as {model}." }),
+    Type.String({ ...fromChat, description: "Put before every answer; may name fields as {{Field}} and who answers as {model}." }),
   ),
   mediaMaxMb: Type.Optional(
     Type.Number({ exclusiveMinimum: 0, description: "Largest file; unset: 5 for what is taken in, 50 for what is sent." }),
@@ -131,15 +137,25 @@ export const accountOptions = Type.Object({
     ],
     { default: { inlineButtons: "allowlist" }, description: "Features with a scope of their own." },
   ),
-  reactionLevel: Type.Enum(["off", "ack", "minimal", "extensive"], { default: "minimal", description: "How freely the agent reacts." }),
-  reactionNotifications: Type.Enum(["off", "own", "all"], { default: "own", description: "Which reactions the agent is told of." }),
-  ackReaction: Type.Optional(Type.String({ description: "Emoji while a message is being handled; an empty text turns it off." })),
+  reactionLevel: Type.Enum(["off", "ack", "minimal", "extensive"], {
+    default: "minimal",
+    ...fromChat,
+    description: "How freely the agent reacts.",
+  }),
+  reactionNotifications: Type.Enum(["off", "own", "all"], {
+    default: "own",
+    ...fromChat,
+    description: "Which reactions the agent is told of.",
+  }),
+  ackReaction: Type.Optional(
+    Type.String({ ...fromChat, description: "Emoji while a message is being handled; an empty text turns it off." }),
+  ),
   customCommands: Type.Array(
     Type.Object({
       command: Type.String({ description: "a-z, 0-9 and _, at most 32; a leading slash is dropped." }),
       description: Type.String({ description: "One line for the menu." }),
     }),
-    { default: [], description: "More entries of the menu; they are ordinary text to the agent." },
+    { default: [], ...fromChat, description: "More entries of the menu; they are ordinary text to the agent." },
   ),
   configWrites: flag(true, "Chat commands and group migrations may change the configuration."),
 });

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { annotate, secretSchema } from "./annotations.ts";
+import { annotate, chatWritable, secretSchema } from "./annotations.ts";
 
 export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
 
@@ -21,18 +21,18 @@ const modelSchema = Type.Union(
 );
 
 const every = annotate(
-  { expects: "a time such as 90s, 30m, 2h or 1d, or 0" },
+  { ...chatWritable, expects: "a time such as 90s, 30m, 2h or 1d, or 0" },
   {
     pattern: "^(0|[1-9][0-9]{0,5}(s|m|h|d))$",
     description: "Time between two heartbeats, such as 30m or 2h; 0 sets no timer.",
   },
 );
 const clock = { expects: "a time of day such as 08:30" };
-const ackMaxChars = { minimum: 0, description: "Characters around HEARTBEAT_OK that still count as nothing to say." };
+const ackMaxChars = { ...chatWritable, minimum: 0, description: "Characters around HEARTBEAT_OK that still count as nothing to say." };
 const target = { minLength: 1, description: "Where a heartbeat's reply goes: last, none, or a channel id." };
 
 const heartbeatRest = {
-  prompt: Type.Optional(Type.String({ minLength: 1, description: "What the agent is asked at a heartbeat." })),
+  prompt: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "What the agent is asked at a heartbeat." })),
   to: Type.Optional(Type.String({ minLength: 1, description: "Recipient in the target channel." })),
   activeHours: Type.Optional(
     Type.Object(
@@ -46,7 +46,7 @@ const heartbeatRest = {
         ),
         timezone: Type.Optional(Type.String({ minLength: 1, description: "IANA time zone; the host's when absent." })),
       },
-      { description: "Heartbeats of the timer run in these hours only." },
+      { ...chatWritable, description: "Heartbeats of the timer run in these hours only." },
     ),
   ),
 };
@@ -122,11 +122,11 @@ const common = {
   engine: Type.Optional(Type.String({ minLength: 1, description: "Engine plugin that runs the turns; chosen by the model when absent." })),
   model: Type.Optional(modelSchema),
   models: Type.Optional(allowedModelsSchema),
-  thinking: Type.Optional(thinkingSchema("How much the model thinks before it answers.")),
+  thinking: Type.Optional({ ...thinkingSchema("How much the model thinks before it answers."), ...chatWritable }),
   workspace: Type.Optional(
     Type.String({ minLength: 1, description: "Directory with skills, HEARTBEAT.md and files of the agent. ~ is the home." }),
   ),
-  systemPrompt: Type.Optional(Type.String({ minLength: 1, description: "Instructions of the agent." })),
+  systemPrompt: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Instructions of the agent." })),
   skills: Type.Optional(skillsSchema),
   mcpServers: Type.Optional(mcpServersSchema),
   budget: Type.Optional(budgetSchema),
@@ -151,7 +151,7 @@ const agentSchema = Type.Object(
       ),
     ),
     default: Type.Optional(Type.Boolean({ description: "true: takes what no binding gives to another; else the first of the list does." })),
-    name: Type.Optional(Type.String({ minLength: 1, description: "Name that people call it by." })),
+    name: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Name that people call it by." })),
     ...common,
     timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest turn, in seconds." })),
     heartbeat: Type.Optional(agentHeartbeatSchema),
@@ -161,7 +161,7 @@ const agentSchema = Type.Object(
           name: Type.Optional(Type.String({ minLength: 1, description: "Name the agent gives itself." })),
           emoji: Type.Optional(Type.String({ description: "Its emoji, also the acknowledgement when nothing else is set." })),
         },
-        { description: "How the agent presents itself." },
+        { ...chatWritable, description: "How the agent presents itself." },
       ),
     ),
     groupChat: Type.Optional(
@@ -169,6 +169,7 @@ const agentSchema = Type.Object(
         {
           mentionPatterns: Type.Optional(
             Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
+              ...chatWritable,
               description: "Regular expressions that count as a mention of this agent.",
             }),
           ),

@@ -10,9 +10,14 @@ export interface Annotations {
   readonly fallback?: unknown;
   /** What is allowed, for people, where the pattern alone does not say it: `a time such as 30m`. */
   readonly expects?: string;
+  /** `/config` in a chat may write this key and what is below it. Absent means no. */
+  readonly chatWritable?: true;
   /** One wrong key costs the whole object, because half of it would mean something else. */
   readonly whole?: true;
 }
+
+/** In the options of a key that `/config` may write from a chat: texts, tones and layouts, never rights, addresses or secrets. */
+export const chatWritable = { chatWritable: true } as const;
 
 /** JSON Schema options with our annotations beside them. */
 export const annotate = <O extends object>(annotations: Annotations, options: O): O => ({ ...options, ...annotations });

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { chatWritable } from "./annotations.ts";
 
 const senderSchema = Type.Union([Type.String({ minLength: 1 }), Type.Integer()]);
 const sendersSchema = (description: string) => Type.Array(senderSchema, { description });
@@ -41,17 +42,18 @@ export const accessSchema = Type.Object(
     }),
     groupAllowFrom: Type.Optional(sendersSchema("Sender ids that may write in groups; allowFrom when absent.")),
     groups: Type.Optional(
-      Type.Record(Type.String(), groupSchema, { description: "Groups by id, or *. When set, other groups are refused." }),
+      Type.Record(Type.String(), groupSchema, { ...chatWritable, description: "Groups by id, or *. When set, other groups are refused." }),
     ),
     historyLimit: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 1_000,
+        ...chatWritable,
         description: "Group context; messages.groupChat.historyLimit when absent, 0 keeps none.",
       }),
     ),
     dmHistoryLimit: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 10_000, description: "User turns of a direct chat that the model sees." }),
+      Type.Integer({ minimum: 0, maximum: 10_000, ...chatWritable, description: "User turns of a direct chat that the model sees." }),
     ),
     dms: Type.Optional(
       Type.Record(
@@ -61,13 +63,14 @@ export const accessSchema = Type.Object(
             Type.Integer({ minimum: 0, maximum: 10_000, description: "User turns of this chat that the model sees." }),
           ),
         }),
-        { description: "Settings of single direct chats, by sender id." },
+        { ...chatWritable, description: "Settings of single direct chats, by sender id." },
       ),
     ),
-    ackReaction: Type.Optional(Type.String({ description: "Emoji that acknowledges a message; empty: none." })),
-    responsePrefix: Type.Optional(Type.String({ description: "Text before every reply; may name fields as {{Field}}." })),
+    ackReaction: Type.Optional(Type.String({ ...chatWritable, description: "Emoji that acknowledges a message; empty: none." })),
+    responsePrefix: Type.Optional(Type.String({ ...chatWritable, description: "Text before every reply; may name fields as {{Field}}." })),
     reactionNotifications: Type.Enum(["off", "own", "all"], {
       default: "own",
+      ...chatWritable,
       description: "Which reactions the agent is told of: none, those to its own messages, all.",
     }),
     configWrites: Type.Boolean({

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { annotate } from "./annotations.ts";
+import { annotate, chatWritable } from "./annotations.ts";
 
 export const sessionSchema = Type.Object(
   {
@@ -19,29 +19,39 @@ export const messagesSchema = Type.Object(
     groupChat: Type.Object(
       {
         mentionPatterns: Type.Optional(
-          Type.Array(Type.String({ minLength: 1, maxLength: 500 }), { description: "Regular expressions that count as a mention." }),
+          Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
+            ...chatWritable,
+            description: "Regular expressions that count as a mention.",
+          }),
         ),
         historyLimit: Type.Integer({
           minimum: 0,
           maximum: 1_000,
           default: 50,
+          ...chatWritable,
           description: "Unmentioned group messages kept as context for the next turn; 0 keeps none.",
         }),
       },
       { default: {}, description: "Behaviour in groups, for every channel." },
     ),
-    ackReaction: Type.Optional(Type.String({ description: "Emoji that acknowledges a message; empty: none." })),
+    ackReaction: Type.Optional(Type.String({ ...chatWritable, description: "Emoji that acknowledges a message; empty: none." })),
     ackReactionScope: Type.Enum(["all", "group-mentions", "direct", "group-all", "off"], {
       default: "all",
+      ...chatWritable,
       description: "Which messages are acknowledged.",
     }),
-    removeAckAfterReply: Type.Boolean({ default: false, description: "Whether the acknowledgement is removed after the turn." }),
+    removeAckAfterReply: Type.Boolean({
+      default: false,
+      ...chatWritable,
+      description: "Whether the acknowledgement is removed after the turn.",
+    }),
     inbound: Type.Object(
       {
         debounceMs: Type.Integer({
           minimum: 0,
           maximum: 60_000,
           default: 0,
+          ...chatWritable,
           description: "Quick messages of one sender within this time become one, joined by newlines; 0 joins none.",
         }),
       },

@@ -58,10 +58,7 @@ test.each<readonly [expression: string, value: unknown]>([
     [true, "abort", "AbortError", true],
   ],
   ["new Promise((r) => { let n = 0; const t = setInterval(() => { n += 1; if (n === 3) { clearInterval(t); r(n); } }, 1); })", 3],
-  [
-    `crypto.subtle.digest('SHA-256', new TextEncoder().encode('a')).then((b) => ${hex})`,
-    createHash("sha256").update("a").digest("hex"),
-  ],
+  [`crypto.subtle.digest('SHA-256', new TextEncoder().encode('a')).then((b) => ${hex})`, createHash("sha256").update("a").digest("hex")],
   [
     "crypto.subtle.importKey('raw', new TextEncoder().encode('k'), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']).then((key) => crypto.subtle.sign('HMAC', key, new TextEncoder().encode('x'))).then((b) => " +
       hex +
