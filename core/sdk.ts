@@ -610,6 +610,8 @@ export interface OptionProblem {
   /** What is wrong with it, behind its path and without a full stop, such as `is missing, and webhookUrl needs it`. */
   readonly message: string;
   readonly hint: string;
+  /** The account runs all the same. */
+  readonly warning?: true;
 }
 
 /** Where an account stands, for a check that looks beyond it. */

@@ -6,6 +6,7 @@ import { renderPath, type Segment } from "./path.ts";
 import type { Draft } from "./schema.ts";
 import type { Secrets } from "./secrets.ts";
 import type { PlacedProblem } from "./validate.ts";
+import { isWeakSecret, weakSecret } from "./weak-secret.ts";
 
 interface RuleContext {
   readonly directory: string;
@@ -51,9 +52,12 @@ function checkGateway(draft: Draft, { indexOf, secrets }: RuleContext): readonly
 /** No gateway starts without it; but its environment may be another one than that of whoever checks the file. */
 function checkGatewayToken({ gateway: { auth } }: Draft, secrets: Secrets): readonly PlacedProblem[] {
   const fromEnvironment = typeof auth.token === "object" && "env" in auth.token;
-  return unreadable(["gateway", "auth", "token"], auth.token, secrets).map((problem) =>
-    fromEnvironment ? { ...problem, severity: "warning", message: `${problem.message}; no gateway starts without it` } : problem,
+  const at = ["gateway", "auth", "token"];
+  const wrong = unreadable(at, auth.token, secrets).map(
+    (problem): PlacedProblem =>
+      fromEnvironment ? { ...problem, severity: "warning", message: `${problem.message}; no gateway starts without it` } : problem,
   );
+  return [...wrong, ...guessable(at, auth.token, secrets)];
 }
 
 function isNetwork(text: string): boolean {
@@ -74,10 +78,11 @@ function checkHooksToken(draft: Draft, secrets: Secrets): readonly PlacedProblem
   if (draft.hooks.token === undefined) return [error(at, "is missing, and hooks.enabled needs it", "Set a long random text of its own.")];
   const wrong = unreadable(at, draft.hooks.token, secrets);
   if (wrong.length > 0) return wrong;
+  const weak = guessable(at, draft.hooks.token, secrets);
   const hookToken = tryResolve(secrets, draft.hooks.token, "hooks.token");
-  if (draft.gateway.auth.token === undefined) return [];
+  if (draft.gateway.auth.token === undefined) return weak;
   const gatewayToken = tryResolve(secrets, draft.gateway.auth.token, "gateway.auth.token");
-  if (gatewayToken !== hookToken) return [];
+  if (gatewayToken !== hookToken) return weak;
   return [error(at, "is the same as gateway.auth.token", "Give the hook endpoints a token of their own.")];
 }
 
@@ -87,6 +92,13 @@ function unreadable(at: readonly Segment[], value: unknown, secrets: Secrets): r
   const path = renderPath(at);
   const found = tryResolve(secrets, value, path);
   return found instanceof HostError ? [error(at, found.message.replace(`${path}: `, "").replace(/\.$/, ""), found.hint)] : [];
+}
+
+/** A warning about a secret that can be read and is too short. */
+function guessable(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
+  if (value === undefined) return [];
+  const found = tryResolve(secrets, value, renderPath(at));
+  return typeof found === "string" && isWeakSecret(found) ? [warning(at, weakSecret.message, weakSecret.hint)] : [];
 }
 
 function tryResolve(secrets: Secrets, value: unknown, path: string): string | HostError {

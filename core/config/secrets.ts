@@ -41,7 +41,7 @@ function readSecret(value: unknown, path: string, from: { readonly env: Environm
   const refuse = (reason: string): never => {
     throw new HostError("secret_unavailable", { path, reason });
   };
-  if (typeof value === "string") return value === "" ? refuse("it is empty") : value;
+  if (typeof value === "string") return value.trim() || refuse(value === "" ? "it is empty" : "it is blank");
   if (!isRecord(value)) return refuse('it must be a text, { "env": "NAME" } or { "file": "path" }');
   const name = ownText(value, "env");
   if (name !== undefined) {

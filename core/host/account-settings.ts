@@ -50,14 +50,15 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
       const read = readAccount(definition, account, path, from);
       if (read.settings === undefined) return read;
       const pathOf = settingPath(section, definition.id, account.id);
-      const wrong = contradictions(read.settings, { before, pathOf });
+      const found = contradictions(read.settings, { before, pathOf });
+      const wrong = found.filter(({ severity }) => severity === "error");
       if (wrong.length > 0) return { id: read.id, path, problems: [...read.problems, ...wrong] };
       const twin = twinProblem(read.settings, { seen, at: credentialPlace(definition, account, pathOf) });
       if (twin !== undefined) return { id: read.id, path, problems: [...read.problems, twin] };
       before.push(read.settings);
-      const ignored = ignoredSenders(read.settings, pathOf);
+      const warnings = [...found, ...ignoredSenders(read.settings, pathOf)];
       // What several accounts inherit stands in the file once.
-      const news = ignored.filter((problem) => !told.has(renderProblem(problem)));
+      const news = warnings.filter((problem) => !told.has(renderProblem(problem)));
       for (const problem of news) told.add(renderProblem(problem));
       return { ...read, problems: [...read.problems, ...news] };
     });
@@ -156,7 +157,12 @@ function contradictions(
 ): readonly Problem[] {
   try {
     const found = definition.check?.(options as never, { path, before: before as never }) ?? [];
-    return found.map(({ option, message, hint }) => ({ severity: "error", path: pathOf([option]), message, hint }));
+    return found.map(({ option, message, hint, warning }) => ({
+      severity: warning === true ? "warning" : "error",
+      path: pathOf([option]),
+      message,
+      hint,
+    }));
   } catch (error) {
     return [{ severity: "error", path, message: `cannot be checked by its channel: ${reasonOf(error)}` }];
   }

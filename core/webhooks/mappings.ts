@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { renderPath, type Segment } from "../config/path.ts";
 import type { Problem } from "../config/problem.ts";
 import { nearestOf } from "../config/suggest.ts";
+import { isWeakSecret, weakSecret } from "../config/weak-secret.ts";
 import { HostError, reasonOf } from "../errors.ts";
 import type { PresetDefinition } from "../sdk.ts";
 import {
@@ -163,6 +164,7 @@ function compileSignedBy(
     const at = ["signature", "secret", ...(Array.isArray(given) ? [index] : [])];
     try {
       const secret = context.secret(value, placeOf(at));
+      if (isWeakSecret(secret) && secret.trim() !== "") report(at, weakSecret.message, { hint: weakSecret.hint, warning: true });
       if (secret.trim() !== "") return [secret];
       report(at, "is blank");
     } catch (error) {

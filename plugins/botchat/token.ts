@@ -8,6 +8,8 @@ function refuse(detail: string): ChannelError {
   return new ChannelError("token_missing", { detail });
 }
 
+const leastSecretLength = 16;
+
 const form = /^\d{1,20}:[A-Za-z0-9_-]{1,256}$/;
 
 /** Anything but a number, a colon and letters would end up in a URL path; a newline or a slash there is never a token. */
@@ -39,6 +41,10 @@ export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret }:
   if (webhookUrl !== undefined && webhookSecret === undefined) {
     const hint = "Set one of letters, digits, _ and -, at most 256 characters.";
     problems.push({ option: "webhookSecret", message: "is missing, and webhookUrl needs it", hint });
+  } else if (webhookUrl !== undefined && webhookSecret !== undefined && webhookSecret.length < leastSecretLength) {
+    const message = `has fewer than ${leastSecretLength} characters, so it can be guessed`;
+    const hint = "Use a long random one, such as `openssl rand -hex 32` makes.";
+    problems.push({ option: "webhookSecret", message, hint, warning: true });
   }
   return problems;
 }

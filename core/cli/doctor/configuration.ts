@@ -3,6 +3,7 @@ import { chmodSync, statSync } from "node:fs";
 import type { Problem } from "../../config/problem.ts";
 import { createSecrets } from "../../config/secrets.ts";
 import { showConfigValue } from "../../config/values.ts";
+import { isWeakSecret, weakSecret } from "../../config/weak-secret.ts";
 import { reasonOf } from "../../errors.ts";
 import { pluginProblems } from "../config.ts";
 import { declaredSchemas } from "../declarations.ts";
@@ -18,6 +19,8 @@ export function checkConfiguration(patient: Patient): readonly Finding[] {
   const found = problems
     .filter(({ path, message }) => !told.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
     .filter((problem) => !isOnlyMissingHere(problem, patient))
+    // The check of the tokens tells these, with what they open.
+    .filter(({ path, message }) => !(tokenPaths.includes(path) && message === weakSecret.message))
     .map(({ severity, path, message, hint, line, section }): Finding => {
       const off = section === undefined ? "" : `; ${section} is off until then`;
       return {
@@ -73,7 +76,7 @@ function differs(value: unknown, shown: unknown): boolean {
 }
 
 const short = 24;
-const tooShort = 16;
+const tokenPaths: readonly string[] = ["gateway.auth.token", "hooks.token"];
 const guessable = /^(?:change|replace|your|example|test|secret|password|token|hook)|^(.)\1*$|^(?:0123|1234|abcd)/i;
 
 export function checkTokens({ loaded, context, gateway }: Patient): readonly Finding[] {
@@ -89,7 +92,7 @@ export function checkTokens({ loaded, context, gateway }: Patient): readonly Fin
     try {
       const token = secrets.resolve(secret, path);
       if (token.length >= short && !guessable.test(token)) return [];
-      const verdict = token.length < tooShort || /^(.)\1*$/.test(token) ? "fail" : "warn";
+      const verdict = isWeakSecret(token) || /^(.)\1*$/.test(token) ? "fail" : "warn";
       const why = token.length < short ? `has ${token.length} characters` : "looks like an example";
       return [{ check: "tokens", verdict, path, reason: `${path} opens ${opens} and ${why}, so it can be guessed`, fix }];
     } catch (error) {

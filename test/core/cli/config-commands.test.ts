@@ -98,7 +98,7 @@ describe("config", () => {
   test("validate finds two accounts that would listen on one address", async () => {
     const accounts = { home: { botToken: "1:a", webhookPath: "/one" }, work: { botToken: "2:b", webhookPath: "/two" } };
     const { home } = homeWith(
-      JSON.stringify({ channels: { botchat: { webhookUrl: "https://example.org/h", webhookSecret: "s", accounts } } }),
+      JSON.stringify({ channels: { botchat: { webhookUrl: "https://example.org/h", webhookSecret: "secret-of-the-test", accounts } } }),
     );
     const { code, out } = await run(["config", "validate"], { home });
     expect(code).toBe(1);
@@ -140,6 +140,20 @@ describe("config", () => {
       '{ "gateway": { "auth": { "token": { "file": "not-there" } } } }',
       "error",
       /gateway\.auth\.token: the secret cannot be read: .*not-there/,
+    ],
+    ['{ "gateway": { "auth": { "token": "fifteen-letters" } } }', "warning", /gateway\.auth\.token: has fewer than 16 characters/],
+    ['{ "hooks": { "enabled": true, "token": "  padded-to-16  " } }', "warning", /hooks\.token: has fewer than 16 characters/],
+    ['{ "hooks": { "enabled": true, "token": " \\t " } }', "error", /hooks\.token: the secret cannot be read: it is blank\./],
+    ['{ "gateway": { "auth": { "token": " " } } }', "error", /gateway\.auth\.token: the secret cannot be read: it is blank\./],
+    [
+      '{ "hooks": { "mappings": [{ "match": { "path": "a" }, "messageTemplate": "x", "signature": { "scheme": "github", "secret": "short" } }] } }',
+      "warning",
+      /signature\.secret: has fewer than 16 characters/,
+    ],
+    [
+      '{ "channels": { "botchat": { "botToken": "7:x", "webhookUrl": "https://example.org/h", "webhookSecret": "short" } } }',
+      "warning",
+      /channels\.botchat\.webhookSecret: has fewer than 16 characters/,
     ],
   ])("validate tells what would only be noticed when nothing answers: %s", async (text, severity, said) => {
     const { home } = homeWith(text);

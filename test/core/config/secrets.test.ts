@@ -34,6 +34,7 @@ test.each([
   ["a directory", { file: "dir" }, "not a file"],
   ["a huge file", { file: "huge" }, "larger"],
   ["an empty text", "", "empty"],
+  ["a blank text", " \t\n", "blank"],
   ["another shape", { enw: "X" }, "must be"],
   ["a number", 5, "must be"],
 ])("%s is an error that names the key", async (_name, value, reason) => {

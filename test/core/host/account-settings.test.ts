@@ -53,7 +53,7 @@ test.each([
 test("a token that cannot be one and a webhook without its secret are told at their places, without the token", () => {
   const found = problemsOf({
     webhookUrl: "https://example.org/hook",
-    accounts: { a: { botToken: "not-a-real-token" }, b: { botToken: "7:x" }, c: { botToken: "8:x", webhookSecret: "s" } },
+    accounts: { a: { botToken: "not-a-real-token" }, b: { botToken: "7:x" }, c: { botToken: "8:x", webhookSecret: "secret-of-the-test" } },
   });
   expect(found.map(({ path, message }) => `${path}: ${message.split(" (")[0]}`)).toEqual([
     "channels.botchat.accounts.a.botToken: does not look like a bot token",
@@ -64,10 +64,9 @@ test("a token that cannot be one and a webhook without its secret are told at th
 });
 
 const listening = (accounts: object, root: object = {}) =>
-  problemsOf({ webhookUrl: "https://example.org/hook", webhookSecret: "s", ...root, accounts }).map(({ path, message, hint }) => [
-    `${path}: ${message}`,
-    hint,
-  ]);
+  problemsOf({ webhookUrl: "https://example.org/hook", webhookSecret: "secret-of-the-test", ...root, accounts }).map(
+    ({ path, message, hint }) => [`${path}: ${message}`, hint],
+  );
 
 test.each<[string, object, object, string]>([
   ["by default", { a: { botToken: "1:a" }, b: { botToken: "2:b" } }, {}, "accounts.b.webhookPort: is 8787"],

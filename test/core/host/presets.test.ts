@@ -27,7 +27,12 @@ describe("a preset of a plugin", () => {
   });
 
   test("has its settings in hooks, in a key of its name", async () => {
-    const hooks = { enabled: true, token: "t", presets: ["uptime"], uptime: { model: "local/small", thinkign: "low" } };
+    const hooks = {
+      enabled: true,
+      token: "hook-token-of-the-test",
+      presets: ["uptime"],
+      uptime: { model: "local/small", thinkign: "low" },
+    };
     const running = await startGateway({ config: { hooks }, plugins: [uptime, repeat] });
     expect(running.gateway.config().hooks).toMatchObject({ uptime: { model: "local/small" } });
     expect((await running.gateway.describe()).problems).toMatchObject([
