@@ -1,7 +1,8 @@
 /** Server-sent events: `data:` lines until the iterable ends, the client leaves or the server closes. */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { Json } from "../types.ts";
+import { onClientEnd } from "./client-end.ts";
 
 /** A comment in this rhythm keeps proxies, and our own idle limit, from cutting a quiet stream. */
 const keepAliveMs = 15_000;
@@ -16,7 +17,12 @@ export interface EventStreams {
 export function createEventStreams(options: { readonly onError: (error: unknown) => void }): EventStreams {
   const open = new Set<() => void>();
 
-  const pump = async (response: ServerResponse, events: AsyncIterable<Json>, stays: () => Promise<boolean>): Promise<void> => {
+  const pump = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    events: AsyncIterable<Json>,
+    stays: () => Promise<boolean>,
+  ): Promise<void> => {
     const iterator = events[Symbol.asyncIterator]();
     let gone = false;
     let giveUp = () => {};
@@ -36,7 +42,7 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
       void stays().then((stay) => stay || leave());
     }, keepAliveMs);
     open.add(leave);
-    response.on("close", leave);
+    onClientEnd(request, response, leave);
     response.on("error", leave);
     try {
       for (;;) {
@@ -64,7 +70,7 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
         "x-accel-buffering": "no",
       });
       response.flushHeaders();
-      pump(response, events, stays).catch(options.onError);
+      pump(reply.request.raw, response, events, stays).catch(options.onError);
     },
     end() {
       for (const leave of open) leave();

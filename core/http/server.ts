@@ -144,6 +144,8 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
     clientErrorHandler: answerBrokenRequest,
   });
   app.server.maxConnections = maxConnections;
+  // A client may close its sending side once its request is out. Node would drop the answer. The option has no type.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
   // Otherwise node asks for the body before anybody has looked at the headers.
   // Another expectation than that may be passed over; node would refuse it without a word.
   for (const event of ["checkContinue", "checkExpectation"]) {

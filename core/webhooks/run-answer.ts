@@ -1,5 +1,6 @@
 /** The answer to runs that were accepted: at once, or when they have ended, where the sender prefers to wait for that. */
 import { reasonOf } from "../errors.ts";
+import { onClientEnd } from "../http/client-end.ts";
 import type { Answers, Call } from "./answers.ts";
 import { parsePrefer } from "./prefer.ts";
 import type { Results, RunAnswer, RunResult, Waiter } from "./results.ts";
@@ -20,10 +21,10 @@ export function createRunAnswers(deps: {
       return;
     }
     const gone = new AbortController();
-    call.reply.raw.once("close", () => gone.abort());
+    onClientEnd(call.request.raw, call.reply.raw, () => gone.abort());
     Promise.all(answer.runIds.map((runId) => results.wait(runId, seconds, { signal: gone.signal, trusted }))).then(
       (waited) => {
-        if (gone.signal.aborted) return;
+        if (call.reply.raw.destroyed) return;
         if (waited.every(({ applied }) => applied)) call.reply.header("preference-applied", `wait=${seconds}`);
         const ended = waited.flatMap(({ result }) => result ?? []);
         if (ended.length < waited.length) answers.json(call, answer.status, answer.body);
