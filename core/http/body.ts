@@ -7,12 +7,13 @@ const empty = Buffer.alloc(0);
 /**
  * Collects the body. Calls back once: with a problem, or with the bytes. Never calls back when the client goes away
  * or is cut off, because then nobody waits for an answer. A callback, because this runs for every request.
+ * The returned function gives the body up: what was read is released, and nothing is called back.
  */
-export function readBody(request: IncomingMessage, limit: number, done: (problem: HttpProblem | null, body: Buffer) => void): void {
+export function readBody(request: IncomingMessage, limit: number, done: (problem: HttpProblem | null, body: Buffer) => void): () => void {
   const declared = request.headers["content-length"];
   if (declared !== undefined && Number(declared) > limit) {
     done(tooLarge(limit), empty);
-    return;
+    return () => {};
   }
   let first: Buffer | undefined;
   let rest: Buffer[] | undefined;
@@ -20,6 +21,8 @@ export function readBody(request: IncomingMessage, limit: number, done: (problem
   const stop = (): void => {
     request.removeListener("data", onData);
     request.removeListener("end", onEnd);
+    first = undefined;
+    rest = undefined;
   };
   const onData = (chunk: Buffer): void => {
     size += chunk.length;
@@ -35,12 +38,14 @@ export function readBody(request: IncomingMessage, limit: number, done: (problem
     }
   };
   const onEnd = (): void => {
+    const body = rest === undefined ? (first ?? empty) : Buffer.concat(rest, size);
     stop();
-    done(null, rest === undefined ? (first ?? empty) : Buffer.concat(rest, size));
+    done(null, body);
   };
   request.on("data", onData);
   request.on("end", onEnd);
   request.on("error", stop);
+  return stop;
 }
 
 /** The server leaves `Expect: 100-continue` to its routes, so that a refused request is never asked for its body. */

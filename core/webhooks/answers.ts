@@ -28,6 +28,8 @@ export interface AnswerDeps {
 
 export interface Answers {
   refuse(call: Call, problem: HttpProblem): void;
+  /** Refuses a request whose body is still on its way, and ends its connection instead of waiting for the rest. */
+  drop(call: Call, problem: HttpProblem): void;
   /** Whatever was thrown. */
   fail(call: Call, error: unknown): void;
   json(call: Call, status: number, body: string): void;
@@ -45,6 +47,10 @@ export function createAnswers(deps: AnswerDeps): Answers {
       // One that stands in the inbox was told when it was put there.
       if (!(problem instanceof RecordedProblem)) reportRefusal(deps, call, problem);
       sendProblem(call.reply, problem);
+    },
+    drop(call, problem) {
+      call.reply.raw.once("finish", () => call.request.raw.socket.destroySoon());
+      answers.refuse(call, problem);
     },
     fail(call, error) {
       if (error instanceof HttpProblem) return answers.refuse(call, error);

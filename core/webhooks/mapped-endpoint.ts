@@ -26,8 +26,8 @@ export interface MappedEndpointDeps extends MappedRequestDeps {
 }
 
 export interface MappedEndpoint {
-  /** Before a body is read whose sender is not known yet; `undefined`: too many of them. */
-  hold(call: Call): (() => void) | undefined;
+  /** Before a body is read whose sender is not known yet. `drop`: it has to make room. Returns what to call when it was read. */
+  hold(call: Call, drop: () => void): () => void;
   /** Throws `HttpProblem` for what can be refused at once. */
   take(call: Call, target: MappedTarget, body: Buffer): void;
 }
@@ -89,9 +89,9 @@ export function createMapped(
   }
 
   return {
-    hold(call) {
-      const release = pending.begin(clientKey(deps.clientAddress(call.request.raw)));
-      if (release !== undefined) call.reply.raw.once("close", release);
+    hold(call, drop) {
+      const release = pending.begin(clientKey(deps.clientAddress(call.request.raw)), drop);
+      call.reply.raw.once("close", release);
       return release;
     },
     take(call, target, body) {

@@ -94,13 +94,14 @@ function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: Fastif
       answerResult(call, target.runId, { answers, results: deps.results });
       return true;
     }
-    const release = target.kind === "mapped" && target.way.signed ? mapped.hold(call) : nothing;
-    if (release === undefined) {
-      answers.refuse(call, tooManyBodies);
-      return true;
-    }
+    let giveUp = nothing;
+    const drop = (): void => {
+      giveUp();
+      answers.drop(call, tooManyBodies);
+    };
+    const release = target.kind === "mapped" && target.way.signed ? mapped.hold(call, drop) : nothing;
     if (Number(raw.headers["content-length"] ?? 0) <= hooks.maxBodyBytes) askForBody(raw, reply.raw);
-    readBody(raw, hooks.maxBodyBytes, (tooLarge, body) => {
+    giveUp = readBody(raw, hooks.maxBodyBytes, (tooLarge, body) => {
       release();
       if (tooLarge === null) dispatch(call, target, body);
       else answers.refuse(call, tooLarge);

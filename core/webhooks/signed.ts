@@ -5,9 +5,13 @@ import type { ChallengeAnswer } from "./challenge.ts";
 import type { SignedBy, Way } from "./mapping.ts";
 
 export const signatureInvalid = new HttpProblem("signature_invalid", "The signature is missing, wrong or too old.");
-export const tooManyBodies = new HttpProblem("rate_limited", "Too many requests of this client are on their way; send it again.", {
-  "retry-after": "1",
-});
+export const tooManyBodies = new HttpProblem(
+  "rate_limited",
+  "The body came too slowly while too many others were on their way; send it again.",
+  {
+    "retry-after": "1",
+  },
+);
 
 export interface Verified {
   readonly signedBy: SignedBy;
