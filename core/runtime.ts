@@ -177,6 +177,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     newId,
     receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
     check: async (inbound) => gate.check(await placed(inbound)),
+    trustedProxies: () => config().gateway.trustedProxies,
     debounceMs: () => config().messages.inbound.debounceMs,
     room: () => path.lanes.room(),
     isControlCommand: (said, live) => mayCommand(said) && commands.match(said.text, live.status().identity?.username)?.control === true,

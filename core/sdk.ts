@@ -7,6 +7,7 @@
  *
  * `Type` is TypeBox, for schemas of options: https://github.com/sinclairzx81/typebox
  */
+import type { IncomingMessage } from "node:http";
 import Type, { type Static, type TObject, type TSchema } from "typebox";
 import { ChannelError, EngineError } from "./errors.ts";
 import type { HookName, HookTable, TapOrder } from "./hooks.ts";
@@ -170,6 +171,8 @@ export interface RouteRequest {
   readonly body: unknown;
   /** Client address, after `gateway.trustedProxies`. */
   readonly clientAddress: string;
+  /** The client as attempts are counted: its address, of IPv6 the /64 network. */
+  readonly client: string;
 }
 
 /** An HTTP answer. Texts, bytes and streams are sent as they are, with `type`; any other body as JSON; none without one. */
@@ -480,11 +483,27 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    * at once, ask again for every two dozen.
    */
   room(): Promise<void> | undefined;
+  /**
+   * For a listener of the channel's own: judges whoever calls it by the secret that the platform sends along. `isRight` compares the
+   * presented secret with the configured one, in constant time; it is not asked while the client has failed too often. Answer with
+   * `status`, and 429 with `Retry-After`. Clients are told apart as at the gateway's own routes: after `gateway.trustedProxies`, IPv6
+   * by /64; 20 failures in 60 s are answered 429, and after 200 nothing is compared unless the client was right in the last hour.
+   *
+   * @example
+   * const caller = account.judgeCaller(request, () => timingSafeEqual(digest(given), expected));
+   * if (!caller.ok) return answer(response, caller.status, caller.retryAfterSeconds);
+   */
+  judgeCaller(request: IncomingMessage, isRight: () => boolean): CallerVerdict;
   /** Tells the truth about the connection. */
   status(status: ChannelStatus): void;
   /** The chat commands of the gateway and of all plugins, for a menu. */
   commands(): readonly { readonly name: string; readonly summary: string }[];
 }
+
+/** Whether a caller of a channel's own listener is let in. */
+export type CallerVerdict =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly status: 401 | 429 /** Whole seconds, at 429. */; readonly retryAfterSeconds?: number };
 
 /** A message that grows while a turn runs. */
 export interface ChannelPreview {

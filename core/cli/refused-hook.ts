@@ -14,7 +14,7 @@ interface Advice {
 
 const advice: Readonly<Partial<Record<ProblemCode, Advice>>> = {
   unauthorized: { path: "hooks.token", hint: 'Send the token that it names, in the header "Authorization: Bearer TOKEN".' },
-  rate_limited: { hint: "Too many wrong tokens from this address; a right one is served at once." },
+  rate_limited: { hint: "Too many wrong credentials came from this address. Correct the sender and wait a minute." },
   query_token: { hint: 'Send the token in the header "Authorization: Bearer TOKEN".' },
   origin_refused: { hint: "Call it from a server; browsers are refused, whatever they send." },
   not_found: { path: "hooks.path", hint: "Below it are wake, agent and the paths of mappings; `service hooks list` shows them." },

@@ -41,6 +41,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
       throw new Error("nothing is taken in here");
     },
     check: async () => ({ allowed: false, code: "not_taken_in", notice: "" }),
+    judgeCaller: () => ({ ok: false, status: 401 }),
     debounceMs: () => 0,
     room: () => undefined,
     status() {},

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { identityRule } from "../access/allowlist.ts";
 import type { AccountAccess } from "../access/policy.ts";
 import { reasonOf } from "../errors.ts";
+import { createJudgeCaller } from "../http/callers.ts";
+import { createClientAddress } from "../http/client-address.ts";
 import type { Log } from "../log.ts";
 import { controlSuffix } from "../path/lanes.ts";
 import type { LiveAccount } from "../path/live-account.ts";
@@ -41,6 +43,7 @@ export interface OpenAccountOptions {
   readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
   /** As at the turn: what is none there is an ordinary turn, which must wait in its lane. */
   readonly isControlCommand: (parsed: ChannelInbound, account: LiveAccount) => boolean;
+  readonly trustedProxies: () => readonly string[];
   readonly debounceMs: () => number;
   readonly room: ChannelAccount["room"];
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
@@ -78,6 +81,11 @@ export function openAccount(
       tellStatus(accountLog, status, path);
       states.note({ channel, id, path }, status);
     },
+    judgeCaller: createJudgeCaller({
+      now,
+      clientAddress: createClientAddress(options.trustedProxies),
+      onLimited: (client, seconds) => accountLog.warn({ client, seconds }, "callers with a wrong secret are refused for a while"),
+    }),
     debounceMs: options.debounceMs,
     room: options.room,
     commands: () => options.commands(channel),

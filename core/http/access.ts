@@ -1,14 +1,11 @@
 /** The one place that decides who may call a route. */
 import type { IncomingMessage } from "node:http";
 import type { RouteAccess } from "../sdk.ts";
-import { clientKey } from "./client-address.ts";
+import { type AttemptsOptions, createAttempts, createCredentialName } from "./attempts.ts";
 import { createTokenCheck, presentedToken } from "./credentials.ts";
-import { createFailureLimit } from "./failure-limit.ts";
 import { HttpProblem } from "./problem.ts";
 
-export interface AccessOptions {
-  readonly now: () => number;
-  readonly clientAddress: (request: IncomingMessage) => string;
+export interface AccessOptions extends AttemptsOptions {
   /** Read for each request: a new token counts from the next one on. */
   readonly gatewayToken: () => string;
   /** Whether a device has this token; absent: there are no devices. Must not throw. */
@@ -26,27 +23,32 @@ export interface Access {
 }
 
 export function createAccess(options: AccessOptions): Access {
-  const failures = createFailureLimit({ now: options.now });
+  const attempts = createAttempts(options);
   const isGatewayToken = createTokenCheck();
-  const judged = (request: IncomingMessage, good: boolean): HttpProblem | undefined => {
-    if (good) {
-      if (!failures.isEmpty()) failures.clear(clientKey(options.clientAddress(request)));
-      return undefined;
-    }
-    const { wait } = failures.fail(clientKey(options.clientAddress(request)));
-    if (wait > 0) {
-      return new HttpProblem("rate_limited", "Too many failed attempts; wait before the next one.", { "retry-after": String(wait) });
-    }
-    return new HttpProblem("unauthorized", "The gateway token is missing or wrong.", { "www-authenticate": "Bearer" });
+  const nameOf = createCredentialName("gateway token");
+  /** Synchronous, and on routes for devices after the look-up, so no two guesses can race past the count. */
+  const judgeGateway = (request: IncomingMessage, token: string | undefined): HttpProblem | undefined => {
+    const secret = options.gatewayToken();
+    const credential = nameOf(secret);
+    const locked = attempts.locked(request, credential);
+    if (locked !== undefined) return locked;
+    if (!isGatewayToken(token, secret)) return attempts.failed(request, credential, unauthorized);
+    attempts.proved(request, credential);
+    return undefined;
   };
   const requireAccess: RequireAccess = (request, access) => {
     if (isForeignOrigin(request)) return new HttpProblem("origin_refused", "Requests from other web pages are refused.");
     if (access === "public") return undefined;
     const token = presentedToken(request.headers);
-    if (isGatewayToken(token, options.gatewayToken())) return judged(request, true);
-    if (access !== "device" || token === undefined || options.deviceToken === undefined) return judged(request, false);
+    if (access !== "device" || token === undefined || options.deviceToken === undefined) return judgeGateway(request, token);
+    if (attempts.locked(request, device) !== undefined) return judgeGateway(request, token);
+    const judged = (known: boolean): HttpProblem | undefined => {
+      if (!known) return judgeGateway(request, token);
+      attempts.proved(request, device);
+      return undefined;
+    };
     const known = options.deviceToken(token);
-    return typeof known === "boolean" ? judged(request, known) : known.then((good) => judged(request, good));
+    return typeof known === "boolean" ? judged(known) : known.then(judged);
   };
   return {
     requireAccess,
@@ -57,6 +59,11 @@ export function createAccess(options: AccessOptions): Access {
     },
   };
 }
+
+/** All tokens of devices are one kind of credential: they are random, and each is looked up by its name. */
+const device = "device token";
+
+const unauthorized = new HttpProblem("unauthorized", "The gateway token is missing or wrong.", { "www-authenticate": "Bearer" });
 
 /** A page of another site that a browser on this machine has open must not reach a route that needs no token. */
 function isForeignOrigin(request: IncomingMessage): boolean {

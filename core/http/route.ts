@@ -8,6 +8,7 @@ import { product } from "../product.ts";
 import type { Json, RouteAccess, RouteAnswer, RouteDefinition, RouteRequest } from "../sdk.ts";
 import type { Access } from "./access.ts";
 import { askForBody, readBody } from "./body.ts";
+import { clientKey } from "./client-address.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { checkJsonType, parseJson } from "./json.ts";
 import { HttpProblem, jsonType } from "./problem.ts";
@@ -80,6 +81,7 @@ function toRouteRequest(
     if (options.access !== "public" && ownCredentials.includes(name)) continue;
     headers[name] = Array.isArray(value) ? value.join(", ") : value;
   }
+  const clientAddress = options.clientAddress(request.raw);
   return {
     method: request.method,
     path: request.url.split("?", 1)[0] ?? "/",
@@ -87,7 +89,8 @@ function toRouteRequest(
     query: lastValues(request.query as Record<string, string | string[]>),
     headers,
     body: request.body ?? (options.rawBody ? Buffer.alloc(0) : {}),
-    clientAddress: options.clientAddress(request.raw),
+    clientAddress,
+    client: clientKey(clientAddress),
   };
 }
 

@@ -53,7 +53,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     () => config().gateway.trustedProxies,
     (entry, reason) => log.warn({ path: "gateway.trustedProxies", entry }, `an entry of gateway.trustedProxies is left out: it ${reason}`),
   );
-  const access = createAccess({ ...options, clientAddress });
+  const access = createAccess({
+    ...options,
+    clientAddress,
+    onLimited: (client, seconds) => log.warn({ client, seconds }, "wrong tokens of a client are refused for a while"),
+  });
   const streams = createEventStreams({ onError: (error) => log.warn({ error: reasonOf(error) }, "an event stream ended with an error") });
   const table = createRouteTable();
   const deps = { ...access, clientAddress, streams };

@@ -39,7 +39,9 @@ export function judgeHeaders(
   if (raw.headers.origin !== undefined) return originRefused;
   const way = target.kind === "mapped" ? target.way : undefined;
   // Where a signature is asked for, the token opens nothing.
-  if (way?.signed === true) return way.signatures.length === 0 ? switchedOff : checkType(way, raw);
+  if (way?.signed === true) {
+    return way.signatures.length === 0 ? switchedOff : (authenticate.locked(raw, way.credential) ?? checkType(way, raw));
+  }
   const unauthenticated = authenticate.token(raw);
   if (unauthenticated !== undefined) return unauthenticated;
   if (isBlankPath(subPath)) return notFound;

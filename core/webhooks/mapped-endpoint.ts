@@ -43,15 +43,12 @@ export function createMapped(
   const pending = createPendingBodies();
   const isoNow = createIsoClock(deps.now);
 
-  /** Counts a signature that does not fit as a wrong token is counted. */
+  /** Counts a signature that does not fit as a wrong token is counted. One that fits may be a replay, so it proves nothing yet. */
   function verify(raw: IncomingMessage, way: Way, body: Buffer): Verified {
     const verified = verifySigned(way, { raw, body, now: deps.now() });
-    if (typeof verified !== "string") {
-      authenticate.proved(raw);
-      return verified;
-    }
+    if (typeof verified !== "string") return verified;
     deps.log.debug({ reason: verified }, "a signature was not accepted");
-    throw authenticate.failed(raw, signatureInvalid);
+    throw authenticate.failed(raw, way.credential, signatureInvalid);
   }
 
   /** Whether the secret that a delivery was signed with is still one of its path. */
@@ -70,7 +67,7 @@ export function createMapped(
     const { headers } = call.request.raw;
     const mappings = verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
     // A signed delivery is known by what was signed; headers beside it could be anybody's.
-    const name = verified?.deliveryId ?? namedDelivery(headers);
+    const name = verified === undefined ? namedDelivery(headers) : verified.deliveryId;
     const secret = verified === undefined ? () => deps.token() ?? "" : () => verified.signer;
     return {
       mappings,
@@ -82,9 +79,8 @@ export function createMapped(
         query: readQuery(call.query),
         now: isoNow(),
       },
-      ...(name === undefined
-        ? {}
-        : { identity: { key: deliveryKey(name, { path, secret }), compared: verified?.deliveryId === undefined } }),
+      ...(name === undefined ? {} : { identity: { key: deliveryKey(name, { path, secret }), compared: verified === undefined } }),
+      ...(verified === undefined ? {} : { onNew: () => authenticate.proved(call.request.raw, way.credential) }),
     };
   }
 

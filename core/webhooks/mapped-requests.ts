@@ -40,6 +40,8 @@ export interface MappedRequestDeps extends MappedDeps {
   /** The stored body of an event. */
   readonly body: (eventId: string) => Promise<Json | null>;
   readonly now: () => number;
+  /** A delivery came again, and gets the first answer. `eventId`: its first event. */
+  readonly onRepeated?: (eventId: string) => void;
   readonly log: Pick<PluginLog, "info" | "warn" | "error">;
 }
 
@@ -49,6 +51,8 @@ export interface MappedRequest {
   readonly mappings: readonly Mapping[];
   /** Under which a repetition is known. `compared`: the same key with another body is a clash. */
   readonly identity?: { readonly key: string; readonly compared: boolean } | undefined;
+  /** Called when the delivery was stored and is no repetition. */
+  readonly onNew?: () => void;
 }
 
 /** The answer to a success; `empty` is 204. */
@@ -93,7 +97,9 @@ async function answerAgain({ identity, posted }: MappedRequest, deps: MappedRequ
   if (answer === undefined) return undefined;
   const others = await Promise.all(answer.runs.slice(1).map((_, index) => deps.first(keyAt(identity.key, index + 1))));
   const eventIds = [first, ...others].flatMap((one) => one?.eventId ?? []);
-  return eventIds.length < answer.runs.length ? undefined : renderAnswer(answer, eventIds);
+  if (eventIds.length < answer.runs.length) return undefined;
+  deps.onRepeated?.(first.eventId);
+  return renderAnswer(answer, eventIds);
 }
 
 interface Accepting {
@@ -150,6 +156,8 @@ async function accept(input: AcceptInput, { request, deps }: Pick<Accepting, "re
     throw unavailable;
   }
   if (compared && accepted.duplicate && accepted.sameFingerprint === false) throw conflict;
+  if (accepted.duplicate) deps.onRepeated?.(accepted.eventId);
+  else request.onNew?.();
   return accepted;
 }
 

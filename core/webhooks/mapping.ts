@@ -4,6 +4,7 @@
  * A mapping with an error goes on owning its requests and answers 503: what was meant for it gets to no other mapping,
  * and its sender tries again until it is mended.
  */
+import { hash } from "node:crypto";
 import type { Segment } from "../config/path.ts";
 import type { Problem } from "../config/problem.ts";
 import type { GatewayConfig } from "../config/schema.ts";
@@ -159,6 +160,8 @@ export interface Way {
   readonly mappings: readonly Mapping[];
   /** Each once. */
   readonly signatures: readonly SignedBy[];
+  /** Names the secrets of the signatures, for the count of failures. */
+  readonly credential: string;
   /** Bodies that one of them takes, the first one's first. */
   readonly kinds: readonly BodyKind[];
 }
@@ -179,7 +182,7 @@ export function createTable(
 ): MappingTable {
   const anywhere = wayOf(
     mappings.filter(({ match }) => match.path === undefined),
-    false,
+    undefined,
   );
   const ways = new Map<string, Way>();
   for (const path of new Set([...signedPaths, ...mappings.flatMap(({ match }) => match.path ?? [])])) {
@@ -188,7 +191,7 @@ export function createTable(
       signed
         ? mapping.signedBy !== undefined && mapping.match.path === path
         : mapping.match.path === undefined || mapping.match.path === path;
-    ways.set(path, wayOf(mappings.filter(takes), signed));
+    ways.set(path, wayOf(mappings.filter(takes), signed ? path : undefined));
   }
   const hidden = mappings.flatMap(({ signedBy }) => signedBy?.signature.secretHeaders ?? []);
   return {
@@ -199,12 +202,15 @@ export function createTable(
   };
 }
 
-function wayOf(mappings: readonly Mapping[], signed: boolean): Way {
+function wayOf(mappings: readonly Mapping[], signedPath: string | undefined): Way {
   const kinds = new Set(mappings.flatMap((mapping) => mapping.kinds));
+  const signatures = signedPath === undefined ? [] : [...new Set(mappings.flatMap(({ signedBy }) => signedBy ?? []))];
+  const signers = signatures.flatMap(({ signature }) => signature.signers);
   return {
-    signed,
+    signed: signedPath !== undefined,
     mappings,
-    signatures: signed ? [...new Set(mappings.flatMap(({ signedBy }) => signedBy ?? []))] : [],
+    signatures,
+    credential: `signature ${signedPath}:${hash("sha256", signers.join())}`,
     kinds: [...kinds],
   };
 }

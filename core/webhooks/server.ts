@@ -53,8 +53,13 @@ function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: Fastif
     now: deps.now,
     clientAddress: deps.clientAddress,
     token: deps.token,
-    onLimited: (client, seconds) =>
-      deps.log.warn({ client, seconds }, "hook authentication is refused for a client after repeated failures"),
+    onLimited: (client, seconds, { locked }) =>
+      deps.log.warn(
+        { client, seconds },
+        locked
+          ? "hook credentials of a client are not compared any more: it failed too often"
+          : "hook authentication is refused for a client after repeated failures",
+      ),
   });
   const asking = { ...deps, settings: () => deps.config().hooks };
   const answerRuns = createRunAnswers({ results: deps.results, answers, log: deps.log });
@@ -124,7 +129,7 @@ function targetOf({ subPath }: Call, { mappings }: WebhookDeps): Target {
   return { kind: "mapped", path, way: reservedPaths.has(path) ? nowhere : mappings().way(path) };
 }
 
-const nowhere: Way = { signed: false, mappings: [], signatures: [], kinds: [] };
+const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", kinds: [] };
 
 function answerResult(call: Call, runId: string, { answers, results }: { readonly answers: Answers; readonly results: Results }): void {
   results.get(runId).then(

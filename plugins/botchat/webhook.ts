@@ -26,8 +26,12 @@ export interface WebhookOptions {
 
 const digest = (value: string) => createHash("sha256").update(value).digest();
 
-function answer(response: ServerResponse, status: number, close = false): void {
-  response.writeHead(status, { "content-length": 0, ...(close && { connection: "close" }) });
+function answer(response: ServerResponse, status: number, { close = false, retryAfterSeconds = 0 } = {}): void {
+  response.writeHead(status, {
+    "content-length": 0,
+    ...(close && { connection: "close" }),
+    ...(retryAfterSeconds > 0 && { "retry-after": String(retryAfterSeconds) }),
+  });
   response.end();
 }
 
@@ -62,13 +66,14 @@ function createListener(options: WebhookOptions, onTaken: (failure?: unknown) =>
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "").split("?")[0];
     if (request.method === "GET" && path === "/healthz") return answer(response, 200);
-    if (path !== account.options.webhookPath) return answer(response, 404, true);
-    if (request.method !== "POST") return answer(response, 405, true);
+    if (path !== account.options.webhookPath) return answer(response, 404, { close: true });
+    if (request.method !== "POST") return answer(response, 405, { close: true });
     const given = request.headers["x-telegram-bot-api-secret-token"];
     // Judged before a byte of the body is read, over digests of equal length.
-    if (typeof given !== "string" || !timingSafeEqual(digest(given), expected)) return answer(response, 401, true);
+    const caller = account.judgeCaller(request, () => typeof given === "string" && timingSafeEqual(digest(given), expected));
+    if (!caller.ok) return answer(response, caller.status, { close: true, ...caller });
     const body = await readBody(request);
-    if (typeof body === "number") return answer(response, body, true);
+    if (typeof body === "number") return answer(response, body, { close: true });
     const found = parseBody(body);
     if (found === undefined) return answer(response, 400);
     const at = { id: String(found.updateId), identity: identity.id, ...options.gatherer.place(found.update) };
@@ -86,7 +91,7 @@ function createListener(options: WebhookOptions, onTaken: (failure?: unknown) =>
   const server = createServer({ requestTimeout: bodyTimeMs, headersTimeout: 10_000 }, (request, response) => {
     take(request, response).catch(() => {
       // Not committed: the platform keeps the update and sends it again.
-      if (!response.headersSent) answer(response, 503, true);
+      if (!response.headersSent) answer(response, 503, { close: true });
       else response.destroy();
     });
   });

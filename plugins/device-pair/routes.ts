@@ -36,8 +36,8 @@ export function deviceRoutes({
   const limited = (seconds: number) =>
     refused(429, "rate_limited", "Too many wrong attempts; wait before the next one.", { "retry-after": String(seconds) });
 
-  async function ask({ body, clientAddress }: RouteRequest): Promise<RouteAnswer> {
-    const wait = failures.wait(clientAddress);
+  async function ask({ body, clientAddress, client }: RouteRequest): Promise<RouteAnswer> {
+    const wait = failures.wait(client);
     if (wait > 0) return limited(wait);
     const given = body as { readonly code: string; readonly name: string };
     const name = plainName(given.name);
@@ -47,17 +47,18 @@ export function deviceRoutes({
       return { status: 202, headers: noStore, body: { ok: true, status: "pending", id: asked.id, secret: asked.secret, pollSeconds } };
     }
     if (asked.reason === "full") return refused(503, "requests_full", "Too many devices wait for approval; the owner has to decide first.");
-    failures.add(clientAddress);
+    failures.add(client);
     return refused(403, "code_invalid", "The code is wrong, used or too old; ask the bot for a new one with /pair.");
   }
 
   async function collect(request: RouteRequest): Promise<RouteAnswer> {
-    const { clientAddress, params } = request;
-    const wait = failures.wait(clientAddress);
-    if (wait > 0) return limited(wait);
+    const { client, params } = request;
+    // A right secret is served at any time: it is random, and others behind the same address may have failed.
     const collected = await devices.collect(params.id ?? "", bearer(request));
     if (collected.state === "unknown") {
-      failures.add(clientAddress);
+      const wait = failures.wait(client);
+      if (wait > 0) return limited(wait);
+      failures.add(client);
       return refused(404, "request_unknown", "There is no such request: it was turned down, is over, or its secret is another one.");
     }
     if (collected.state === "pending") return { status: 202, headers: noStore, body: { ok: true, status: "pending", pollSeconds } };

@@ -186,9 +186,9 @@ describe("a signed address, whose body must be read before anybody knows who sen
     expect(answer.status).toBe(413);
   });
 
-  test("two hundred wrong signatures at the same time: twenty are answered 401; the right one is served even then", async () => {
+  test("fewer than two hundred wrong signatures at the same time: twenty are answered 401; the right one is served even then", async () => {
     const client = anotherClient();
-    const wires = Array.from({ length: 50 }, () => createWire(room.port));
+    const wires = Array.from({ length: 49 }, () => createWire(room.port));
     const send = (wire: Wire, signature: readonly [string, string]) =>
       wire.exchange(renderRequest({ target: path, headers: [signature, jsonType, client], body: wakeBody }));
     const statuses = await Promise.all(
@@ -199,7 +199,7 @@ describe("a signed address, whose body must be read before anybody knows who sen
         return all;
       }),
     );
-    expect([401, 429].map((status) => statuses.flat().filter((one) => one === status).length)).toEqual([20, 180]);
+    expect([401, 429].map((status) => statuses.flat().filter((one) => one === status).length)).toEqual([20, 176]);
     expect((await room.send({ target: path, headers: [sign(wakeBody), jsonType, client], body: wakeBody })).status).toBe(200);
   });
 
@@ -240,14 +240,17 @@ describe("guesses", () => {
     expect([401, 429].map((status) => statuses.filter((one) => one === status).length)).toEqual([20, 180]);
   });
 
-  test("two hundred in one packet of one socket: twenty are judged, and the right token behind them is served", async () => {
+  test.each([
+    [199, 200],
+    [200, 429],
+  ])("%i in one packet of one socket: twenty are answered 401, and the right token behind them %i", async (wrong, last) => {
     const client = anotherClient();
     const guess = renderRequest({ target: "/hooks/wake", headers: [["authorization", "Bearer wrong"], client], body: wakeBody });
     const right = renderRequest({ target: "/hooks/wake", headers: [bearer, jsonType, client, ["connection", "close"]], body: wakeBody });
     const socket = await openSocket(room.port);
-    socket.write(Buffer.concat([...Array.from({ length: 200 }, () => guess), right]));
+    socket.write(Buffer.concat([...Array.from({ length: wrong }, () => guess), right]));
     const statuses = [...(await socket.ended()).text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
-    expect(statuses).toEqual([...Array(20).fill(401), ...Array(180).fill(429), 200]);
+    expect(statuses).toEqual([...Array(20).fill(401), ...Array(wrong - 20).fill(429), last]);
   });
 
   test("a guess is answered while its body is still on its way, however large it says it is", async () => {

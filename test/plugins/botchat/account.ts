@@ -1,10 +1,12 @@
 /** An account as the host hands it to `open`, with its store in memory and everything that is told to it recorded. */
 import { mkdtempSync, rmSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ChannelAccount, ChannelConnection, ChannelStatus, Json, RawEvent } from "service-gateway/sdk";
 import { Value } from "typebox/value";
 import { onTestFinished } from "vitest";
+import { createJudgeCaller } from "../../../core/http/callers.ts";
 import { createConnection } from "../../../plugins/botchat/connection.ts";
 import { type AccountOptions, accountOptions } from "../../../plugins/botchat/options.ts";
 
@@ -30,6 +32,10 @@ export interface TestAccount {
   onReceive: (received: Received) => Promise<void>;
   /** What `room` answers. */
   onRoom: () => Promise<void> | undefined;
+  /** The time for the limit of callers, where a test sets it. */
+  readonly clock: { at?: number };
+  /** Which client a request comes from. */
+  clientOf: (request: IncomingMessage) => string;
 }
 
 function fillOptions(given: object): AccountOptions {
@@ -62,6 +68,8 @@ export function createTestAccount(
     close,
     onReceive: async () => {},
     onRoom: () => undefined,
+    clock: {},
+    clientOf: () => "127.0.0.1",
     account: {
       id: "default",
       options: fillOptions(options),
@@ -86,6 +94,7 @@ export function createTestAccount(
       status: (status) => void statuses.push(status),
       check: async (raw) =>
         (await test.onCheck(raw)) ? { allowed: true } : { allowed: false, code: "sender_not_allowed", notice: "You may not." },
+      judgeCaller: createJudgeCaller({ now: () => test.clock.at ?? Date.now(), clientAddress: (request) => test.clientOf(request) }),
       debounceMs: () => more.debounceMs ?? 0,
       room: () => test.onRoom(),
       commands: () => more.commands ?? [],

@@ -170,6 +170,26 @@ describe("the listener", () => {
     expect(account.received).toHaveLength(1);
   });
 
+  test("after 200 wrong secrets of a client the right one is not compared, but of a client that sent it in the last hour", async () => {
+    const { account, post } = await listening();
+    account.clientOf = (request) => String(request.headers["x-client"]);
+    account.clock.at = 1_000_000;
+    const call = (client: string, value: string, id = 5) =>
+      post("/telegram-webhook", update.replace("5", String(id)), { "x-telegram-bot-api-secret-token": value, "x-client": client });
+    expect(await call("platform", secret, 1)).toBe(200);
+    for (const client of ["attacker", "platform"]) {
+      const statuses: number[] = [];
+      for (let count = 0; count < 210; count += 1) statuses.push(await call(client, `guess-${count}`));
+      expect(statuses.filter((status) => status === 401)).toHaveLength(20);
+      expect(statuses.filter((status) => status === 429)).toHaveLength(190);
+    }
+    expect(await call("attacker", secret, 2)).toBe(429);
+    expect(await call("platform", secret, 3)).toBe(200);
+    account.clock.at += 60_000;
+    expect(await call("attacker", secret, 4)).toBe(200);
+    expect(account.received.map(({ id }) => id)).toEqual(["1", "3", "4"]);
+  });
+
   test("the secret is judged before the body is there", async () => {
     const { port } = await listening();
     const status = await new Promise((resolve, reject) => {

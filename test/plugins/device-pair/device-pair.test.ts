@@ -123,6 +123,25 @@ describe("a setup code", () => {
     expect((await room.ask(await room.code())).status).toBe(202);
   });
 
+  test("that are guessed lock out no device that polls with its right secret", async () => {
+    const room = await openRoom();
+    const { body } = await room.ask(await room.code());
+    for (let attempt = 0; attempt < 15; attempt += 1) await room.ask("WRONG234");
+    for (let attempt = 0; attempt < 15; attempt += 1) await room.collect(body.id, "wrong");
+    expect((await room.collect(body.id, "wrong")).status).toBe(429);
+    expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 202, body: { status: "pending" } });
+    await room.say("/pair approve");
+    expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 200, body: { status: "approved" } });
+  });
+
+  test("are counted for an IPv6 network of a subscriber, not for each of its addresses", async () => {
+    const room = await openRoom({ trustedProxies: ["127.0.0.1"] });
+    const from = (network: number, host: number) => `2001:db8:0:${network}::${host}`;
+    for (let host = 1; host <= 10; host += 1) expect((await room.ask("WRONG234", "Laptop", from(7, host))).status).toBe(403);
+    expect((await room.ask("WRONG234", "Laptop", from(7, 99))).status).toBe(429);
+    expect((await room.ask("WRONG234", "Laptop", from(8, 1))).status).toBe(403);
+  });
+
   test("of the newest three alone is good", async () => {
     const room = await openRoom();
     const codes = [];

@@ -17,7 +17,8 @@ export interface Room extends TestGateway {
   say(text: string, from?: Parameters<Loopback["say"]>[1]): Promise<string>;
   /** `/pair`, and the code of the answer. */
   code(): Promise<string>;
-  ask(code: string, name?: string): Promise<Answer>;
+  /** `from`: the address that a trusted proxy names. */
+  ask(code: string, name?: string, from?: string): Promise<Answer>;
   collect(id: unknown, secret: unknown): Promise<Answer>;
   /** A management route with a token. */
   describe(token: unknown): Promise<number>;
@@ -25,12 +26,15 @@ export interface Room extends TestGateway {
   pair(name?: string): Promise<{ readonly id: string; readonly token: string }>;
 }
 
-export async function openRoom(options: { readonly plugin?: object; readonly directory?: string } = {}): Promise<Room> {
+export async function openRoom(
+  options: { readonly plugin?: object; readonly directory?: string; readonly trustedProxies?: readonly string[] } = {},
+): Promise<Room> {
   const chat = createLoopback();
   const clock = { ahead: 0 };
   const running = await startGateway({
     ...(options.directory === undefined ? {} : { directory: options.directory }),
     config: {
+      gateway: { port: 0, drainSeconds: 2, trustedProxies: options.trustedProxies ?? [] },
       agents: { defaults: { engine: "scripted" } },
       channels: { loopback: { dmPolicy: "open", allowFrom: ["7", "*"], groupPolicy: "open", groups: { "*": { requireMention: false } } } },
       plugins: { entries: { "device-pair": { options: options.plugin ?? {} } } },
@@ -61,9 +65,9 @@ export async function openRoom(options: { readonly plugin?: object; readonly dir
         .join("\n");
     },
     code: async () => /`([A-Z2-9]{8})`/.exec(await room.say("/pair"))?.[1] ?? "",
-    async ask(code, name = "Laptop") {
+    async ask(code, name = "Laptop", from) {
       const before = chat.sent.length;
-      const headers = { "content-type": "application/json" };
+      const headers = { "content-type": "application/json", ...(from === undefined ? {} : { "x-forwarded-for": from }) };
       const answer = await call("/devices/pair", { method: "POST", headers, body: JSON.stringify({ code, name }) });
       // It is told in the chat, which must not look like an answer to what is written there next.
       if (answer.status === 202) await chat.sentCount(before + 1);

@@ -1,0 +1,24 @@
+/** Callers of listeners that channels open by themselves: judged by the same limit as those of the gateway's own routes. */
+import type { IncomingMessage } from "node:http";
+import type { CallerVerdict } from "../sdk.ts";
+import { type AttemptsOptions, createAttempts } from "./attempts.ts";
+import { HttpProblem } from "./problem.ts";
+
+export type JudgeCaller = (request: IncomingMessage, isRight: () => boolean) => CallerVerdict;
+
+const credential = "caller";
+const wrong = new HttpProblem("unauthorized", "The secret is missing or wrong.");
+
+/** Made once for each listener, so the failures at one say nothing about another. */
+export function createJudgeCaller(options: AttemptsOptions): JudgeCaller {
+  const attempts = createAttempts(options);
+  return (request, isRight) => {
+    const refused = attempts.locked(request, credential) ?? (isRight() ? undefined : attempts.failed(request, credential, wrong));
+    if (refused === undefined) {
+      attempts.proved(request, credential);
+      return { ok: true };
+    }
+    const wait = refused.headers?.["retry-after"];
+    return wait === undefined ? { ok: false, status: 401 } : { ok: false, status: 429, retryAfterSeconds: Number(wait) };
+  };
+}
