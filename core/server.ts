@@ -12,6 +12,7 @@ import type { Store } from "./state/store.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { hookRoutes } from "./webhooks/management.ts";
 import { createRefusals } from "./webhooks/refusals.ts";
+import { createRepetitions } from "./webhooks/repetitions.ts";
 import { replayDelivery } from "./webhooks/replay.ts";
 import { registerWebhooks, type WebhookDeps } from "./webhooks/server.ts";
 
@@ -76,6 +77,7 @@ export function createServer(parts: {
     }
   }
   const refusals = createRefusals({ store });
+  const repetitions = createRepetitions({ store, now: parts.now, log });
   const { mappings, policies, results, recordings, transforms } = parts.hookSide;
   const hooks: WebhookDeps = {
     config,
@@ -98,6 +100,7 @@ export function createServer(parts: {
     log,
     recordings,
     onRefused: (refused) => refusals.add(refused),
+    onRepeated: (eventId) => repetitions.add(eventId),
   };
   registerWebhooks(server.app, hooks);
   const replay = (eventId: string) => replayDelivery(eventId, { ...hooks, settings: () => config().hooks, store, table: mappings });

@@ -2,11 +2,13 @@
 import { HostError } from "../errors.ts";
 import type { EventReport } from "../state/report.ts";
 import type { Store } from "../state/store.ts";
+import { readLastRepetition, readRepeated } from "../webhooks/repetitions.ts";
 import type { CommandContext } from "./context.ts";
 import { renderHeadline, tellDecisions } from "./decisions.ts";
 import { findByPrefix, withUnit } from "./events.ts";
 import { failedSince, tellFailedAccount } from "./failed-account.ts";
 import { refusedSince, tellRefusedHook } from "./refused-hook.ts";
+import { renderRepeated, tellRepetition } from "./repetition.ts";
 import type { Terminal } from "./terminal.ts";
 import { renderAgo, renderClock } from "./times.ts";
 
@@ -27,22 +29,34 @@ export async function tellWhy(
     if (wanted === "last" && (await toldNewer(store, found?.acceptedAt ?? 0, context, options))) return 0;
     const report = found === null ? null : await withUnit(store, found);
     if (report === null) throw wanted === "last" ? new HostError("event_none") : new HostError("event_unknown", { event: wanted });
-    if (options.json === true) context.terminal.json(report);
-    else tell(report, context.terminal, context.now());
+    const repeated = await readRepeated(store, report.id);
+    if (options.json === true) context.terminal.json(repeated === undefined ? report : { ...report, repeated });
+    else tell(report, context.terminal, { now: context.now(), again: renderRepeated(repeated, context.now()) });
     return 0;
   } finally {
     await store.close();
   }
 }
 
-/** What kept something from becoming an event, when it is newer than the newest event: a refused webhook, an account that is down. */
+/** What led to no event, when it is newer than the newest event: a refused or repeated webhook, an account that is down. */
 async function toldNewer(
   store: Store,
   since: number,
   { terminal, now }: CommandContext,
   { json }: { readonly json?: boolean },
 ): Promise<boolean> {
-  const [refused, account] = await Promise.all([refusedSince(store, since), failedSince(store, since)]);
+  const [refused, account, repetition] = await Promise.all([
+    refusedSince(store, since),
+    failedSince(store, since),
+    readLastRepetition(store),
+  ]);
+  if (repetition !== undefined && repetition.at > Math.max(since, refused?.at ?? 0, account?.since ?? 0)) {
+    const { eventId, at } = repetition;
+    const repeated = (await readRepeated(store, eventId)) ?? { count: 1, at };
+    if (json === true) terminal.json({ repeated: { event: eventId, ...repeated } });
+    else tellRepetition(eventId, repeated, { terminal, now: now() });
+    return true;
+  }
   if (account !== null && account.since > (refused?.at ?? 0)) {
     if (json === true) terminal.json({ account });
     else tellFailedAccount(account, terminal, now());
@@ -60,7 +74,7 @@ async function findEvent(store: Store, wanted: string): Promise<EventReport | nu
   return newest.find((event) => !isOwn(event)) ?? newest[0] ?? null;
 }
 
-function tell(report: EventReport, terminal: Terminal, now: number): void {
+function tell(report: EventReport, terminal: Terminal, { now, again }: { readonly now: number; readonly again: string | undefined }): void {
   const { style } = terminal;
   terminal.line(renderHeadline(report, now, style));
   terminal.line();
@@ -72,6 +86,7 @@ function tell(report: EventReport, terminal: Terminal, now: number): void {
     ["agent", report.agentId],
     ["session", report.sessionKey === report.lane ? undefined : report.sessionKey],
     ["attempts", report.attempts > 1 ? String(report.attempts) : undefined],
+    ["again", again],
     ["together", report.unitId === undefined || report.unitId === report.id ? undefined : `handled with ${report.unitId}`],
   ];
   terminal.table(

@@ -16,6 +16,7 @@ export interface DirectDeps extends AgentDeps {
   readonly accept: (input: AcceptInput) => Promise<AcceptedEvent>;
   readonly token: () => string | undefined;
   readonly now: () => number;
+  readonly onRepeated?: (eventId: string) => void;
   readonly log: { error(fields: object, message: string): void };
   /** Answers what was accepted. */
   readonly answerRuns: AnswerRuns;
@@ -39,8 +40,9 @@ export function createDirect(deps: DirectDeps, answers: Answers): Direct {
     const input = event.dedupeKey === undefined ? { event } : { event, fingerprint: bodyFingerprint(body) };
     deps.accept(input).then(
       (accepted) => {
-        if (accepted.duplicate && accepted.sameFingerprint === false) answers.refuse(call, conflict);
-        else answer(accepted);
+        if (accepted.duplicate && accepted.sameFingerprint === false) return answers.refuse(call, conflict);
+        if (accepted.duplicate) deps.onRepeated?.(accepted.eventId);
+        answer(accepted);
       },
       (error: unknown) => {
         deps.log.error({ error: reasonOf(error) }, "a hook event could not be stored");

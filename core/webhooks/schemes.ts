@@ -18,14 +18,18 @@ export type TimestampSource =
   | { readonly member: string; readonly unit: "milliseconds" };
 
 /**
- * What a sender repeats when it delivers the same event again. The first that the request has is believed; a member
- * of the body is signed, a header usually is not, so a header stands here only where nothing signed tells two events apart.
+ * What a sender repeats when it delivers the same event again. The first that the request has is used. Only what is signed
+ * names a delivery: under an unsigned id, one captured request would be a new event as often as its thief likes.
  */
 export interface DeliveryIdentity {
-  readonly headers?: readonly string[];
+  /** A header that is signed, or, where nothing is signed, one that names the delivery together with its body. */
+  readonly header?: string;
   /** Path of a member of the body. */
   readonly member?: readonly string[];
-  /** `signed`: everything that was signed, its time included. `body`: the body alone, where a retry has a new time. */
+  /**
+   * `signed`: everything that was signed, its time included. `body`: the body alone, where a retry has a new time.
+   * Absent: two equal deliveries are two events.
+   */
   readonly digest?: "signed" | "body";
   /** A member of the body that changes with each attempt: the digest is of the others. */
   readonly without?: string;
@@ -71,8 +75,8 @@ const standard = {
 } as const;
 
 export const schemes: Readonly<Record<Exclude<SchemeName, "hmac">, SignatureScheme>> = {
-  github: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { headers: ["x-github-delivery"], digest: "signed" } },
-  gitlab: { ...overBody, header: "x-gitlab-token", algorithm: "shared", signed: "", delivery: { headers: ["idempotency-key"] } },
+  github: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { digest: "signed" } },
+  gitlab: { ...overBody, header: "x-gitlab-token", algorithm: "shared", signed: "", delivery: { header: "idempotency-key" } },
   stripe: { ...fields, header: "stripe-signature", delivery: { member: ["id"], digest: "signed" } },
   slack: {
     ...overBody,
@@ -88,7 +92,7 @@ export const schemes: Readonly<Record<Exclude<SchemeName, "hmac">, SignatureSche
     ...overBody,
     header: "x-shopify-hmac-sha256",
     encoding: "base64",
-    delivery: { headers: ["x-shopify-webhook-id", "x-shopify-event-id"], digest: "signed" },
+    delivery: { digest: "signed" },
   },
   twilio: {
     ...overBody,
@@ -110,16 +114,16 @@ export const schemes: Readonly<Record<Exclude<SchemeName, "hmac">, SignatureSche
     header: "webhook-signature",
     timestamp: { header: "webhook-timestamp" },
     idHeader: "webhook-id",
-    delivery: { headers: ["webhook-id"] },
+    delivery: { header: "webhook-id" },
   },
   svix: {
     ...standard,
     header: "svix-signature",
     timestamp: { header: "svix-timestamp" },
     idHeader: "svix-id",
-    delivery: { headers: ["svix-id"] },
+    delivery: { header: "svix-id" },
   },
-  bitbucket: { ...overBody, header: "x-hub-signature", prefix: "sha256=", delivery: { headers: ["x-request-uuid"], digest: "signed" } },
+  bitbucket: { ...overBody, header: "x-hub-signature", prefix: "sha256=", delivery: { digest: "signed" } },
   calendly: { ...fields, header: "calendly-webhook-signature", delivery: { digest: "body" } },
   discord: {
     ...overBody,
@@ -138,7 +142,7 @@ export const schemes: Readonly<Record<Exclude<SchemeName, "hmac">, SignatureSche
     separator: ",",
     delivery: { member: ["event", "id"], digest: "signed" },
   },
-  sentry: { ...overBody, header: "sentry-hook-signature", delivery: { headers: ["request-id"], digest: "signed" } },
+  sentry: { ...overBody, header: "sentry-hook-signature", delivery: { digest: "signed" } },
   typeform: {
     ...overBody,
     header: "typeform-signature",
@@ -173,6 +177,14 @@ export function describeHmac(settings: SignatureSettings & { readonly header: st
     secret: settings.secretEncoding ?? "text",
     ...(timestampHeader === undefined ? {} : { timestamp: { header: timestampHeader.toLowerCase() } }),
     ...(idHeader === undefined ? {} : { idHeader: idHeader.toLowerCase() }),
-    delivery: { ...(idHeader === undefined ? {} : { headers: [idHeader.toLowerCase()] }), digest: "signed" },
+    delivery: identityOf(settings),
   };
+}
+
+function identityOf({ timestampHeader, idHeader, payload = "", dedupe }: SignatureSettings): DeliveryIdentity {
+  if (dedupe === "body") return { digest: "body" };
+  // A retry has a new time, and so another signature; its signed id stays.
+  if (timestampHeader !== undefined && idHeader !== undefined && payload.includes("{id}")) return { header: idHeader.toLowerCase() };
+  // Without a time and without an id a repetition cannot be told from a second event that says the same.
+  return timestampHeader === undefined && idHeader === undefined ? {} : { digest: "signed" };
 }

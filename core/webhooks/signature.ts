@@ -18,8 +18,8 @@ export interface SignedRequest {
 
 /**
  * `deliveryId` is the whole identity of a signed delivery: no other header of the request is asked for one, because
- * most are not signed, and no digest of the body is compared, because some senders change other fields at a retry.
- * It is absent only where the secret itself was sent, and nothing names the delivery. `signer` stands for the secret
+ * most are not signed, and beside a signed id no digest of the body is compared, because some senders change other
+ * fields at a retry. It is absent where equal deliveries are separate events. `signer` stands for the secret
  * that fits, of several the oldest: it is the same before, while and after another one is added, so that a repetition
  * across a change of secrets is still one. `reason` is for the operator.
  */
@@ -53,7 +53,17 @@ const maxSecrets = 8;
 const maxSignatures = 16;
 const maxHeaderLength = 4_096;
 const defaultToleranceSeconds = 300;
-const hmacOptions = ["header", "algorithm", "encoding", "prefix", "timestampHeader", "idHeader", "payload", "secretEncoding"] as const;
+const hmacOptions = [
+  "header",
+  "algorithm",
+  "encoding",
+  "prefix",
+  "timestampHeader",
+  "idHeader",
+  "payload",
+  "secretEncoding",
+  "dedupe",
+] as const;
 
 /** Throws `SignatureError`; a signature that was compiled checks everything. */
 export function compileSignature(settings: SignatureSettings, secrets: readonly string[]): Signature {
@@ -146,8 +156,9 @@ function createSharedCheck(scheme: SignatureScheme, secrets: readonly string[]):
     if (typeof presented !== "string" || presented === "") return refuse(`the header ${scheme.header} is missing`);
     const signer = checks.filter(({ fits }) => fits(presented)).at(-1)?.signer;
     if (signer === undefined) return refuse(`the header ${scheme.header} does not carry the secret`);
-    const deliveryId = namedBy(request.headers, scheme.delivery.headers);
-    return deliveryId === undefined ? { ok: true, signer } : { ok: true, signer, deliveryId };
+    const id = namedBy(request.headers, scheme.delivery.header);
+    // Nothing is signed, so the same id with another body may well be another event.
+    return id === undefined ? { ok: true, signer } : { ok: true, signer, deliveryId: `${id} ${digestOf([request.body])}` };
   };
 }
 
@@ -169,7 +180,7 @@ function createCheck(
       const stale = judgeAge(timestamp, { now, tolerance, unit: "seconds" });
       if (stale !== undefined) return refuse(stale);
     }
-    const id = text.uses.has("id") ? namedBy(headers, [scheme.idHeader ?? ""]) : "";
+    const id = text.uses.has("id") ? namedBy(headers, scheme.idHeader) : "";
     if (id === undefined || (text.behindId !== "" && id.includes(text.behindId))) {
       return refuse(`the header ${scheme.idHeader} is missing, or is no id`);
     }
@@ -181,7 +192,9 @@ function createCheck(
     if (typeof found === "string") return refuse(found);
     const { signer, signed } = found;
     const stale = judgeMember(scheme, { body, now, tolerance });
-    return stale === undefined ? { ok: true, signer, deliveryId: identify(scheme, { headers, body, signed }) } : refuse(stale);
+    if (stale !== undefined) return refuse(stale);
+    const deliveryId = identify(scheme, { headers, body, signed });
+    return deliveryId === undefined ? { ok: true, signer } : { ok: true, signer, deliveryId };
   };
 }
 
@@ -252,10 +265,10 @@ function findSigned(
     : "the signature does not fit: another secret, or another body";
 }
 
-/** The first of the headers that names something: visible characters, so that two headers, joined by Node, name nothing. */
-function namedBy(headers: IncomingHttpHeaders, names: readonly string[] = []): string | undefined {
-  const values = names.map((name) => headers[name]);
-  return values.find((value): value is string => typeof value === "string" && isName(value));
+/** The name in a header: visible characters, so that two headers, joined by Node, name nothing. */
+function namedBy(headers: IncomingHttpHeaders, name = ""): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" && isName(value) ? value : undefined;
 }
 
 const isName = (text: string): boolean => /^[\x21-\x7e]{1,256}$/.test(text);
@@ -263,8 +276,8 @@ const isName = (text: string): boolean => /^[\x21-\x7e]{1,256}$/.test(text);
 function identify(
   { delivery }: SignatureScheme,
   { headers, body, signed }: { readonly headers: IncomingHttpHeaders; readonly body: Buffer; readonly signed: readonly SignedPart[] },
-): string {
-  const named = namedBy(headers, delivery.headers);
+): string | undefined {
+  const named = namedBy(headers, delivery.header);
   if (named !== undefined) return named;
   const member = delivery.member === undefined ? undefined : readMember(body, delivery.member);
   if (typeof member === "string" && isName(member)) return member;
@@ -272,6 +285,7 @@ function identify(
   if (typeof without === "object" && without !== null) {
     return digestOf([JSON.stringify({ ...without, [delivery.without ?? ""]: undefined })]);
   }
+  if (delivery.digest === undefined) return undefined;
   return digestOf(delivery.digest === "body" ? [body] : signed);
 }
 

@@ -6,6 +6,7 @@ import type { Store } from "../../state/store.ts";
 import { visibleLine } from "../../visible.ts";
 import { type KeptHook, readKept } from "../../webhooks/kept.ts";
 import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/refusals.ts";
+import { type Repeated, readRepeated } from "../../webhooks/repetitions.ts";
 import type { CommandContext } from "../context.ts";
 import { outcomeStyles } from "../decisions.ts";
 import { renderAgo, renderClock, renderDuration } from "../times.ts";
@@ -20,6 +21,8 @@ interface Options {
 interface Delivery {
   readonly report: EventReport;
   readonly kept: KeptHook;
+  /** Absent: it came once. */
+  readonly repeated: Repeated | undefined;
 }
 
 const mostAtOnce = 1_000;
@@ -48,7 +51,13 @@ async function collect(store: Store, { failed = false, limit }: Options): Promis
     .flat()
     .sort((a, b) => b.acceptedAt - a.acceptedAt)
     .slice(0, limit);
-  return Promise.all(reports.map(async (report) => ({ report, kept: readKept(await store.body(report.id), report.kind) })));
+  return Promise.all(
+    reports.map(async (report) => ({
+      report,
+      kept: readKept(await store.body(report.id), report.kind),
+      repeated: await readRepeated(store, report.id),
+    })),
+  );
 }
 
 /** They never became events: whoever sent them was not let in, or what they sent was not understood. */
@@ -56,7 +65,7 @@ async function refusedRequests(store: Store): Promise<readonly RefusedHook[]> {
   return ((await store.get(refusalsNamespace, refusalsKey)) ?? []) as unknown as readonly RefusedHook[];
 }
 
-function dataOf({ report, kept }: Delivery) {
+function dataOf({ report, kept, repeated }: Delivery) {
   const { id, kind, acceptedAt, state, outcome, reason, settledAt, attempts } = report;
   return {
     id,
@@ -68,6 +77,7 @@ function dataOf({ report, kept }: Delivery) {
     ...(outcome === undefined ? {} : { outcome, reason }),
     ...(settledAt === undefined ? {} : { ms: settledAt - acceptedAt }),
     attempts,
+    ...(repeated === undefined ? {} : { repeated }),
   };
 }
 
@@ -81,11 +91,11 @@ function show(
   else {
     terminal.table([
       ["when", "delivery", "hook", "end", "took", "attempts"].map((cell) => style("dim", cell)),
-      ...deliveries.map(({ report, kept }) => [
+      ...deliveries.map(({ report, kept, repeated }) => [
         renderClock(report.acceptedAt),
         report.id,
         visibleLine(kept.hook, 40),
-        endOf(report, style),
+        endOf(report, style) + (repeated === undefined ? "" : style("dim", `, came ${repeated.count} more`)),
         report.settledAt === undefined ? "" : renderDuration(report.settledAt - report.acceptedAt),
         String(report.attempts),
       ]),

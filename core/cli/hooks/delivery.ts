@@ -3,6 +3,7 @@ import { HostError } from "../../errors.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { isDelivery, type KeptHook, readKept } from "../../webhooks/kept.ts";
+import { type Repeated, readRepeated } from "../../webhooks/repetitions.ts";
 import { findByPrefix, withUnit } from "../events.ts";
 
 /** Deliveries are the events of hooks, without the summaries that follow from them. */
@@ -11,13 +12,16 @@ export const deliveryFilter = { source: "hooks", exceptKind: "summary" } as cons
 export interface FoundDelivery {
   readonly report: EventReport;
   readonly kept: KeptHook;
+  /** Absent: it came once. */
+  readonly repeated: Repeated | undefined;
 }
 
 /** Throws `delivery_none` and `delivery_unknown`; what people wrote in chats is unknown here. */
 export async function findDelivery(store: Store, wanted: string): Promise<FoundDelivery> {
   const found = wanted === "last" ? await newest(store) : await findByPrefix(store, wanted, deliveryFilter);
   if (found === null || !isDelivery(found)) throw new HostError("delivery_unknown", { event: wanted });
-  return { report: await withUnit(store, found), kept: readKept(await store.body(found.id), found.kind) };
+  const kept = readKept(await store.body(found.id), found.kind);
+  return { report: await withUnit(store, found), kept, repeated: await readRepeated(store, found.id) };
 }
 
 async function newest(store: Store): Promise<EventReport> {

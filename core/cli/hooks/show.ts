@@ -1,14 +1,13 @@
 /** `hooks show`: one delivery from its arrival to its end. */
-import type { EventReport } from "../../state/report.ts";
 import type { TurnRequest } from "../../types.ts";
 import { visible, visibleLine } from "../../visible.ts";
-import type { KeptHook } from "../../webhooks/kept.ts";
 import type { KeptDelivery } from "../../webhooks/mapped-events.ts";
 import type { CommandContext } from "../context.ts";
 import { renderHeadline, tellDecisions } from "../decisions.ts";
+import { renderRepeated } from "../repetition.ts";
 import type { Terminal } from "../terminal.ts";
 import { renderAgo, renderClock } from "../times.ts";
-import { findDelivery } from "./delivery.ts";
+import { type FoundDelivery, findDelivery } from "./delivery.ts";
 
 /** Lines of a payload or a message; `--json` shows all of them. */
 const mostLines = 60;
@@ -20,16 +19,17 @@ export async function showDelivery(
 ): Promise<number> {
   const store = await context.openState();
   try {
-    const { report, kept } = await findDelivery(store, wanted);
-    if (options.json === true) context.terminal.json({ ...report, ...kept });
-    else show(report, kept, context);
+    const found = await findDelivery(store, wanted);
+    const { report, kept, repeated } = found;
+    if (options.json === true) context.terminal.json({ ...report, ...kept, ...(repeated === undefined ? {} : { repeated }) });
+    else show(found, context);
     return 0;
   } finally {
     await store.close();
   }
 }
 
-function show(report: EventReport, kept: KeptHook, { terminal, now }: CommandContext): void {
+function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: CommandContext): void {
   const { style } = terminal;
   terminal.line(renderHeadline(report, now(), style));
   terminal.line();
@@ -41,6 +41,7 @@ function show(report: EventReport, kept: KeptHook, { terminal, now }: CommandCon
     ["agent", report.agentId],
     ["session", report.sessionKey === undefined ? undefined : visibleLine(report.sessionKey)],
     ["attempts", report.attempts > 1 ? String(report.attempts) : undefined],
+    ["again", renderRepeated(repeated, now())],
   ];
   terminal.table(
     facts.flatMap(([name, value]) => (value === undefined ? [] : [[style("dim", name), value]])),

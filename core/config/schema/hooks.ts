@@ -72,10 +72,20 @@ const signatureSchema = Type.Object(
     prefix: Type.Optional(Type.String({ description: "hmac: text before the signature, such as sha256=." })),
     timestampHeader: Type.Optional(Type.String({ minLength: 1, description: "hmac: header that carries the time, in epoch seconds." })),
     idHeader: Type.Optional(
-      Type.String({ minLength: 1, description: "hmac: header that names the delivery and that a repetition has again." }),
+      Type.String({
+        minLength: 1,
+        description:
+          "hmac: header with the delivery's id. It is used as a name only with {id} in payload, because otherwise it is not signed.",
+      }),
     ),
     payload: Type.Optional(
       Type.String({ minLength: 1, description: "hmac: what is signed, of {body}, {timestamp}, {id} and {url}; {body} when absent." }),
+    ),
+    dedupe: Type.Optional(
+      Type.Enum(["body"], {
+        description:
+          "hmac: body runs equal bodies once in seven days. When absent, two equal bodies without a signed time or an id are two events.",
+      }),
     ),
     secretEncoding: Type.Optional(
       Type.Enum(["text", "hex", "base64"], { description: "hmac: how the secret is written down; text when absent." }),

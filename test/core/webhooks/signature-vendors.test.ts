@@ -102,8 +102,8 @@ describe("GitHub's own library", () => {
     const { verify } = compileSignature({ scheme: "github" }, ["old", "the secret"]);
     const events = recorded as unknown as readonly { readonly examples: readonly object[] }[];
     for (const payload of events.map(({ examples }) => JSON.stringify(examples[0])).slice(0, 60)) {
-      const headers = { "x-hub-signature-256": await signGithub("the secret", payload), "x-github-delivery": "d" };
-      expect(verify({ headers, body: Buffer.from(payload), url: "/", now })).toMatchObject({ ok: true, deliveryId: "d" });
+      const headers = { "x-hub-signature-256": await signGithub("the secret", payload) };
+      expect(verify({ headers, body: Buffer.from(payload), url: "/", now })).toMatchObject({ ok: true });
     }
   });
 

@@ -37,10 +37,12 @@ describe("a signed path", () => {
     await start([mappingOf(sender, "signed")]);
     const sent = sender.send({ at });
     expect(await send("signed", sent)).toMatchObject({ status: 202, json: { ok: true, eventId: "event-1" } });
-    expect((await send("signed/", sent)).json.eventId).toBe("event-1");
+    // A plain hmac has nothing that would tell a repetition from a second event.
+    const events = sender.name === "hmac" ? 2 : 1;
+    expect((await send("signed/", sent)).json.eventId).toBe(`event-${events}`);
     const wrong = { ...sent, headers: { ...sent.headers, [sender.header]: `${sent.headers[sender.header]}0` } };
     expect(await send("signed", wrong)).toMatchObject({ status: 401, json: { ok: false, code: "signature_invalid" } });
-    expect(hooks.events).toHaveLength(1);
+    expect(hooks.events).toHaveLength(events);
   });
 
   test("is not opened by the hook token, alone or beside a signature that does not fit", async () => {
@@ -163,7 +165,7 @@ describe("a signed path", () => {
     const standard = senderOf("standard-webhooks");
     await start([
       mappingOf(github, "blank", { signature: { scheme: "github", secret: " " } }),
-      mappingOf(standard, "odd", { signature: { scheme: "standard-webhooks", secret: "no base64!" } }),
+      mappingOf(standard, "odd", { signature: { scheme: "standard-webhooks", secret: "no base64 in here!" } }),
     ]);
     for (const [path, sender] of [
       ["blank", github],
@@ -313,7 +315,9 @@ describe("a whole gateway", () => {
     await running.gateway.close();
     running = await startGateway({ directory: running.directory, config: configWith(github.secret), plugins: [engine] });
     expect((await post(`${running.gateway.url}/hooks/gh`, sent)).text).toBe(first?.text);
-    expect((await post(`${running.gateway.url}/hooks/gh`, github.send({ at, id: "another" }))).json.runId).not.toBe(first?.json.runId);
+    expect((await post(`${running.gateway.url}/hooks/gh`, github.send({ at: at + 1, id: "another" }))).json.runId).not.toBe(
+      first?.json.runId,
+    );
     expect(turns.length).toBeLessThanOrEqual(2);
   });
 
