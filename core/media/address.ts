@@ -48,6 +48,8 @@ const special4 = [
   block("100.64.0.0/10", "the shared addresses of a provider"),
   block("127.0.0.0/8", "this machine"),
   block("169.254.0.0/16", "the local link"),
+  // Public by its number, and answered inside of each machine of that cloud: its metadata and its agent.
+  block("168.63.129.16/32", "the platform of a cloud"),
   block("172.16.0.0/12", "a private network"),
   block("192.0.0.0/24", "protocol assignments"),
   block("192.0.2.0/24", "documentation"),

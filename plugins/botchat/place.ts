@@ -60,9 +60,10 @@ export function senderOf(message: Fields): Fields | undefined {
   );
 }
 
-/** Chat, and topic where there is one: what must be handled in order. */
-export function laneOf(raw: Json, account: string): string {
-  const update = record(raw) ?? {};
+const chatTypes: ReadonlySet<Json | undefined> = new Set(["private", "group", "supergroup", "channel"]);
+
+/** The chat of an update, whatever its kind. */
+function chatOf(update: Fields): Fields | undefined {
   const press = record(update.callback_query);
   const holder =
     record(update.message) ??
@@ -70,9 +71,22 @@ export function laneOf(raw: Json, account: string): string {
     record(update.channel_post) ??
     record(press?.message) ??
     record(update.message_reaction) ??
-    record(update.my_chat_member) ??
-    {};
-  const chat = record(holder.chat);
+    record(update.my_chat_member);
+  return record(holder?.chat);
+}
+
+/** Whether the chat is of a kind that no policy speaks of: neither the rules of direct chats nor those of groups fit it. */
+export function isUnknownChat(update: Fields): boolean {
+  const chat = chatOf(update);
+  return id(chat?.id) !== undefined && !chatTypes.has(chat?.type);
+}
+
+/** Chat, and topic where there is one: what must be handled in order. */
+export function laneOf(raw: Json, account: string): string {
+  const update = record(raw) ?? {};
+  const press = record(update.callback_query);
+  const holder = record(update.message) ?? record(update.edited_message) ?? record(update.channel_post) ?? record(press?.message) ?? {};
+  const chat = chatOf(update);
   const thread = record(update.message_reaction) ? (chat?.is_forum === true ? "1" : undefined) : threadOf(holder, chat);
   return `botchat:${account}:${id(chat?.id) ?? "unknown"}${thread === undefined ? "" : `:${thread}`}`;
 }

@@ -317,6 +317,24 @@ describe("a button press and a reaction", () => {
   });
 });
 
+test.each(["secret", "", 7, null, undefined])(
+  "a chat of type %j is neither a direct chat nor a group: nothing is taken from it",
+  (type) => {
+    const chat = { id: 7, type } as unknown as Json;
+    const from = { id: 7, is_bot: false, first_name: "Mallory" };
+    const message = { message_id: 1, date: 1, chat, from, text: "/start" };
+    for (const update of [
+      { message },
+      { edited_message: { ...message, edit_date: 2 } },
+      { callback_query: { id: "1", from, data: "x", message } },
+      { message_reaction: { chat, message_id: 1, user: from, date: 1, old_reaction: [], new_reaction: [{ type: "emoji", emoji: "👍" }] } },
+      { my_chat_member: { chat, from, date: 1 } },
+    ]) {
+      expect(parseUpdate({ update_id: 1, ...update } as unknown as Json, { id: "99" })).toEqual({ silent: "chat_type_unknown" });
+    }
+  },
+);
+
 describe("junk", () => {
   test.each([
     null,
