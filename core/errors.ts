@@ -70,6 +70,14 @@ export const errorTable = {
     text: "The plugin {plugin} did not answer at {hook} within {seconds} s.",
     hint: "Look at the plugin's own log lines.",
   },
+  plugin_answer_invalid: {
+    text: "The plugin {plugin} returned something unusable at {hook}: {reason}.",
+    hint: "This is a mistake of the plugin; disable it until it is corrected.",
+  },
+  account_closed: {
+    text: "The account {account} of {channel} is closed and accepts no events.",
+    hint: "The account that replaced it receives the event when the platform sends it again.",
+  },
   channel_account: { text: "channels.{channel}.accounts.{account}: {reason}.", hint: "{fix}" },
   engine_unknown: { text: "There is no engine {engine}.", hint: "Engines that are loaded: {known}." },
   model_unknown: {

@@ -89,10 +89,20 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const pairing = createPairing({ store, now });
 
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
-  const engines: Engines = { get: (id) => registry.engines.get(id)?.definition, ids: () => [...registry.engines.keys()] };
+  const engines: Engines = {
+    get: (id) => registry.engines.get(id)?.definition,
+    plugin: (id) => registry.engines.get(id)?.plugin,
+    ids: () => [...registry.engines.keys()],
+  };
   const providers = () =>
     resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
-  const describe = createDescribe({ config, engine: (agent, model) => chooseEngine(engines, agent, model), providers, log });
+  const describe = createDescribe({
+    config,
+    engine: (agent, model) => chooseEngine(engines, agent, model),
+    plugin: engines.plugin,
+    providers,
+    log,
+  });
   const turns = createAgentTurns({
     config,
     store,
@@ -225,6 +235,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
                 ),
             }),
           ),
+    guardStream: (source, closing) => turns.guard(source, closing),
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => completeFiles(reply, route, signal)),
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, accounts.get(inbound.channel, inbound.account)?.options),
     // An isolated run begins with nothing and nobody goes on with it: what it said stands in the summary. Commands are between

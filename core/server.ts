@@ -4,10 +4,14 @@ import type { GatewayConfig } from "./config/schema.ts";
 import type { Secrets } from "./config/secrets.ts";
 import { HostError, reasonOf } from "./errors.ts";
 import type { HookSide } from "./hook-side.ts";
+import { routeAnswerProblem } from "./host/answers.ts";
+import { callPlugin, pluginDeadlines, unusable } from "./host/deadline.ts";
+import { routeAddress } from "./http/route-table.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import type { Readiness } from "./report.ts";
 import type { Runtime } from "./runtime.ts";
+import type { RouteDefinition } from "./sdk.ts";
 import type { Store } from "./state/store.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { hookRoutes } from "./webhooks/management.ts";
@@ -37,12 +41,27 @@ function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token:
   return async (token) => {
     for (const { plugin, definition } of checks) {
       try {
-        if ((await definition(token)) === true) return true;
+        if ((await callPlugin({ plugin, doing: "a check of a device's token" }, pluginDeadlines.device, () => definition(token))) === true)
+          return true;
       } catch (error) {
         log.error({ plugin, error: reasonOf(error) }, "a token of a device could not be checked");
       }
     }
     return false;
+  };
+}
+
+/** A handler that is late, or answers junk, is a failure that names its plugin. */
+function guardRoute(plugin: string, definition: RouteDefinition): RouteDefinition {
+  const asked = { plugin, doing: `${definition.method} ${routeAddress(plugin, definition.path)}` };
+  return {
+    ...definition,
+    async handler(request) {
+      const answer = await callPlugin(asked, pluginDeadlines.route, () => definition.handler(request));
+      const problem = routeAnswerProblem(answer);
+      if (problem !== undefined) throw unusable(asked, problem);
+      return answer;
+    },
   };
 }
 
@@ -71,7 +90,7 @@ export function createServer(parts: {
   });
   for (const { plugin, definition } of runtime.registry.routes) {
     try {
-      server.route(plugin, definition);
+      server.route(plugin, guardRoute(plugin, definition));
     } catch (error) {
       log.error({ plugin, path: definition.path }, reasonOf(error));
     }

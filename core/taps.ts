@@ -8,14 +8,15 @@ import type { WaitingEvents } from "./agents/waiting-events.ts";
 import { ChannelError } from "./errors.ts";
 import type { FormattingContext, Hooks } from "./hooks.ts";
 import type { Accounts } from "./host/accounts.ts";
+import { pluginDeadlines } from "./host/deadline.ts";
 import type { Migrations } from "./host/migration.ts";
 import { Postponed } from "./path/patience.ts";
 import { applyReplyTags } from "./path/reply-tags.ts";
 import type { Inbound, Part, Refusal, Reply, Silent, TurnEvent } from "./types.ts";
 import { parseHookEvent } from "./webhooks/ingress.ts";
 
-/** A channel limits its own calls, an upload by minutes; to give up before it does would send the file a second time beside the first. */
-const sendMs = 15 * 60_000;
+/** A channel has a deadline for each send, and a chat that has moved is sent to twice. */
+const deliveryMs = 2 * pluginDeadlines.send + 10_000;
 
 export interface CoreTapsOptions {
   readonly accounts: Accounts;
@@ -122,13 +123,9 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
         await migrations.move({ channel: address.channel, account: address.account, from: address.chat, to });
         return await connection.send(unattached(part), { ...address, chat: to }, signal);
       };
-      try {
-        return Promise.resolve(connection.send(address === written ? part : unattached(part), address, signal)).catch(follow);
-      } catch (error) {
-        return follow(error);
-      }
+      return connection.send(address === written ? part : unattached(part), address, signal).catch(follow);
     },
-    { order: "late", deadlineMs: sendMs },
+    { order: "late", deadlineMs: deliveryMs },
   );
 }
 

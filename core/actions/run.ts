@@ -1,7 +1,7 @@
 /** Does an action: read, gated, addressed, and only then done. */
 import type { PathOf } from "../access/place.ts";
 import { isNoReply, withoutTokens } from "../agents/silence.ts";
-import { ChannelError, reasonOf } from "../errors.ts";
+import { ChannelError, PluginError, reasonOf } from "../errors.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import { sleep } from "../path/patience.ts";
 import { applyReplyTags } from "../path/reply-tags.ts";
@@ -143,7 +143,14 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
   return {
     async run(name, args, caller, signal = new AbortController().signal) {
       const call = readAction(name, args);
-      return isRefusal(call) ? call : await run(call, caller, signal);
+      if (isRefusal(call)) return call;
+      try {
+        return await run(call, caller, signal);
+      } catch (error) {
+        // A mistake of the channel's plugin, which is named: nothing was stored, and nothing is wrong with the gateway.
+        if (error instanceof PluginError) return refuse("channel_failed", sentences(error.message, error.hint));
+        throw error;
+      }
     },
     close: () => closing.abort(),
   };

@@ -1,5 +1,7 @@
 /** Chat commands: what counts as one, who may use it, and what answers. */
-import { EngineError, PluginError, reasonOf } from "../errors.ts";
+import { EngineError, PluginError } from "../errors.ts";
+import { kindOf } from "../host/answers.ts";
+import { callPlugin, pluginDeadlines, unusable } from "../host/deadline.ts";
 import type { CommandCall, CommandDefinition, CommandRole } from "../sdk.ts";
 import type { Inbound } from "../types.ts";
 
@@ -100,13 +102,11 @@ export function createCommands(options: {
     async run(call) {
       const found = added.get(call.name);
       if (found === undefined) throw new EngineError("command_unknown", { detail: `There is no command /${call.name}` });
-      try {
-        return await found.definition.run(call);
-      } catch (thrown) {
-        if (thrown instanceof PluginError) throw thrown;
-        const details = { plugin: found.plugin, hook: `/${call.name}`, reason: reasonOf(thrown) };
-        throw new PluginError("plugin_tap_failed", details, { cause: thrown });
-      }
+      const asked = { plugin: found.plugin, doing: `/${call.name}` };
+      const answer: unknown = await callPlugin(asked, pluginDeadlines.command, () => found.definition.run(call));
+      if (answer === undefined || answer === null) return "";
+      if (typeof answer !== "string") throw unusable(asked, kindOf(answer));
+      return answer;
     },
     list,
     menu: () => list().map(({ definition }) => ({ name: definition.name, summary: definition.summary })),

@@ -1,5 +1,7 @@
 /** An image in words, by the model of the agent that will answer; for what is seen again and again, such as stickers. */
 import { reasonOf } from "../errors.ts";
+import { kindOf } from "../host/answers.ts";
+import { callPlugin, pluginDeadlines, unusable } from "../host/deadline.ts";
 import type { EngineDefinition, EngineProvider, PluginLog } from "../sdk.ts";
 import type { Route } from "../types.ts";
 import { chooseModels } from "./models.ts";
@@ -22,6 +24,8 @@ export type Describe = (
 export function createDescribe(options: {
   readonly config: () => AgentsView;
   readonly engine: (agent: AgentSettings, model: string | undefined) => EngineDefinition;
+  /** The plugin of an engine. */
+  readonly plugin?: ((engine: string) => string | undefined) | undefined;
   readonly providers: () => Readonly<Record<string, EngineProvider>>;
   readonly log: Pick<PluginLog, "warn">;
 }): Describe {
@@ -33,7 +37,11 @@ export function createDescribe(options: {
       const engine = options.engine(agent, models.model);
       if (engine.describe === undefined) return undefined;
       const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-      const said = (await engine.describe(image, { ...models, providers: options.providers() }, limit))?.replace(/\s+/g, " ").trim();
+      const asked = { plugin: options.plugin?.(engine.id) ?? engine.id, doing: `describe of the engine ${engine.id}` };
+      const by = { ...models, providers: options.providers() };
+      const answer: unknown = await callPlugin(asked, pluginDeadlines.describe, () => engine.describe?.(image, by, limit), { signal });
+      if (answer !== undefined && typeof answer !== "string") throw unusable(asked, kindOf(answer));
+      const said = answer?.replace(/\s+/g, " ").trim();
       return said === undefined || said === "" ? undefined : [...said].slice(0, maxCharacters).join("");
     } catch (thrown) {
       if (signal.aborted) throw signal.reason;

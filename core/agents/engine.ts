@@ -1,6 +1,7 @@
 /** Runs a turn: chooses engine and model, builds what the engine is handed, and ends it in time. */
 import type { PlaceSettings } from "../access/place.ts";
-import { EngineError, HostError, reasonOf } from "../errors.ts";
+import { EngineError, HostError, PluginError, reasonOf } from "../errors.ts";
+import { callPlugin, pluginDeadlines, pluginFault } from "../host/deadline.ts";
 import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../sdk.ts";
 import type { SessionRecord, Store } from "../state/store.ts";
 import type { Inbound, Route, Thinking, TurnEvent } from "../types.ts";
@@ -14,6 +15,8 @@ import { askedMessage, readTranscript } from "./transcript.ts";
 
 export interface Engines {
   get(id: string): EngineDefinition | undefined;
+  /** The plugin that brought it. */
+  plugin?(id: string): string | undefined;
   ids(): readonly string[];
 }
 
@@ -36,6 +39,11 @@ export interface AgentTurns {
   after<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null>;
   /** For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError` (`turn_timeout`, `engine_failed`), or the signal's reason. */
   turn(inbound: Inbound, route: Route, signal: AbortSignal): Promise<AsyncIterable<TurnEvent> | null>;
+  /** The same for the stream that a tap of a plugin returned in place of an engine's. */
+  guard(
+    source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
+    signal: AbortSignal,
+  ): AsyncIterable<TurnEvent>;
   /** Ends the turns of a session that have begun; their number. */
   stop(sessionKey: string): number;
   running(): readonly RunningTurn[];
@@ -94,6 +102,10 @@ function setting<T extends string>(session: SessionRecord | null, key: string): 
 function cameBeforeStop({ id }: Inbound, session: SessionRecord | null, now: number): boolean {
   const stop = session?.settings.stop as { readonly event: string; readonly at: number } | undefined;
   return stop !== undefined && stop.at <= now && id <= stop.event;
+}
+
+function timeoutOf({ request }: Inbound, { timeoutSeconds }: AgentSettings): number {
+  return request?.timeoutSeconds ?? timeoutSeconds ?? defaultTimeoutSeconds;
 }
 
 function stoppedTurn(): EngineError {
@@ -164,7 +176,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       },
       providers: options.providers(),
     };
-    const timeoutSeconds = inbound.request?.timeoutSeconds ?? agent.timeoutSeconds ?? defaultTimeoutSeconds;
+    const timeoutSeconds = timeoutOf(inbound, agent);
     return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   }
 
@@ -178,31 +190,38 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     outer.addEventListener("abort", forward, { once: true });
   }
 
-  function failure(engine: string, thrown: unknown): Error {
+  function engineFailure(engine: string, thrown: unknown): Error {
     if (thrown instanceof HostError || thrown instanceof EngineError) return thrown;
-    return new HostError(
-      "engine_failed",
-      { engine, reason: reasonOf(thrown), fix: "Look at the log lines of this turn." },
-      { cause: thrown },
-    );
+    const plugin = engines.plugin?.(engine) ?? engine;
+    const details = { plugin, engine, reason: reasonOf(thrown), fix: "Look at the log lines of this turn." };
+    return new PluginError("engine_failed", details, { cause: thrown });
   }
 
-  function run(prepared: Awaited<ReturnType<typeof prepare>>, outer: AbortSignal): AsyncIterable<TurnEvent> {
-    const { engine, turn, timeoutSeconds, previewReasoning } = prepared;
+  interface Source {
+    readonly plugin: string;
+    readonly sessionKey: string;
+    readonly timeoutSeconds: number;
+    readonly previewReasoning: boolean;
+    readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
+    readonly failure: (thrown: unknown) => Error;
+  }
+
+  function run({ plugin, sessionKey, timeoutSeconds, previewReasoning, begin, failure }: Source, outer: AbortSignal): TurnStream {
     const stopper = new AbortController();
     const { signal } = stopper;
     let timer: NodeJS.Timeout | undefined;
     return new TurnStream({
+      plugin,
       signal,
       previewReasoning,
       begin() {
         if (outer.aborted) stopper.abort(outer.reason);
         else follow(outer);
         timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
-        running.set(stopper, { sessionKey: turn.sessionKey, doing: "answering", startedAt: now(), outer });
-        return engine.run(turn, signal);
+        running.set(stopper, { sessionKey, doing: "answering", startedAt: now(), outer });
+        return begin(signal);
       },
-      failure: (thrown) => failure(engine.id, thrown),
+      failure,
       end() {
         clearTimeout(timer);
         running.delete(stopper);
@@ -244,10 +263,26 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
         preparing.delete(asked);
       }
       if (asked.stopped) throw stoppedTurn();
-      const { engine, turn, history } = prepared;
+      const { engine, turn, history, timeoutSeconds, previewReasoning } = prepared;
       options.onTurn?.(turn, route);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
-      return run(prepared, signal);
+      return run(
+        {
+          plugin: engines.plugin?.(engine.id) ?? engine.id,
+          sessionKey: turn.sessionKey,
+          timeoutSeconds,
+          previewReasoning,
+          begin: (stop) => engine.run(turn, stop),
+          failure: (thrown) => engineFailure(engine.id, thrown),
+        },
+        signal,
+      );
+    },
+    guard({ plugin, stream, inbound, route: { agentId, sessionKey } }, signal) {
+      const config = options.config();
+      const timeoutSeconds = timeoutOf(inbound, agentSettings(config, knownAgentId(config, agentId)));
+      const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
+      return run({ plugin, sessionKey, timeoutSeconds, previewReasoning: false, begin: () => stream, failure }, signal);
     },
     stop(sessionKey) {
       const stopped = [...running].filter(([, turn]) => turn.sessionKey === sessionKey);
@@ -265,7 +300,10 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       for (const id of agentIds(config)) {
         try {
           const agent = agentSettings(config, id);
-          await chooseEngine(engines, agent, chooseModels(agent, undefined).model).prepare?.();
+          const engine = chooseEngine(engines, agent, chooseModels(agent, undefined).model);
+          const plugin = engines.plugin?.(engine.id) ?? engine.id;
+          const asked = { plugin, doing: `prepare of the engine ${engine.id}` };
+          await callPlugin(asked, pluginDeadlines.prepare, () => engine.prepare?.());
         } catch (thrown) {
           log.warn({ agent: id, reason: reasonOf(thrown) }, "the agent's engine is not ready");
         }

@@ -1,11 +1,14 @@
 /** An engine's stream as the path reads it: under a signal, within its limit, ending with `done`, its failures named. */
 import { EngineError } from "../errors.ts";
+import { isStream, turnEventProblem } from "../host/answers.ts";
 import type { TurnEvent } from "../types.ts";
 
 /** More than any answer needs; a model that never ends must not fill the memory. */
 const maxCharacters = 1_000_000;
 
 export interface TurnStreamOptions {
+  /** Whose stream it is. */
+  readonly plugin: string;
   /** Aborted, it ends the stream at once, with its reason, even when the engine does not listen. */
   readonly signal: AbortSignal;
   /** Thoughts are shown while they grow. */
@@ -22,6 +25,8 @@ const over: IteratorResult<TurnEvent, undefined> = { done: true, value: undefine
 
 /** An iterator and not a generator around the engine's own: each of them costs every event several trips through the queue of microtasks. */
 export class TurnStream implements AsyncIterableIterator<TurnEvent> {
+  /** Whose stream it is, for the trace. */
+  readonly plugin: string;
   readonly #options: TurnStreamOptions;
   #source: AsyncIterator<TurnEvent> | undefined;
   /** That of the pull under way. */
@@ -33,6 +38,7 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
   readonly #onAbort = () => this.#reject?.(this.#fail(this.#options.signal.reason));
 
   constructor(options: TurnStreamOptions) {
+    this.plugin = options.plugin;
     this.#options = options;
   }
 
@@ -68,7 +74,9 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
 
   #begin(): AsyncIterator<TurnEvent> {
     this.#begun = true;
-    const source = this.#options.begin()[Symbol.asyncIterator]();
+    const stream = this.#options.begin();
+    if (!isStream(stream)) throw new Error("it returned no stream");
+    const source = stream[Symbol.asyncIterator]();
     this.#options.signal.addEventListener("abort", this.#onAbort, { once: true });
     return source;
   }
@@ -76,6 +84,8 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
   #pass(next: IteratorResult<TurnEvent, unknown>): TurnEvent {
     const { signal, previewReasoning } = this.#options;
     if (signal.aborted) throw signal.reason;
+    const problem = next.done === true ? undefined : turnEventProblem(next.value);
+    if (problem !== undefined) throw new Error(problem);
     if (next.done === true || next.value.type === "done") {
       this.#sourceEnded = next.done === true;
       this.#end();

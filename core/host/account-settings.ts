@@ -190,6 +190,16 @@ function twinProblem(
   return { severity: "error", path: at, message, hint };
 }
 
+/**
+ * What an account holds alone: its credential, whom it signs in as, and for channels without either the settings of its connection. An
+ * account that shares one of them with another that is still closing waits for that.
+ */
+export function heldAlone({ definition, options, fingerprint }: AccountSettings): readonly string[] {
+  const values = (definition.credentials ?? []).flatMap((name) => options[name] ?? []).filter((value) => typeof value === "string");
+  const id = signedInAs(definition, options);
+  return [...values.map((value) => `credential ${value}`), ...(id === undefined ? [] : [`id ${id}`]), `settings ${fingerprint}`];
+}
+
 /** A channel that cannot tell leaves it to the platform to find twins. */
 function signedInAs(definition: ChannelDefinition, options: Values): string | undefined {
   try {

@@ -5,13 +5,12 @@ import type { GatewayConfig } from "../config/schema.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { reasonOf } from "../errors.ts";
 import type { LiveAccount } from "../path/live-account.ts";
-import type { ChannelDefinition, ChannelInbound, ChannelStatus } from "../sdk.ts";
+import type { ChannelInbound, ChannelStatus } from "../sdk.ts";
 import type { StoredEvent } from "../state/store.ts";
 import type { Inbound, Silent } from "../types.ts";
-import { type AccountSettings, readAccounts } from "./account-settings.ts";
+import { type AccountSettings, heldAlone, readAccounts } from "./account-settings.ts";
 import { accountKey, createAccountStates } from "./account-states.ts";
 import { type OpenAccount, type OpenAccountOptions, openAccount, tellStatus } from "./open-account.ts";
-import type { Owned } from "./registry.ts";
 
 export interface AccountReport {
   readonly channel: string;
@@ -32,7 +31,10 @@ export interface Accounts {
   reports(): readonly AccountReport[];
   /** For the `ingress` station: what a platform's event says, together with those that were gathered with it. */
   parse(event: StoredEvent, gathered: readonly StoredEvent[]): Inbound | Silent | null | undefined;
-  /** Opens what is configured and not open, closes what no longer is, restarts what has other connection settings. */
+  /**
+   * Opens what is configured and not open, closes what no longer is, restarts what has other connection settings. Waits for no connection:
+   * only an account that holds what another one has not let go yet starts after that one has closed, or has been given up.
+   */
   apply(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void>;
   /** Connects those that are not yet started; does not wait for the platforms. */
   start(): void;
@@ -41,10 +43,23 @@ export interface Accounts {
   close(): Promise<void>;
 }
 
-export interface AccountsOptions extends Omit<OpenAccountOptions, "states"> {
-  readonly channels: ReadonlyMap<string, Owned<ChannelDefinition>>;
+export interface AccountsOptions extends Omit<OpenAccountOptions, "states" | "holds"> {
   readonly secrets: Secrets;
   readonly environment: NodeJS.ProcessEnv;
+}
+
+/** An account that is on its way out. */
+interface Closing {
+  readonly channel: string;
+  readonly name: string;
+  readonly holds: readonly string[];
+  /** It has closed, or was given up; never rejects. */
+  readonly ended: Promise<void>;
+}
+
+/** Two that take in for one credential would take each other's events away. */
+function isInTheWay(closing: Closing, name: string, { holds }: OpenAccount): boolean {
+  return closing.name === name || closing.holds.some((held) => holds.includes(held));
 }
 
 export function createAccounts(options: AccountsOptions): Accounts {
@@ -55,7 +70,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const failures = new Map<string, AccountReport>();
   let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
-  let applying: Promise<void> = Promise.resolve();
+  const closing = new Set<Closing>();
   const states = createAccountStates(options);
   const key = accountKey;
 
@@ -117,15 +132,26 @@ export function createAccounts(options: AccountsOptions): Accounts {
     try {
       account.connection.update?.(values);
     } catch (error) {
-      log.error({ channel: account.live.channel, account: account.live.id, error: reasonOf(error) }, "new options were not taken");
+      const { channel, id, plugin } = account.live;
+      log.error({ channel, account: id, plugin, error: reasonOf(error) }, "new options were not taken");
     }
   }
 
-  function begin(account: OpenAccount): void {
+  function begin(name: string, account: OpenAccount): void {
     if (account.started) return;
     account.started = true;
+    const before = [...closing].filter((other) => other.channel === account.live.channel && isInTheWay(other, name, account));
+    if (before.length === 0) connect(account);
+    else
+      void Promise.all(before.map(({ ended }) => ended)).then(() => {
+        if (started && !account.closed) connect(account);
+      });
+  }
+
+  function connect(account: OpenAccount): void {
     account.menu = JSON.stringify(options.commands(account.live.channel));
     account.connection.start().catch((error: unknown) => {
+      if (account.closed) return;
       const { channel, id, path } = account.live;
       const status: ChannelStatus = { state: "failed", detail: reasonOf(error) };
       const known = account.status.state === status.state && account.status.detail === status.detail;
@@ -138,60 +164,58 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   /** An account registers its menu itself when it connects; what becomes of the commands later it is told. */
   function tellMenu(account: OpenAccount): void {
-    const { channel, id, capabilities } = account.live;
+    const { channel, id, plugin, capabilities } = account.live;
     const commands = options.commands(channel);
     const menu = JSON.stringify(commands);
-    if (!account.started || !capabilities.menu || menu === account.menu) return;
+    if (account.menu === undefined || !capabilities.menu || menu === account.menu) return;
     account.menu = menu;
     account.connection.menu?.(commands).catch((error: unknown) => {
-      log.warn({ channel, account: id, error: reasonOf(error) }, "the menu could not follow the configuration");
+      log.warn({ channel, account: id, plugin, error: reasonOf(error) }, "the menu could not follow the configuration");
     });
   }
 
-  async function end(name: string, account: OpenAccount): Promise<void> {
+  function end(name: string, account: OpenAccount): void {
     drop(name);
-    await shut(account);
+    shut(name, account);
   }
 
-  async function shut(account: OpenAccount): Promise<void> {
+  /** Begins to close; others go on meanwhile. Once its deadline is over it is given up: what it still hands in is refused. */
+  function shut(name: string, account: OpenAccount): void {
+    const { channel, id, plugin } = account.live;
+    account.closed = true;
     account.stop.abort();
-    try {
-      await account.connection.close();
-    } catch (error) {
-      log.error(
-        { channel: account.live.channel, account: account.live.id, error: reasonOf(error) },
-        "the connection did not close properly",
-      );
-    }
+    const ended = account.connection.close().catch((error: unknown) => {
+      log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and is given up");
+    });
+    const entry: Closing = { channel, name, holds: account.holds, ended };
+    closing.add(entry);
+    void ended.then(() => closing.delete(entry));
   }
 
-  async function follow(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void> {
+  function follow(config: GatewayConfig, disabled: ReadonlySet<string>): void {
     configured = { config, disabled };
     const next = wanted(config, disabled);
-    for (const [name, account] of open) if (!next.has(name)) await end(name, account);
-    const replaced: OpenAccount[] = [];
+    for (const [name, account] of open) if (!next.has(name)) end(name, account);
     for (const [name, settings] of next) {
       const existing = open.get(name);
       if (existing?.fingerprint === settings.fingerprint) {
         retain(existing, settings);
         continue;
       }
-      if (existing !== undefined) replaced.push(existing);
       try {
         // In place of the old one at once: what waits in a lane, or is about to be sent, finds the account at any time.
-        hold(name, openAccount(settings, { ...options, states }));
+        hold(name, openAccount(settings, { ...options, states, holds: heldAlone(settings) }));
       } catch (error) {
         drop(name);
         const detail = reasonOf(error);
         fail(settings.definition.id, settings.id, settings.path, detail);
-        log.error({ channel: settings.definition.id, account: settings.id, path: settings.path }, detail);
+        const plugin = channels.get(settings.definition.id)?.plugin;
+        log.error({ channel: settings.definition.id, account: settings.id, plugin, path: settings.path }, detail);
       }
+      if (existing !== undefined) shut(name, existing);
     }
-    // Two that take in for one credential would take each other's events away.
-    await Promise.all(replaced.map(shut));
-    if (started) for (const account of open.values()) begin(account);
+    if (started) for (const [name, account] of open) begin(name, account);
     for (const account of open.values()) tellMenu(account);
-    await states.keepOnly((name) => open.has(name) || failures.has(name)).catch(() => {});
   }
 
   return {
@@ -212,14 +236,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const parsed = account?.connection.parse(event.body, more);
       return parsed === null || parsed === undefined || "silent" in parsed ? parsed : toInbound(parsed, event);
     },
-    apply(config, disabled) {
-      // One after the other: two quick edits of the file must not open an account twice.
-      applying = applying.catch(() => {}).then(() => follow(config, disabled));
-      return applying;
+    async apply(config, disabled) {
+      follow(config, disabled);
+      await states.keepOnly((name) => open.has(name) || failures.has(name)).catch(() => {});
     },
     start() {
       started = true;
-      for (const account of open.values()) begin(account);
+      for (const [name, account] of open) begin(name, account);
     },
     async pause() {
       started = false;
@@ -227,7 +250,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
     async close() {
       started = false;
-      await Promise.all([...open].map(([name, account]) => end(name, account)));
+      for (const [name, account] of open) end(name, account);
+      await Promise.all([...closing].map(({ ended }) => ended));
     },
   };
 }

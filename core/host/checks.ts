@@ -1,7 +1,9 @@
 /** The self-tests of plugins, run one by one: a check that fails or hangs costs itself alone. */
 import { reasonOf } from "../errors.ts";
 import type { CheckDefinition } from "../sdk.ts";
+import { isObject } from "./answers.ts";
 import { withPatience } from "./asking.ts";
+import { pluginDeadlines } from "./deadline.ts";
 import type { Owned } from "./registry.ts";
 
 export interface CheckReport {
@@ -16,8 +18,6 @@ export interface CheckReport {
   readonly done?: string;
 }
 
-const patienceMs = 10_000;
-
 /** With `fix`: that one check alone, and it mends what it finds. */
 export async function runChecks(
   checks: readonly Owned<CheckDefinition>[],
@@ -27,14 +27,22 @@ export async function runChecks(
   return await Promise.all(wanted.map((check) => runCheck(check, fix !== undefined)));
 }
 
+function isFinding(value: unknown): value is Pick<CheckReport, "verdict" | "reason" | "fix"> {
+  if (!isObject(value)) return false;
+  const { verdict, reason, fix } = value;
+  return ["ok", "warn", "fail"].includes(verdict as string) && typeof reason === "string" && (fix === undefined || typeof fix === "string");
+}
+
 async function runCheck({ plugin, definition }: Owned<CheckDefinition>, fix: boolean): Promise<CheckReport> {
   const base = { plugin, name: definition.name };
   try {
-    const { verdict, reason, fix: remedy } = await withPatience(definition.explain(), patienceMs);
+    const explained: unknown = await withPatience(definition.explain(), pluginDeadlines.check);
+    if (!isFinding(explained)) throw new Error("its verdict is not ok, warn or fail with a reason");
+    const { verdict, reason, fix: remedy } = explained;
     const fixable = definition.fix !== undefined && verdict !== "ok";
     const told = { ...base, verdict, reason, ...(remedy === undefined ? {} : { fix: remedy }), fixable };
     if (!fix || !fixable || definition.fix === undefined) return told;
-    return { ...told, done: await withPatience(definition.fix(), patienceMs) };
+    return { ...told, done: await withPatience(definition.fix(), pluginDeadlines.check) };
   } catch (error) {
     return { ...base, verdict: "fail", reason: `the check itself failed: ${reasonOf(error)}`, fixable: false };
   }

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { HostError, reasonOf } from "../errors.ts";
 import { product } from "../product.ts";
 import * as sdk from "../sdk.ts";
-import { withDeadline } from "./deadline.ts";
+import { pluginDeadlines, withDeadline } from "./deadline.ts";
 import type { PluginSource } from "./find.ts";
 
 export interface Loader {
@@ -69,10 +69,8 @@ function createForeignImport(cacheDirectory: string): () => Promise<Jiti> {
 }
 
 /** Code that waits for ever at its top level must not keep the others; with nothing else to do it would even end the process. */
-const defaultLoadMs = 30_000;
-
 export function createLoader(options: { readonly cacheDirectory: string; readonly fresh: boolean; readonly loadMs?: number }): Loader {
-  const { loadMs = defaultLoadMs } = options;
+  const { loadMs = pluginDeadlines.load } = options;
   const importBundled = createBundledImport();
   const foreign = createForeignImport(options.cacheDirectory);
 

@@ -5,6 +5,8 @@ import { reasonOf } from "../errors.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { ChannelAccount, PluginLog, PluginStore } from "../sdk.ts";
 import type { AccountSettings } from "./account-settings.ts";
+import { guardConnection } from "./guarded-connection.ts";
+import { openConnection } from "./open-account.ts";
 import { type ProbeOptions, type ProbeReport, probeAccount } from "./probe.ts";
 
 const silent: PluginLog = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
@@ -47,10 +49,13 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     status() {},
     commands: () => [],
   };
-  const connection = definition.open(account as never);
+  // In a process without the gateway, the channel's id is all that is known of its plugin.
+  const guard = { plugin: definition.id, name: `${definition.id}:${id}`, onFault: () => {} };
+  const connection = guardConnection(openConnection(definition, account), guard);
   try {
     return await ask({
       channel: definition.id,
+      plugin: definition.id,
       id,
       path,
       connection,
@@ -62,7 +67,8 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     });
   } finally {
     stop.abort();
-    await connection.close();
+    // It was asked a few questions; that it cannot be closed changes no answer.
+    await connection.close().catch(() => {});
   }
 }
 

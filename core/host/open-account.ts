@@ -3,17 +3,20 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { identityRule } from "../access/allowlist.ts";
 import type { AccountAccess } from "../access/policy.ts";
-import { reasonOf } from "../errors.ts";
+import { HostError, reasonOf } from "../errors.ts";
 import { createJudgeCaller } from "../http/callers.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Log } from "../log.ts";
 import { controlSuffix } from "../path/lanes.ts";
 import type { LiveAccount } from "../path/live-account.ts";
-import type { ChannelAccount, ChannelConnection, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
+import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
 import type { Store } from "../state/store.ts";
 import type { Accepted, Inbound, Json, RawEvent, Refusal, Silent } from "../types.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
+import { isThenable } from "./deadline.ts";
+import { guardConnection } from "./guarded-connection.ts";
+import type { Owned } from "./registry.ts";
 import { scopedStore } from "./scope.ts";
 
 export interface OpenAccount {
@@ -21,17 +24,23 @@ export interface OpenAccount {
   readonly connection: ChannelConnection;
   readonly fingerprint: string;
   readonly stop: AbortController;
+  readonly holds: readonly string[];
   /** Replaced at reload, without a restart. */
   access: AccountAccess;
   options: Readonly<Record<string, unknown>>;
   status: ChannelStatus;
   started: boolean;
+  /** From the moment it begins to close: what comes from it is refused. */
+  closed: boolean;
   /** The commands that its menu was made of, as text. */
   menu?: string;
 }
 
 export interface OpenAccountOptions {
   readonly states: AccountStates;
+  /** See `heldAlone`. */
+  readonly holds: readonly string[];
+  readonly channels: ReadonlyMap<string, Owned<ChannelDefinition>>;
   readonly store: Store;
   readonly stateDirectory: string;
   readonly log: Log;
@@ -53,15 +62,16 @@ export function openAccount(
   { definition, id, path, options: values, access, fingerprint }: AccountSettings,
   options: OpenAccountOptions,
 ): OpenAccount {
-  const { log, now, states } = options;
+  const { log, now } = options;
   const channel = definition.id;
+  const plugin = options.channels.get(channel)?.plugin ?? channel;
   const stop = new AbortController();
   const directory = join(options.stateDirectory, channel, id);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const accountLog = log.child({ channel, account: id });
   const connecting: ChannelStatus = { state: "connecting" };
   const holder: { open?: OpenAccount } = {};
-  const connection = definition.open({
+  const opened = openConnection(definition, {
     id,
     options: values as never,
     log: accountLog,
@@ -70,16 +80,23 @@ export function openAccount(
     directory,
     now,
     newId: options.newId,
-    receive: (raw, at) => receiveUpdate({ holder, channel, account: id, raw, at, options }),
-    check: (raw) =>
-      checkUpdate(readUpdate(holder.open, raw, options).parsed, { channel, account: id, id: options.newId(), check: options.check }),
+    async receive(raw, at) {
+      if (holder.open?.closed === true) throw new HostError("account_closed", { channel, account: id });
+      return await receiveUpdate({ holder, channel, account: id, raw, at, options });
+    },
+    async check(raw) {
+      if (holder.open?.closed === true) return { allowed: false, code: "account_closed", notice: "This cannot be answered right now." };
+      const { parsed } = readUpdate(holder.open, raw, options);
+      return await checkUpdate(parsed, { channel, account: id, id: options.newId(), check: options.check });
+    },
     status(status) {
-      if (holder.open === undefined) return;
+      if (holder.open === undefined || holder.open.closed) return;
+      if (!isStatus(status)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
       const before = holder.open.status;
       holder.open.status = status;
       if (status.state === before.state && status.detail === before.detail) return;
       tellStatus(accountLog, status, path);
-      states.note({ channel, id, path }, status);
+      options.states.note({ channel, id, path }, status);
     },
     judgeCaller: createJudgeCaller({
       now,
@@ -90,11 +107,14 @@ export function openAccount(
     room: options.room,
     commands: () => options.commands(channel),
   });
-  if (connection instanceof Promise) throw new Error("open must return the connection itself");
-  const missing = connectionFunctions.filter((name) => typeof connection?.[name] !== "function");
-  if (missing.length > 0) throw new Error(`open must return ${connectionFunctions.join(", ")}: ${missing.join(", ")} is no function there`);
+  const connection = guardConnection(opened, {
+    plugin,
+    name: `${channel}:${id}`,
+    onFault: createFaultLog({ log: accountLog, plugin, now }),
+  });
   const live: LiveAccount = {
     channel,
+    plugin,
     id,
     path,
     connection,
@@ -108,13 +128,57 @@ export function openAccount(
     },
     status: () => created.status,
   };
-  const created: OpenAccount = { live, connection, fingerprint, stop, access, options: values, status: connecting, started: false };
+  const { holds } = options;
+  const created: OpenAccount = {
+    live,
+    connection,
+    fingerprint,
+    stop,
+    holds,
+    access,
+    options: values,
+    status: connecting,
+    started: false,
+    closed: false,
+  };
   holder.open = created;
   return created;
 }
 
 /** Without one of them an account would come up, and fail at its first message. */
 const connectionFunctions = ["start", "parse", "render", "send", "close"] as const satisfies readonly (keyof ChannelConnection)[];
+
+/** A channel's `open`, and whether what it returned can be a connection. */
+export function openConnection(definition: ChannelDefinition, account: ChannelAccount): ChannelConnection {
+  const connection = definition.open(account as never);
+  if (isThenable(connection)) {
+    Promise.resolve(connection).catch(() => {});
+    throw new Error("open must return the connection itself");
+  }
+  const missing = connectionFunctions.filter((name) => typeof connection?.[name] !== "function");
+  if (missing.length > 0) throw new Error(`open must return ${connectionFunctions.join(", ")}: ${missing.join(", ")} is no function there`);
+  return connection;
+}
+
+const states: readonly string[] = ["connecting", "connected", "waiting", "stopped", "failed"] satisfies readonly ChannelStatus["state"][];
+
+function isStatus(status: unknown): status is ChannelStatus {
+  return typeof status === "object" && status !== null && states.includes((status as { readonly state?: unknown }).state as string);
+}
+
+const sameFaultMs = 60 * 60_000;
+
+/** A plugin that fails in one way may do so with every message: each kind of fault is worth a warning an hour. */
+function createFaultLog({ log, plugin, now }: { readonly log: Log; readonly plugin: string; readonly now: () => number }) {
+  const told = new Map<string, number>();
+  return (error: Error): void => {
+    const message = reasonOf(error);
+    const isNews = now() - (told.get(message) ?? Number.NEGATIVE_INFINITY) >= sameFaultMs;
+    if (isNews && told.size > 100) told.clear();
+    if (isNews) told.set(message, now());
+    log[isNews ? "warn" : "debug"]({ plugin, error: message }, "a call into a plugin failed");
+  };
+}
 
 /** The reason of an event of which its channel says no more than that there is nothing to do. */
 const nothingToDo = "nothing_to_do";
@@ -137,7 +201,8 @@ function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isContro
     const parsed = connection.parse(raw);
     return { parsed, control: isInbound(parsed) && isControlCommand(parsed, live) };
   } catch (error) {
-    log.error({ channel: live.channel, account: live.id, error: reasonOf(error) }, "an event could not be read");
+    const { channel, id, plugin } = live;
+    log.error({ channel, account: id, plugin, error: reasonOf(error) }, "an event could not be read");
     return { parsed: undefined, control: false };
   }
 }

@@ -4,16 +4,12 @@ import { validateSection } from "../config/validate.ts";
 import { HostError, PluginError, reasonOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { PluginDefinition, TObject } from "../sdk.ts";
-import { withDeadline } from "./deadline.ts";
+import { callPlugin, pluginDeadlines, withDeadline } from "./deadline.ts";
 import { checkDeclaration, inRequiredOrder } from "./declare.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "./find.ts";
 import type { Loader } from "./load.ts";
 import { addUnique, removePlugin } from "./registry.ts";
 import { createScope, type ScopeOptions } from "./scope.ts";
-
-/** A plugin has so long for its `setup`, and for its `onReady`. */
-const defaultSetupMs = 10_000;
-const closeMs = 5_000;
 
 export interface PluginReport {
   readonly id: string;
@@ -52,7 +48,7 @@ export interface PluginsOptions extends Omit<ScopeOptions, "log"> {
 }
 
 export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
-  const { log, registry, setupMs = defaultSetupMs } = options;
+  const { log, registry } = options;
   const reports = new Map<string, PluginReport>();
   const failed = (name: string, bundled: boolean, error: unknown) => {
     const hint = error instanceof HostError ? error.hint : undefined;
@@ -86,11 +82,7 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
     async ready() {
       for (const { plugin, definition } of registry.ready) {
         try {
-          await withDeadline(
-            Promise.resolve(definition()),
-            setupMs,
-            () => new PluginError("plugin_tap_timeout", { plugin, hook: "onReady", seconds: setupMs / 1_000 }),
-          );
+          await callPlugin({ plugin, doing: "onReady" }, options.setupMs ?? pluginDeadlines.onReady, definition);
         } catch (error) {
           log.error({ plugin }, reasonOf(error));
         }
@@ -165,7 +157,7 @@ function sources(options: PluginsOptions, failed: (name: string, bundled: boolea
 
 async function setUp(definition: PluginDefinition, options: PluginsOptions): Promise<void> {
   const { id } = definition;
-  const { setupMs = defaultSetupMs } = options;
+  const { setupMs = pluginDeadlines.setup } = options;
   const schema: TObject | undefined = definition.options;
   let values: unknown = {};
   if (schema !== undefined) {
@@ -194,11 +186,7 @@ async function setUp(definition: PluginDefinition, options: PluginsOptions): Pro
 async function closeAll({ registry, log }: PluginsOptions): Promise<void> {
   for (const { plugin, definition } of [...registry.close].reverse()) {
     try {
-      await withDeadline(
-        Promise.resolve(definition()),
-        closeMs,
-        () => new PluginError("plugin_tap_timeout", { plugin, hook: "onClose", seconds: closeMs / 1_000 }),
-      );
+      await callPlugin({ plugin, doing: "onClose" }, pluginDeadlines.onClose, definition);
     } catch (error) {
       log.error({ plugin }, reasonOf(error));
     }

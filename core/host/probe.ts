@@ -3,6 +3,7 @@ import { type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../acces
 import type { AccountAccess } from "../access/place.ts";
 import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk.ts";
 import { type Answer, type Asking, createAsking, inTurns } from "./asking.ts";
+import { pluginDeadlines } from "./deadline.ts";
 
 export interface ProbedAccount {
   readonly channel: string;
@@ -45,7 +46,6 @@ export interface ProbeOptions {
 
 /** A platform slows down whoever asks more, and the operator waits. */
 const maxAsked = 50;
-const patienceMs = 15_000;
 
 const chatId = /^-?\d{1,20}$/;
 
@@ -53,7 +53,7 @@ export async function probeAccount(account: ProbedAccount, { names = false }: Pr
   const { channel, id, path, access, connection } = account;
   const base = { channel, account: id, path };
   const keys = Object.keys(access.groups ?? {});
-  const asking = createAsking(patienceMs);
+  const asking = createAsking(pluginDeadlines.probe);
   const probe = await askProbe(connection, asking);
   // With a credential that is refused, or without a network, every other question would end the same way.
   if (probe?.ok !== true) return { ...base, ...(probe && { probe }), groups: [], unprobed: keys, names: [], groupNames: [] };

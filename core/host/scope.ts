@@ -1,11 +1,13 @@
 /** What one plugin is handed: its own log, its own store, its own registrations; never the host's configuration. */
 import { noticeEvent } from "../agents/notice.ts";
 import { PluginError } from "../errors.ts";
-import type { Hooks } from "../hooks.ts";
+import type { HookName, Hooks, HookTable } from "../hooks.ts";
 import type { Log } from "../log.ts";
 import type { PluginHost, PluginStore } from "../sdk.ts";
 import type { Store } from "../state/store.ts";
 import type { Accepted, RawEvent } from "../types.ts";
+import { tapProblems } from "./answers.ts";
+import { type Asked, isThenable, unusable } from "./deadline.ts";
 import { addUnique, type Registry } from "./registry.ts";
 
 export interface ScopeOptions {
@@ -38,6 +40,22 @@ export function scopedStore(store: Store, namespace: string, now: () => number):
   };
 }
 
+/** A tap whose answer has the shape that its station goes on with. */
+function checked<N extends HookName>(asked: Asked & { readonly doing: N }, fn: HookTable[N]): HookTable[N] {
+  const wrong = tapProblems[asked.doing];
+  const judged = (answer: unknown) => {
+    const problem = answer === undefined ? undefined : wrong(answer);
+    if (problem !== undefined) throw unusable(asked, problem);
+    return answer;
+  };
+  const run = fn as (...args: readonly unknown[]) => unknown;
+  const tap = (...args: readonly unknown[]) => {
+    const answer = run(...args);
+    return isThenable(answer) ? answer.then(judged) : judged(answer);
+  };
+  return tap as unknown as HookTable[N];
+}
+
 /**
  * `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later.
  * Taps take effect with `commit`, after `setup` went well: a hook cannot forget the tap of a plugin that failed.
@@ -65,7 +83,7 @@ export function createScope(
     address: options.address,
     tap(hook, fn, tapOptions) {
       registering("tap");
-      taps.push(() => options.hooks.tap(id, hook, fn, tapOptions));
+      taps.push(() => options.hooks.tap(id, hook, checked({ plugin: id, doing: hook }, fn), tapOptions));
     },
     command(definition) {
       registering("command");

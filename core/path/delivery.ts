@@ -41,12 +41,15 @@ export interface DeliveryOptions {
   /** The rows come from an earlier process: one that it marked as being sent may have arrived. */
   readonly resumed: boolean;
   /** What `admission` said of the first row when it was written, where that waits. */
-  readonly admission?: Promise<void> | undefined;
+  readonly admission?: Admission | undefined;
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
 }
 
+/** A wait for the platform's limits; never rejects. It resolves with what went wrong when the channel could not say: then the row goes without. */
+export type Admission = Promise<{ readonly fault?: unknown }>;
+
 /** A row that stands as being sent already, what it waits for, or `undefined`: nobody has asked yet. */
-type Leave = "marked" | Promise<void> | undefined;
+type Leave = "marked" | Admission | undefined;
 
 type Fate = { readonly receipt: Receipt } | { readonly failure: string } | { readonly interrupted: true };
 
@@ -57,8 +60,17 @@ type Fate = { readonly receipt: Receipt } | { readonly failure: string } | { rea
 export function admission(
   { operation, part, address }: Pick<OutboxRow, "operation" | "part" | "address">,
   { account, signal }: Pick<DeliveryOptions, "account" | "signal">,
-): Promise<void> | undefined {
-  return operation === "send" ? account(address.channel, address.account)?.connection.admit?.(part, address, signal) : undefined;
+): Admission | undefined {
+  if (operation !== "send") return undefined;
+  try {
+    const waiting = account(address.channel, address.account)?.connection.admit?.(part, address, signal);
+    return waiting?.then(
+      () => ({}),
+      (fault: unknown) => ({ fault }),
+    );
+  } catch (fault) {
+    return Promise.resolve({ fault });
+  }
 }
 
 export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptions): Promise<DeliveryResult> {
@@ -91,12 +103,16 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
 }
 
 /** `false`: the gateway closes. */
-async function mayGo(row: OutboxRow, leave: Promise<void> | undefined, options: DeliveryOptions): Promise<boolean> {
+async function mayGo(row: OutboxRow, leave: Admission | undefined, options: DeliveryOptions): Promise<boolean> {
   const { signal, now, trace } = options;
   const waiting = leave ?? admission(row, options);
   if (waiting === undefined) return !signal.aborted;
   const began = now();
-  await waiting;
+  const { fault } = await waiting;
+  if (fault !== undefined) {
+    const plugin = fault instanceof PluginError ? fault.plugin : row.address.channel;
+    trace.add("delivery", { plugin, verdict: "pass", code: "admit_failed", detail: reasonOf(fault) });
+  }
   const waited = now() - began;
   if (waited >= tellWaitMs) {
     const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s for the platform's limits`;
@@ -141,15 +157,17 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       return { receipt };
     } catch (thrown) {
       const error = row.operation === "remove" ? repeatable(channelError(thrown), attempt) : channelError(thrown);
+      const plugin = thrown instanceof PluginError && thrown.plugin !== "core" ? thrown.plugin : row.address.channel;
       if (error.fate === "not-sent" && (signal.aborted || error.retryable)) await store.notSent(row.id);
       if (signal.aborted && error.fate === "not-sent") return { interrupted: true };
       if (error.fate === "unknown") {
         if (signal.aborted) return { interrupted: true };
-        if (repeated || doubts >= mostRepetitions) return giveUp(row, "send_fate_unknown", error.message, trace);
+        if (repeated || doubts >= mostRepetitions) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
         repeated = true;
         doubts += 1;
-        await doubt(row, { plugin: row.address.channel, detail: error.message }, options);
-      } else if (!error.retryable || now() - began > giveUpAfterMs) return giveUp(row, error.reason, error.message, trace, error.hint);
+        await doubt(row, { plugin, detail: error.message }, options);
+      } else if (!error.retryable || now() - began > giveUpAfterMs)
+        return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint });
       if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
       await store.sending(row.id);
     }
@@ -190,8 +208,14 @@ async function removeOnce({ part, address }: OutboxRow, { account, signal }: Del
   return { messageId };
 }
 
-function giveUp(row: OutboxRow, reason: string, detail: string, trace: Trace, hint?: string): Fate {
-  trace.add("delivery", { plugin: row.address.channel, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
+function giveUp(
+  row: OutboxRow,
+  reason: string,
+  detail: string,
+  trace: Trace,
+  { plugin = row.address.channel, hint }: { readonly plugin?: string; readonly hint?: string | undefined } = {},
+): Fate {
+  trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
   // A preview that cannot be removed is no reason to call the answer failed.
   return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason };
 }

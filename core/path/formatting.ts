@@ -8,6 +8,7 @@ import type { Stop, Trace } from "./ending.ts";
 import { Interrupted } from "./hand-back.ts";
 import type { LiveAccount } from "./live-account.ts";
 import type { CompleteReply } from "./options.ts";
+import { simplerReplies } from "./plain-text.ts";
 
 /** A row for the outbox, before it has a number. */
 export interface Saying {
@@ -122,13 +123,37 @@ function render(
     });
     return { outcome: "failed", reason: "no_channel", reply, sayings: [] };
   }
-  const sayings = renderSayings(asSent(reply, context), to, {
-    connection: live.connection,
-    previews,
-    trigger: triggerOf(context.inbound, to),
-    inPlace: reply.media.length === 0 && reply.buttons.length === 0,
-    onOmitted: (detail) => trace.add("formatting", { plugin: to.channel, verdict: "pass", code: "part_omitted", detail }),
-  });
+  const partsOf = (said: Reply) =>
+    renderSayings(asSent(said, context), to, {
+      connection: live.connection,
+      previews,
+      trigger: triggerOf(context.inbound, to),
+      inPlace: said.media.length === 0 && said.buttons.length === 0,
+      onOmitted: (detail) => trace.add("formatting", { plugin: to.channel, verdict: "pass", code: "part_omitted", detail }),
+    });
+  let sayings: readonly Saying[];
+  try {
+    sayings = partsOf(reply);
+  } catch (error) {
+    const plugin = error instanceof PluginError ? error.plugin : to.channel;
+    const detail = reasonOf(error);
+    const hint = `Correct or disable the plugin ${plugin}.`;
+    // What is delivered as it was given goes out whole or not at all.
+    const whole = context.inbound.request?.deliverOnly === true && reply.media.length + reply.buttons.length > 0;
+    const simpler = whole ? undefined : firstRendered(simplerReplies(reply, live.capabilities), partsOf, live.capabilities.maxChars);
+    if (simpler === undefined) {
+      trace.add("formatting", { plugin, verdict: "failed", code: "render_failed", detail, hint });
+      return { outcome: "failed", reason: "render_failed", reply, sayings: removals(previews, to) };
+    }
+    trace.add("formatting", {
+      plugin,
+      verdict: "pass",
+      code: "sent_as_text",
+      detail: `${detail}. The answer goes out as plain text`,
+      hint,
+    });
+    return { outcome: "answered", reason: "answered", reply, sayings: simpler };
+  }
   if (!sayings.some(({ operation }) => operation === "send")) {
     // Markup with nothing in it, such as an empty code block.
     trace.add("formatting", { plugin: to.channel, verdict: "silent", code: "empty_reply", detail: "The reply shows nothing." });
@@ -143,6 +168,24 @@ function render(
     return { outcome: "failed", reason: "part_too_long", reply, sayings: removals(previews, to) };
   }
   return { outcome: "answered", reason: "answered", reply, sayings };
+}
+
+/** The first of several forms of a reply that its channel can render, in parts that it can send. */
+function firstRendered(
+  replies: readonly Reply[],
+  partsOf: (reply: Reply) => readonly Saying[],
+  maxChars: number,
+): readonly Saying[] | undefined {
+  for (const reply of replies) {
+    try {
+      const sayings = partsOf(reply);
+      const sends = sayings.filter(({ operation }) => operation === "send");
+      if (sends.length > 0 && sends.every(({ part }) => part.chars <= maxChars)) return sayings;
+    } catch {
+      // The reason of the first form is the one that is reported.
+    }
+  }
+  return undefined;
 }
 
 /** Whether a preview that an earlier attempt left is in the very place where this one speaks. */

@@ -3,11 +3,11 @@
  * Whatever came in (a chat message, a webhook, a mail, a heartbeat) walks here, and only here.
  */
 import { setMaxListeners } from "node:events";
-import { ChannelError, reasonOf } from "../errors.ts";
+import { ChannelError, PluginError, reasonOf } from "../errors.ts";
 import type { AcceptedEvent, Ending, NewEvent, OutboxRow, Unit } from "../state/store.ts";
 import type { Address, Inbound, RawEvent, Reply, Route, Silent } from "../types.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
-import { admission, deliver } from "./delivery.ts";
+import { type Admission, admission, deliver } from "./delivery.ts";
 import { createReport } from "./ended.ts";
 import { isStop, silentDecision, Trace } from "./ending.ts";
 import { formatting, isAt, removals, renderSayings, type Saying, triggerOf } from "./formatting.ts";
@@ -19,7 +19,7 @@ import type { PathOptions } from "./options.ts";
 import { persist } from "./patience.ts";
 import { LivePresence, noPresence, type Presence } from "./presence.ts";
 import { routing } from "./routing.ts";
-import { turn } from "./turn.ts";
+import { apologyTo, turn } from "./turn.ts";
 
 /** Dedupe keys are kept for seven days. */
 const dedupeMs = 7 * 24 * 60 * 60_000;
@@ -46,7 +46,7 @@ interface Said {
   readonly ending: Ending;
   readonly rows: readonly OutboxRow[];
   /** What the first row waits for. */
-  readonly admission?: Promise<void> | undefined;
+  readonly admission?: Admission | undefined;
   /** Reason of a part that an earlier process could not send. */
   readonly failure?: string;
   readonly inbound?: Inbound | undefined;
@@ -61,7 +61,7 @@ export function createPath(options: PathOptions): Path {
   setMaxListeners(0, interruption.signal);
   const report = createReport({ log, hooks });
   const isAwaited = ({ channel, account }: Address) => options.account(channel, account) === undefined && options.expects(channel, account);
-  const { account, silence, asSent, completeReply, pathsOf } = options;
+  const { account, silence, asSent, completeReply, pathsOf, guardStream } = options;
   const pipe = { hooks, account, silence, asSent, completeReply, signal: interruption.signal };
   const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account: options.account };
   const handBack = createHandBack({ store, log, now, signal: interruption.signal });
@@ -154,14 +154,24 @@ export function createPath(options: PathOptions): Path {
     if (isStop(received)) return await say(unit, trace, { ending: received.stop, sayings: [] });
     const refused = await gating(received, { hooks, trace, passedBy: options.passedBy });
     if (refused !== undefined) {
-      return await say(unit, trace, { ending: refused.stop, sayings: sayingsOf(refused.say, []), inbound: received });
+      return await say(unit, trace, { ending: refused.stop, sayings: sayingsOf(refused.say, [], trace), inbound: received });
     }
     const route = await routing(received, { hooks, trace, fallback: options.fallbackRoute, isAwaited });
     if (isStop(route)) return await say(unit, trace, { ending: route.stop, sayings: [] });
     const presence = presenceFor(unit, received, route);
     const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
     const inbound = hasFiles ? await options.completeMedia(received, route, interruption.signal) : received;
-    const result = await turn(inbound, route, { hooks, trace, presence, signal: interruption.signal, now, silence, asSent, pathsOf });
+    const result = await turn(inbound, route, {
+      hooks,
+      trace,
+      presence,
+      signal: interruption.signal,
+      now,
+      silence,
+      asSent,
+      pathsOf,
+      guardStream,
+    });
     // Also when the gateway closes: typing that goes on would keep the process, and what is being shown needs its id written down.
     const closing = presence.close();
     const previews = closing instanceof Promise ? await closing : closing;
@@ -171,12 +181,15 @@ export function createPath(options: PathOptions): Path {
     const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, { ...pipe, trace, previews });
     if (isStop(formatted)) {
       const ending = { ...formatted.stop, ...place };
-      return await say(unit, trace, { ending, sayings: sayingsOf(formatted.say, previews, route.to), inbound, route, presence });
+      return await say(unit, trace, { ending, sayings: sayingsOf(formatted.say, previews, trace, route.to), inbound, route, presence });
     }
     const { outcome, reason, reply, sayings } = formatted;
     const kept = options.keptReply(inbound, reply);
     const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
-    return await say(unit, trace, { ending, sayings, inbound, route, reply, presence });
+    // The model has answered and is not asked again: whoever asked learns that the answer could not be sent.
+    const asked = outcome === "failed" && inbound.authority === "channel" && live(route.to) !== undefined;
+    const apologies = asked ? sayingsOf(apologyTo(route), [], trace) : [];
+    return await say(unit, trace, { ending, sayings: [...apologies, ...sayings], inbound, route, reply, presence });
   }
 
   /** Ends the turn in one commit: outbox, transcript, follow-ups. Nothing of that: nothing is written yet. */
@@ -242,15 +255,15 @@ export function createPath(options: PathOptions): Path {
   }
 
   function presenceFor(unit: Unit, inbound: Inbound, route: Route): Presence {
-    const live = route.to === null ? undefined : options.account(route.to.channel, route.to.account);
     const address = route.to;
-    if (address === null || live === undefined) return noPresence;
+    const account = live(address);
+    if (address === null || account === undefined) return noPresence;
     const ack = options.ackReaction(inbound, route);
     const onError = (error: unknown, what: string) => {
       log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
       if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
     };
-    return new LivePresence(live, address, {
+    return new LivePresence(account, address, {
       now,
       inbound,
       acknowledge:
@@ -268,11 +281,25 @@ export function createPath(options: PathOptions): Path {
   function sayingsOf(
     said: { readonly address: Address; readonly reply: Reply } | undefined,
     previews: readonly string[],
+    trace: Trace,
     place?: Address | null,
   ): readonly Saying[] {
-    if (said === undefined) return place === undefined || place === null ? [] : removals(previews, place);
-    const live = options.account(said.address.channel, said.address.account);
-    return live === undefined ? [] : renderSayings(said.reply, said.address, { connection: live.connection, previews });
+    const cleared = place === undefined || place === null ? [] : removals(previews, place);
+    if (said === undefined) return cleared;
+    const to = live(said.address);
+    if (to === undefined) return [];
+    try {
+      return renderSayings(said.reply, said.address, { connection: to.connection, previews });
+    } catch (error) {
+      // The event ends as it was going to end; another attempt would not make the channel render.
+      const plugin = error instanceof PluginError ? error.plugin : said.address.channel;
+      trace.add("formatting", { plugin, verdict: "pass", code: "not_said", detail: reasonOf(error) });
+      return cleared;
+    }
+  }
+
+  function live(to: Address | null) {
+    return to === null ? undefined : options.account(to.channel, to.account);
   }
 
   async function start(): Promise<void> {

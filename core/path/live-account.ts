@@ -6,9 +6,12 @@ import type { ChannelCapabilities, ChannelConnection, ChannelStatus } from "../s
 
 export interface LiveAccount {
   readonly channel: string;
+  /** The plugin that brought the channel. */
+  readonly plugin: string;
   readonly id: string;
   /** Configuration path, such as `channels.botchat` or `channels.botchat.accounts.work`. */
   readonly path: string;
+  /** Guarded: a call ends within its deadline, and an error of it names the plugin. */
   readonly connection: ChannelConnection;
   readonly capabilities: ChannelCapabilities;
   readonly access: AccountAccess;

@@ -2,7 +2,7 @@
 import type { FormattingContext, Hooks } from "../hooks.ts";
 import type { Log } from "../log.ts";
 import type { Ending, SessionMessage, Store } from "../state/store.ts";
-import type { Inbound, RawEvent, Reply, Route } from "../types.ts";
+import type { Inbound, RawEvent, Reply, Route, TurnEvent } from "../types.ts";
 import type { LiveAccount } from "./live-account.ts";
 
 /** Fetches, checks and lays down the files of a reply; never rejects. `null`: somebody stopped it, and the reply is not to be sent. */
@@ -34,6 +34,11 @@ export interface PathOptions {
   readonly fallbackRoute: (inbound: Inbound) => Route | Promise<Route>;
   /** Fetches the files of a message that was let through, and of the one that it answers; asked only when there are any, never rejects. */
   readonly completeMedia: (inbound: Inbound, route: Route, signal: AbortSignal) => Promise<Inbound>;
+  /** The stream of a plugin's own tap, under the agent's `timeoutSeconds` and the signal; what it throws names the plugin. */
+  readonly guardStream: (
+    source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
+    signal: AbortSignal,
+  ) => AsyncIterable<TurnEvent>;
   /** The same for the files of a reply, just before it is rendered; asked only when there are any. */
   readonly completeReply: CompleteReply;
   /** The acknowledging reaction of a message; `null`: none. */

@@ -1,6 +1,6 @@
 /** Station 4: an engine (or a command) answers; its stream is collected, and shown while it grows. */
 import { renderReasoning } from "../agents/reasoning.ts";
-import { HostError, reasonOf } from "../errors.ts";
+import { HostError, PluginError, reasonOf } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
 import type { Inbound, Reply, Route, TurnEvent } from "../types.ts";
 import { type Stop, silentDecision, type Trace, textReply } from "./ending.ts";
@@ -35,9 +35,10 @@ export async function turn(
     readonly silence: ShownTextOptions["silence"];
     readonly asSent: ShownTextOptions["asSent"];
     readonly pathsOf: PathOptions["pathsOf"];
+    readonly guardStream: PathOptions["guardStream"];
   },
 ): Promise<TurnResult | Stop> {
-  const { hooks, trace, presence, signal, now, silence, asSent, pathsOf } = options;
+  const { hooks, trace, presence, signal, now, silence, asSent, pathsOf, guardStream } = options;
   const began = now();
   let plugin = "core";
   try {
@@ -62,14 +63,23 @@ export async function turn(
           onError: (error) => presence.failed(error),
         })
       : undefined;
-    const reply = await collect(answered.value, presence, shown);
+    const stream = plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
+    plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
+    const reply = await collect(stream, presence, shown);
     const usage =
       reply.usage === undefined ? "" : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
     trace.add("turn", { plugin, verdict: "pass", code: "done", detail: `${reply.text.length} characters in ${now() - began} ms${usage}` });
     return { reply };
   } catch (error) {
     const { code, hint } = diagnose(error);
-    trace.add("turn", { plugin, verdict: "failed", code, detail: reasonOf(error), ...(hint === undefined ? {} : { hint }) });
+    if (error instanceof PluginError) plugin = error.plugin;
+    trace.add("turn", {
+      plugin: code === "stopped" ? "core" : plugin,
+      verdict: "failed",
+      code,
+      detail: reasonOf(error),
+      ...(hint === undefined ? {} : { hint }),
+    });
     // Whoever stopped it knows; an apology would be one message too many.
     if (code === "stopped") return { stop: { outcome: "silent", reason: "stopped" } };
     return failed(code, route);
@@ -78,7 +88,13 @@ export async function turn(
 
 function failed(reason: string, route: Route): Stop {
   const stop = { outcome: "failed", reason } as const;
-  return route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(apology) } };
+  const say = apologyTo(route);
+  return say === undefined ? { stop } : { stop, say };
+}
+
+/** What is said instead of an answer that could not be given. */
+export function apologyTo({ to }: Route): Stop["say"] | undefined {
+  return to === null ? undefined : { address: to, reply: textReply(apology) };
 }
 
 /** An engine's error carries a code of its own; what has none is the engine's mistake. */
@@ -89,7 +105,7 @@ function diagnose(error: unknown): { readonly code: string; readonly hint?: stri
     const stable = typeof reason === "string" && /^[a-z_]+$/.test(reason) ? reason : code;
     if (typeof stable === "string" && /^[a-z_]+$/.test(stable)) return typeof hint === "string" ? { code: stable, hint } : { code: stable };
   }
-  return { code: "engine_error" };
+  return { code: error instanceof PluginError && error.hook?.startsWith("/") ? "command_failed" : "engine_error" };
 }
 
 async function collect(stream: AsyncIterable<TurnEvent>, presence: Presence, shown: ShownText | undefined): Promise<Reply> {

@@ -182,7 +182,7 @@ describe("taps of plugins", () => {
     },
   );
 
-  test("a formatting tap that throws keeps the reply from being sent", async () => {
+  test("a formatting tap that throws keeps the reply from being sent; who asked gets the apology", async () => {
     const loopback = createLoopback();
     const guest = plugin((host) =>
       host.tap("formatting", () => {
@@ -191,7 +191,7 @@ describe("taps of plugins", () => {
     );
     const { settled } = await start(loopback, { plugins: [repeat, guest] });
     expect(await settled(await loopback.say("hello"))).toMatchObject({ outcome: "failed", reason: "formatting_failed" });
-    expect(loopback.sent).toEqual([]);
+    expect(loopback.sent).toEqual([{ chat: "7", text: expect.stringContaining("Sorry") }]);
   });
 
   test("a formatting tap changes what is sent; an observer that throws changes nothing", async () => {

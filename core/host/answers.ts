@@ -1,0 +1,154 @@
+/**
+ * What plugins return, checked where it comes in: junk is the mistake of the plugin that returned it, and must not surface as a fault of the
+ * core three steps later. Each check returns what is wrong, or `undefined`.
+ */
+import type { HookName } from "../hooks.ts";
+import type { Json } from "../types.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === "string";
+const isAbsentOr = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value);
+export const isTextList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
+
+/** `null`, `undefined` and numbers by their value, the rest by its kind: never a text, which may be somebody's. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined || typeof value === "number") return String(value);
+  return Array.isArray(value) ? "a list" : `a value of type ${typeof value}`;
+}
+
+const silentCode = /^[a-z0-9_]+$/;
+
+function silentProblem({ silent }: Fields): string | undefined {
+  return isText(silent) && silentCode.test(silent) ? undefined : "silent is not a reason code of a-z, 0-9 and _";
+}
+
+/** What `parse` and taps of `ingress` return, where it is not `undefined`. */
+export function inboundProblem(value: unknown): string | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value)) return kindOf(value);
+  if ("silent" in value) return silentProblem(value);
+  const { kind, chat, sender, text, media } = value;
+  if (!isText(kind)) return "kind is missing";
+  if (!isObject(chat) || !isText(chat.id) || !isText(chat.kind)) return "chat has no id or no kind";
+  if (!isObject(sender) || !isText(sender.id)) return "sender has no id";
+  if (!isText(text)) return "text is not a text";
+  if (!Array.isArray(media) || !media.every(isObject)) return "media is not a list of files";
+  return undefined;
+}
+
+function refusalProblem(value: unknown): string | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value)) return kindOf(value);
+  return isText(value.code) && value.code !== "" && isAbsentOr(value.notice, isText)
+    ? undefined
+    : "a refusal has a code, and a text as its notice";
+}
+
+function isAddress(value: unknown): boolean {
+  return isObject(value) && isText(value.channel) && isText(value.account) && isText(value.chat) && isAbsentOr(value.thread, isText);
+}
+
+function routeProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return kindOf(value);
+  if (!isText(value.agentId) || !isText(value.sessionKey)) return "agentId or sessionKey is missing";
+  return value.to === null || isAddress(value.to) ? undefined : "to is not an address, nor null";
+}
+
+function turnProblem(value: unknown): string | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value)) return kindOf(value);
+  if ("silent" in value) return silentProblem(value);
+  return isStream(value) ? undefined : "it is not a stream";
+}
+
+export function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as { [Symbol.asyncIterator]?: unknown })[Symbol.asyncIterator] === "function"
+  );
+}
+
+function isMedia(value: unknown): boolean {
+  return isObject(value) && ["url", "path", "data", "ref", "mimeType", "fileName"].every((name) => isAbsentOr(value[name], isText));
+}
+
+function isButtons(value: unknown): boolean {
+  const isButton = (button: unknown) => isObject(button) && isText(button.text) && isText(button.callback_data);
+  return Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every(isButton));
+}
+
+function replyProblem(value: unknown): string | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value)) return kindOf(value);
+  if (!isText(value.text)) return "text is not a text";
+  if (!Array.isArray(value.media) || !value.media.every(isMedia)) return "media is not a list of files";
+  return isButtons(value.buttons) ? undefined : "buttons are not rows of buttons";
+}
+
+/** One event of a stream. */
+export function turnEventProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return `an event is ${kindOf(value)}`;
+  switch (value.type) {
+    case "text":
+    case "reasoning":
+      return isText(value.delta) ? undefined : `delta of a ${value.type} event is not a text`;
+    case "media":
+      return isMedia(value.media) ? undefined : "media of an event is not a file";
+    case "buttons":
+      return isButtons(value.buttons) ? undefined : "buttons of an event are not rows of buttons";
+    case "usage":
+      return Number.isFinite(value.inputTokens) && Number.isFinite(value.outputTokens) ? undefined : "usage is not in numbers";
+    default:
+      return isText(value.type) ? undefined : "an event has no type";
+  }
+}
+
+/** What the platform took. A plain object, because a channel may return more than the receipt. */
+export function receiptProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return kindOf(value);
+  return isText(value.messageId) && isAbsentOr(value.messageIds, isTextList) ? undefined : "messageId is not a text";
+}
+
+/** What `render` returns. Parts wait in the outbox as JSON. */
+export function partsProblem(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return kindOf(value);
+  for (const part of value as readonly unknown[]) {
+    if (!isObject(part) || !isText(part.kind)) return "a part has no kind";
+    if (!Number.isFinite(part.chars)) return "chars of a part is not a number";
+    const others = isAbsentOr(part.replaces, isText) && isAbsentOr(part.replyTo, isText) && isAbsentOr(part.omitted, isTextList);
+    if (!others) return "replaces, replyTo or omitted of a part is not what it has to be";
+    if (!isJson(part.body)) return "body of a part is not JSON";
+  }
+  return undefined;
+}
+
+function isJson(value: unknown): value is Json {
+  try {
+    return JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** What the handler of a route returns. */
+export function routeAnswerProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return kindOf(value);
+  const { status = 200, type, headers, events } = value;
+  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) return "status is not one of HTTP";
+  if (!isAbsentOr(type, isText) || !isAbsentOr(headers, isObject)) return "type is not a text, or headers are not an object";
+  return isAbsentOr(events, isStream) ? undefined : "events is not a stream";
+}
+
+/** What taps return at each station, where it is not `undefined`. */
+export const tapProblems: Readonly<Record<HookName, (value: unknown) => string | undefined>> = {
+  ingress: inboundProblem,
+  gating: refusalProblem,
+  routing: routeProblem,
+  turn: turnProblem,
+  formatting: replyProblem,
+  delivery: receiptProblem,
+  settled: () => undefined,
+};

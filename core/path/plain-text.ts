@@ -1,0 +1,26 @@
+/** What goes out of a reply that its channel fails to render: its words. The model has answered, and is not asked again. */
+import type { ChannelCapabilities } from "../sdk.ts";
+import type { Reply } from "../types.ts";
+
+const punctuation = /[!-/:-@[-`{-~]/g;
+
+/** Markdown that shows the text as it is. */
+function escaped(text: string): string {
+  return text.replace(punctuation, "\\$&").replace(/^[ \t]+/gm, "");
+}
+
+function missing({ length }: Reply["media"]): string {
+  if (length === 0) return "";
+  return length === 1 ? "[A file of this answer could not be sent.]" : `[${length} files of this answer could not be sent.]`;
+}
+
+/** Simpler forms of a reply, in the order in which they are tried: without files and buttons, then without markup. */
+export function simplerReplies(reply: Reply, { markup }: Pick<ChannelCapabilities, "markup">): readonly Reply[] {
+  const { media, buttons, replyTo, silent, replaces } = reply;
+  const text = [reply.text.trim(), missing(media)].filter((piece) => piece !== "").join("\n\n");
+  const kept = { media: [], buttons: [], ...(silent && { silent }), ...(replaces === undefined ? {} : { replaces }) };
+  const words: Reply = { ...kept, text, ...(replyTo === undefined ? {} : { replyTo }) };
+  const plain: Reply = { ...kept, text: markup === "rich" ? escaped(text) : text };
+  const hasMore = media.length > 0 || buttons.length > 0;
+  return hasMore ? [words, plain] : [plain];
+}
