@@ -10,7 +10,7 @@ import { createActivation } from "./agents/activation.ts";
 import { createFactsOfAnswers } from "./agents/answer-facts.ts";
 import { type Commands, commandIn as commandOf, mayCommand } from "./agents/commands.ts";
 import { createDescribe } from "./agents/description.ts";
-import { type AgentTurns, chooseEngine, createAgentTurns, type Engines } from "./agents/engine.ts";
+import { type AgentTurns, createAgentTurns } from "./agents/engine.ts";
 import { createGroupContext } from "./agents/group-context.ts";
 import { groupHistoryLimit, historyLimit } from "./agents/history-limit.ts";
 import { completeMedia } from "./agents/inbound-media.ts";
@@ -35,7 +35,7 @@ import { createHooks, type Hooks } from "./hooks.ts";
 import { type Accounts, createAccounts } from "./host/accounts.ts";
 import { createMigrations, type Migrations } from "./host/migration.ts";
 import { placePress } from "./host/press-place.ts";
-import { createRegistry, type Registry } from "./host/registry.ts";
+import { createRegistry, enginesOf, type Registry } from "./host/registry.ts";
 import { createIds } from "./ids.ts";
 import type { Log } from "./log.ts";
 import { createGuardedFetch } from "./media/guarded-fetch.ts";
@@ -89,20 +89,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const pairing = createPairing({ store, now });
 
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
-  const engines: Engines = {
-    get: (id) => registry.engines.get(id)?.definition,
-    plugin: (id) => registry.engines.get(id)?.plugin,
-    ids: () => [...registry.engines.keys()],
-  };
+  const engines = enginesOf(registry);
   const providers = () =>
     resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
-  const describe = createDescribe({
-    config,
-    engine: (agent, model) => chooseEngine(engines, agent, model),
-    plugin: engines.plugin,
-    providers,
-    log,
-  });
+  const describe = createDescribe({ config, engines, providers, log });
   const turns = createAgentTurns({
     config,
     store,

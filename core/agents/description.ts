@@ -2,10 +2,11 @@
 import { reasonOf } from "../errors.ts";
 import { kindOf } from "../host/answers.ts";
 import { callPlugin, pluginDeadlines, unusable } from "../host/deadline.ts";
-import type { EngineDefinition, EngineProvider, PluginLog } from "../sdk.ts";
+import type { EngineProvider, PluginLog } from "../sdk.ts";
 import type { Route } from "../types.ts";
+import { chooseEngine, type Engines } from "./engine.ts";
 import { chooseModels } from "./models.ts";
-import { type AgentSettings, type AgentsView, agentSettings, knownAgentId } from "./settings.ts";
+import { type AgentsView, agentSettings, knownAgentId } from "./settings.ts";
 
 const patienceMs = 30_000;
 /** One or two sentences; a model that goes on is cut. */
@@ -23,9 +24,7 @@ export type Describe = (
  */
 export function createDescribe(options: {
   readonly config: () => AgentsView;
-  readonly engine: (agent: AgentSettings, model: string | undefined) => EngineDefinition;
-  /** The plugin of an engine. */
-  readonly plugin?: ((engine: string) => string | undefined) | undefined;
+  readonly engines: Engines;
   readonly providers: () => Readonly<Record<string, EngineProvider>>;
   readonly log: Pick<PluginLog, "warn">;
 }): Describe {
@@ -34,10 +33,10 @@ export function createDescribe(options: {
       const config = options.config();
       const agent = agentSettings(config, knownAgentId(config, route.agentId));
       const models = chooseModels(agent, undefined);
-      const engine = options.engine(agent, models.model);
+      const engine = chooseEngine(options.engines, agent, models.model);
       if (engine.describe === undefined) return undefined;
       const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-      const asked = { plugin: options.plugin?.(engine.id) ?? engine.id, doing: `describe of the engine ${engine.id}` };
+      const asked = { plugin: options.engines.plugin?.(engine.id) ?? engine.id, doing: `describe of the engine ${engine.id}` };
       const by = { ...models, providers: options.providers() };
       const answer: unknown = await callPlugin(asked, pluginDeadlines.describe, () => engine.describe?.(image, by, limit), { signal });
       if (answer !== undefined && typeof answer !== "string") throw unusable(asked, kindOf(answer));

@@ -8,9 +8,9 @@ import type { Inbound, Route, Thinking, TurnEvent } from "../types.ts";
 import { chooseModels, resolveModel } from "./models.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
 import { reasoningMode } from "./reasoning.ts";
+import { createRunningTurns } from "./running-turns.ts";
 import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId } from "./settings.ts";
 import { type Skills, skillTools } from "./skills.ts";
-import { TurnStream } from "./stream.ts";
 import { askedMessage, readTranscript } from "./transcript.ts";
 
 export interface Engines {
@@ -114,8 +114,7 @@ function stoppedTurn(): EngineError {
 
 export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const { store, engines, log, now } = options;
-  const running = new Map<AbortController, RunningTurn & { readonly outer: AbortSignal }>();
-  const followed = new WeakSet<AbortSignal>();
+  const running = createRunningTurns({ now });
   /** Turns whose beginning is being read, or whose files are being fetched; to be stopped they are marked, and what can be is cut. */
   const preparing = new Set<Preparing>();
   const stoppedBefore = new WeakSet<Inbound>();
@@ -180,53 +179,11 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   }
 
-  /** Linked by hand, and once for all turns under a signal, which is the gateway's: `AbortSignal.any` for each turn costs several times as much. */
-  function follow(outer: AbortSignal): void {
-    if (followed.has(outer)) return;
-    followed.add(outer);
-    const forward = () => {
-      for (const [stopper, turn] of running) if (turn.outer === outer) stopper.abort(outer.reason);
-    };
-    outer.addEventListener("abort", forward, { once: true });
-  }
-
   function engineFailure(engine: string, thrown: unknown): Error {
     if (thrown instanceof HostError || thrown instanceof EngineError) return thrown;
     const plugin = engines.plugin?.(engine) ?? engine;
     const details = { plugin, engine, reason: reasonOf(thrown), fix: "Look at the log lines of this turn." };
     return new PluginError("engine_failed", details, { cause: thrown });
-  }
-
-  interface Source {
-    readonly plugin: string;
-    readonly sessionKey: string;
-    readonly timeoutSeconds: number;
-    readonly previewReasoning: boolean;
-    readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
-    readonly failure: (thrown: unknown) => Error;
-  }
-
-  function run({ plugin, sessionKey, timeoutSeconds, previewReasoning, begin, failure }: Source, outer: AbortSignal): TurnStream {
-    const stopper = new AbortController();
-    const { signal } = stopper;
-    let timer: NodeJS.Timeout | undefined;
-    return new TurnStream({
-      plugin,
-      signal,
-      previewReasoning,
-      begin() {
-        if (outer.aborted) stopper.abort(outer.reason);
-        else follow(outer);
-        timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
-        running.set(stopper, { sessionKey, doing: "answering", startedAt: now(), outer });
-        return begin(signal);
-      },
-      failure,
-      end() {
-        clearTimeout(timer);
-        running.delete(stopper);
-      },
-    });
   }
 
   /** Work beside a turn that `/stop` aborts. */
@@ -266,7 +223,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       const { engine, turn, history, timeoutSeconds, previewReasoning } = prepared;
       options.onTurn?.(turn, route);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
-      return run(
+      return running.run(
         {
           plugin: engines.plugin?.(engine.id) ?? engine.id,
           sessionKey: turn.sessionKey,
@@ -282,19 +239,21 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       const config = options.config();
       const timeoutSeconds = timeoutOf(inbound, agentSettings(config, knownAgentId(config, agentId)));
       const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
-      return run({ plugin, sessionKey, timeoutSeconds, previewReasoning: false, begin: () => stream, failure }, signal);
+      return running.run({ plugin, sessionKey, timeoutSeconds, previewReasoning: false, begin: () => stream, failure }, signal);
     },
     stop(sessionKey) {
-      const stopped = [...running].filter(([, turn]) => turn.sessionKey === sessionKey);
-      for (const [stopper] of stopped) stopper.abort(stoppedTurn());
+      const stopped = running.stop(sessionKey, stoppedTurn);
       const begun = [...preparing].filter((turn) => turn.sessionKey === sessionKey);
       for (const turn of begun) {
         turn.stopped = true;
         turn.stopper?.abort(stoppedTurn());
       }
-      return stopped.length + begun.length;
+      return stopped + begun.length;
     },
-    running: () => [...preparing, ...running.values()].map(({ sessionKey, doing, startedAt }) => ({ sessionKey, doing, startedAt })),
+    running: () => [
+      ...[...preparing].map(({ sessionKey, doing, startedAt }) => ({ sessionKey, doing, startedAt })),
+      ...running.all().map(({ sessionKey, startedAt }) => ({ sessionKey, doing: "answering" as const, startedAt })),
+    ],
     async prepare() {
       const config = options.config();
       for (const id of agentIds(config)) {

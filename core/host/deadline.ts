@@ -37,8 +37,6 @@ export const pluginDeadlines = {
   check: 10_000,
 } as const;
 
-export type PluginCall = keyof typeof pluginDeadlines;
-
 /** After an abort, for work that has a signal: what does not listen is not waited for any longer. */
 const abortGraceMs = 5_000;
 

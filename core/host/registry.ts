@@ -37,6 +37,19 @@ export function createRegistry(): Registry {
   return { plugins: new Map(), channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
 }
 
+/** The engines, and the plugin of each. */
+export function enginesOf({ engines }: Pick<Registry, "engines">): {
+  get(id: string): EngineDefinition | undefined;
+  plugin(id: string): string | undefined;
+  ids(): readonly string[];
+} {
+  return {
+    get: (id) => engines.get(id)?.definition,
+    plugin: (id) => engines.get(id)?.plugin,
+    ids: () => [...engines.keys()],
+  };
+}
+
 export function addUnique<T extends { readonly id: string }>(
   map: Map<string, Owned<T>>,
   kind: string,

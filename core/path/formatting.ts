@@ -227,6 +227,33 @@ export function renderSayings(
   return [...sayings, ...removals(previews.slice(taken.length), address)];
 }
 
+/**
+ * What the gateway itself says: a pairing code, an apology. When the channel cannot render it, nothing is said, and the event ends as it was
+ * going to end. `place`: where a preview is removed.
+ */
+export function renderNotice(
+  said: Stop["say"],
+  options: {
+    readonly account: (channel: string, account: string) => LiveAccount | undefined;
+    readonly trace: Trace;
+    readonly previews?: readonly string[];
+    readonly place?: Address | null;
+  },
+): readonly Saying[] {
+  const { account, trace, previews = [], place = null } = options;
+  const cleared = place === null ? [] : removals(previews, place);
+  if (said === undefined) return cleared;
+  const live = account(said.address.channel, said.address.account);
+  if (live === undefined) return [];
+  try {
+    return renderSayings(said.reply, said.address, { connection: live.connection, previews });
+  } catch (error) {
+    const plugin = error instanceof PluginError ? error.plugin : said.address.channel;
+    trace.add("formatting", { plugin, verdict: "pass", code: "notice_not_sent", detail: reasonOf(error) });
+    return cleared;
+  }
+}
+
 /** What was left out is for the trace, not for the outbox. */
 function told({ omitted = [], ...part }: Part, onOmitted: ((what: string) => void) | undefined): Part {
   for (const what of omitted) onOmitted?.(what);

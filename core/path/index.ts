@@ -3,14 +3,14 @@
  * Whatever came in (a chat message, a webhook, a mail, a heartbeat) walks here, and only here.
  */
 import { setMaxListeners } from "node:events";
-import { ChannelError, PluginError, reasonOf } from "../errors.ts";
+import { ChannelError, reasonOf } from "../errors.ts";
 import type { AcceptedEvent, Ending, NewEvent, OutboxRow, Unit } from "../state/store.ts";
 import type { Address, Inbound, RawEvent, Reply, Route, Silent } from "../types.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
 import { type Admission, admission, deliver } from "./delivery.ts";
 import { createReport } from "./ended.ts";
 import { isStop, silentDecision, Trace } from "./ending.ts";
-import { formatting, isAt, removals, renderSayings, type Saying, triggerOf } from "./formatting.ts";
+import { formatting, isAt, removals, renderNotice, type Saying, triggerOf } from "./formatting.ts";
 import { gating } from "./gating.ts";
 import { createHandBack, Interrupted } from "./hand-back.ts";
 import { ingress } from "./ingress.ts";
@@ -63,6 +63,7 @@ export function createPath(options: PathOptions): Path {
   const isAwaited = ({ channel, account }: Address) => options.account(channel, account) === undefined && options.expects(channel, account);
   const { account, silence, asSent, completeReply, pathsOf, guardStream } = options;
   const pipe = { hooks, account, silence, asSent, completeReply, signal: interruption.signal };
+  const asking = { hooks, now, silence, asSent, pathsOf, guardStream, signal: interruption.signal };
   const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account: options.account };
   const handBack = createHandBack({ store, log, now, signal: interruption.signal });
   const acknowledgements = createAcknowledgements({
@@ -154,24 +155,14 @@ export function createPath(options: PathOptions): Path {
     if (isStop(received)) return await say(unit, trace, { ending: received.stop, sayings: [] });
     const refused = await gating(received, { hooks, trace, passedBy: options.passedBy });
     if (refused !== undefined) {
-      return await say(unit, trace, { ending: refused.stop, sayings: sayingsOf(refused.say, [], trace), inbound: received });
+      return await say(unit, trace, { ending: refused.stop, sayings: renderNotice(refused.say, { account, trace }), inbound: received });
     }
     const route = await routing(received, { hooks, trace, fallback: options.fallbackRoute, isAwaited });
     if (isStop(route)) return await say(unit, trace, { ending: route.stop, sayings: [] });
     const presence = presenceFor(unit, received, route);
     const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
     const inbound = hasFiles ? await options.completeMedia(received, route, interruption.signal) : received;
-    const result = await turn(inbound, route, {
-      hooks,
-      trace,
-      presence,
-      signal: interruption.signal,
-      now,
-      silence,
-      asSent,
-      pathsOf,
-      guardStream,
-    });
+    const result = await turn(inbound, route, { ...asking, trace, presence });
     // Also when the gateway closes: typing that goes on would keep the process, and what is being shown needs its id written down.
     const closing = presence.close();
     const previews = closing instanceof Promise ? await closing : closing;
@@ -181,15 +172,16 @@ export function createPath(options: PathOptions): Path {
     const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, { ...pipe, trace, previews });
     if (isStop(formatted)) {
       const ending = { ...formatted.stop, ...place };
-      return await say(unit, trace, { ending, sayings: sayingsOf(formatted.say, previews, trace, route.to), inbound, route, presence });
+      const notice = renderNotice(formatted.say, { account, trace, previews, place: route.to });
+      return await say(unit, trace, { ending, sayings: notice, inbound, route, presence });
     }
     const { outcome, reason, reply, sayings } = formatted;
     const kept = options.keptReply(inbound, reply);
     const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
     // The model has answered and is not asked again: whoever asked learns that the answer could not be sent.
-    const asked = outcome === "failed" && inbound.authority === "channel" && live(route.to) !== undefined;
-    const apologies = asked ? sayingsOf(apologyTo(route), [], trace) : [];
-    return await say(unit, trace, { ending, sayings: [...apologies, ...sayings], inbound, route, reply, presence });
+    const isAwaitedByPerson = outcome === "failed" && inbound.authority === "channel";
+    const notice = isAwaitedByPerson ? renderNotice(apologyTo(route), { account, trace }) : [];
+    return await say(unit, trace, { ending, sayings: [...notice, ...sayings], inbound, route, reply, presence });
   }
 
   /** Ends the turn in one commit: outbox, transcript, follow-ups. Nothing of that: nothing is written yet. */
@@ -256,14 +248,14 @@ export function createPath(options: PathOptions): Path {
 
   function presenceFor(unit: Unit, inbound: Inbound, route: Route): Presence {
     const address = route.to;
-    const account = live(address);
-    if (address === null || account === undefined) return noPresence;
+    const live = address === null ? undefined : account(address.channel, address.account);
+    if (address === null || live === undefined) return noPresence;
     const ack = options.ackReaction(inbound, route);
     const onError = (error: unknown, what: string) => {
       log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
       if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
     };
-    return new LivePresence(account, address, {
+    return new LivePresence(live, address, {
       now,
       inbound,
       acknowledge:
@@ -276,30 +268,6 @@ export function createPath(options: PathOptions): Path {
       onPreviewMessage: (messageIds) => void store.setPreview(unit.id, { address, messageIds }).catch(() => {}),
       onError,
     });
-  }
-
-  function sayingsOf(
-    said: { readonly address: Address; readonly reply: Reply } | undefined,
-    previews: readonly string[],
-    trace: Trace,
-    place?: Address | null,
-  ): readonly Saying[] {
-    const cleared = place === undefined || place === null ? [] : removals(previews, place);
-    if (said === undefined) return cleared;
-    const to = live(said.address);
-    if (to === undefined) return [];
-    try {
-      return renderSayings(said.reply, said.address, { connection: to.connection, previews });
-    } catch (error) {
-      // The event ends as it was going to end; another attempt would not make the channel render.
-      const plugin = error instanceof PluginError ? error.plugin : said.address.channel;
-      trace.add("formatting", { plugin, verdict: "pass", code: "not_said", detail: reasonOf(error) });
-      return cleared;
-    }
-  }
-
-  function live(to: Address | null) {
-    return to === null ? undefined : options.account(to.channel, to.account);
   }
 
   async function start(): Promise<void> {

@@ -1,0 +1,233 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { hookDeadlines } from "../../../core/hooks.ts";
+import { pluginDeadlines } from "../../../core/host/deadline.ts";
+import type { EngineDefinition, HookName, PluginDefinition, PluginHost, TurnEvent } from "../../../core/sdk.ts";
+import { type Fault, faults, misbehave, playTimers, plugin } from "../../support/faults.ts";
+import { createEngine, createLoopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
+
+let running: TestGateway | undefined;
+
+beforeEach(playTimers);
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await running?.gateway.close();
+  if (running !== undefined) removeDirectory(running.directory);
+  running = undefined;
+});
+
+async function start(plugins: readonly PluginDefinition[], config: object = {}) {
+  const loopback = createLoopback();
+  const open = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+  running = await startGateway({ config: { ...open, ...config }, plugins: [loopback.plugin, ...plugins] });
+  return { ...running, loopback };
+}
+
+const log = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "logs", "gateway.log"), "utf8");
+const logged = (line: RegExp) => vi.waitFor(() => expect(log()).toMatch(line), { timeout: 4_000, interval: 20 });
+const token = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "gateway-token"), "utf8").trim();
+const request = (path: string, { bearer = token(), method = "GET" }: { readonly bearer?: string; readonly method?: string } = {}) =>
+  fetch(`${running?.gateway.url}${path}`, { method, headers: { authorization: `Bearer ${bearer}` } });
+
+describe("an engine", () => {
+  const never = new Promise<never>(() => {});
+  async function* stream(...events: readonly unknown[]): AsyncGenerator<TurnEvent> {
+    for (const event of events) yield event as TurnEvent;
+  }
+  const runs: Readonly<Record<string, () => unknown>> = {
+    "throws at once": () => misbehave("throws", { ms: 0 }),
+    "returns a promise": () => misbehave("rejects", { ms: 0 }),
+    "returns no stream": () => 5,
+    rejects: () => ({ [Symbol.asyncIterator]: () => ({ next: () => misbehave("rejects", { ms: 0 }) }) }),
+    "never answers": () => ({ [Symbol.asyncIterator]: () => ({ next: () => misbehave("never answers", { ms: 3_000 }) }) }),
+    "answers late": () => ({
+      [Symbol.asyncIterator]: () => ({
+        next: () => misbehave("answers late", { ms: 3_000, good: { value: { type: "text", delta: "late" } } }),
+      }),
+    }),
+    "stops in the middle": async function* () {
+      yield { type: "text", delta: "half" };
+      void misbehave("never answers", { ms: 3_000 });
+      await never;
+    },
+    "has an event that is none": () => stream(5),
+    "has a text without a text": () => stream({ type: "text" }),
+    "has a file that is none": () => stream({ type: "text", delta: "a" }, { type: "media", media: 5 }),
+    "has buttons that are none": () => stream({ type: "text", delta: "a" }, { type: "buttons", buttons: [5] }),
+    "has usage that is none": () => stream({ type: "text", delta: "a" }, { type: "usage" }),
+  };
+
+  test("that fails in any way: one apology, the trace names its plugin, and it is asked once", async () => {
+    const calls: string[] = [];
+    const run = (({ inbound: { text } }: { readonly inbound: { readonly text: string } }) => {
+      calls.push(text);
+      return runs[text]?.() ?? stream({ type: "text", delta: "works" }, { type: "done" });
+    }) as unknown as EngineDefinition["run"];
+    const { loopback, settled } = await start([plugin("brain", (host) => host.engine({ id: "thinker", run }))], {
+      agents: { defaults: { timeoutSeconds: 3 } },
+    });
+    for (const fault of Object.keys(runs)) {
+      const report = await settled(await loopback.say(fault));
+      expect(report, fault).toMatchObject({ outcome: "failed", attempts: 1 });
+      const deciding = report.decisions.findLast(({ station }) => station === "turn");
+      expect(deciding, fault).toMatchObject({ plugin: "brain", verdict: "failed" });
+    }
+    expect(loopback.sent.map(({ text }) => text)).toEqual(Object.keys(runs).map(() => expect.stringContaining("Sorry")));
+    expect(await settled(await loopback.say("fine"))).toMatchObject({ outcome: "answered" });
+    expect(calls).toEqual([...Object.keys(runs), "fine"]);
+  });
+
+  test.each(faults)("whose prepare %s answers all the same", async (fault) => {
+    const prepare = () => misbehave(fault, { ms: pluginDeadlines.prepare }) as never;
+    const run = () => stream({ type: "text", delta: "works" }, { type: "done" });
+    const { loopback, settled } = await start([plugin("brain", (host) => host.engine({ id: "thinker", run, prepare }))]);
+    expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered" });
+    if (fault !== "returns junk") await logged(/brain [^"]*prepare of the engine thinker/);
+  });
+});
+
+describe("a tap", () => {
+  const good: Partial<Record<HookName, unknown>> = { delivery: { messageId: "1" } };
+  const junk: Partial<Record<HookName, unknown>> = { gating: true, ingress: { kind: "message" }, formatting: { text: 5 } };
+  const ends: Readonly<Record<Exclude<HookName, "settled">, { readonly outcome: string; readonly reason?: string }>> = {
+    ingress: { outcome: "failed", reason: "ingress_failed" },
+    gating: { outcome: "refused", reason: "gate_failed" },
+    routing: { outcome: "failed", reason: "routing_failed" },
+    turn: { outcome: "failed" },
+    formatting: { outcome: "failed", reason: "formatting_failed" },
+    delivery: { outcome: "failed", reason: "send_fate_unknown" },
+  };
+  test.each(Object.keys(ends) as (keyof typeof ends)[])(
+    "of %s that misbehaves costs what the table says, by the plugin's name, and no second turn",
+    async (hook) => {
+      const calls: string[] = [];
+      const engine = createEngine(({ inbound }) => {
+        calls.push(inbound.text);
+        return inbound.text;
+      });
+      const tap = (first: unknown) => {
+        const fault = faults.find((one) => JSON.stringify(first).includes(one));
+        return fault && misbehave(fault, { ms: hookDeadlines[hook], good: good[hook], junk: junk[hook] ?? 5 });
+      };
+      const guest = plugin("guest", (host) => host.tap(hook, tap as never, { order: "early" }));
+      const quick = { attempts: 2, minDelayMs: 1, maxDelayMs: 2 };
+      const { loopback, settled } = await start([guest, engine], {
+        channels: { loopback: { dmPolicy: "open", allowFrom: ["*"], retry: quick } },
+      });
+      for (const fault of faults) {
+        const report = await settled(await loopback.say(fault));
+        expect(report, fault).toMatchObject({ ...ends[hook], attempts: 1 });
+        const deciding = report.decisions.findLast(({ verdict }) => verdict === report.outcome);
+        expect(deciding, fault).toMatchObject({ plugin: "guest" });
+      }
+      expect(await settled(await loopback.say("fine"))).toMatchObject({ outcome: "answered" });
+      expect(calls).toEqual([...(hook === "formatting" || hook === "delivery" ? faults : []), "fine"]);
+    },
+  );
+
+  test.each(faults)("of settled that %s changes nothing", async (fault) => {
+    const guest = plugin("guest", (host) => host.tap("settled", () => misbehave(fault, { ms: hookDeadlines.settled }) as never));
+    const { loopback, settled } = await start([guest, repeat]);
+    expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered", attempts: 1 });
+    if (fault !== "returns junk") await logged(/"plugin":"guest","error":"[^"]*settled/);
+  });
+
+  test("of turn whose stream never ends is over with the agent's time, and /stop ends it before", async () => {
+    const begun = Promise.withResolvers<void>();
+    const guest = plugin("guest", (host) =>
+      host.tap("turn", ({ text }) =>
+        text === "hang"
+          ? {
+              [Symbol.asyncIterator]: () => ({
+                next: () => {
+                  begun.resolve();
+                  return new Promise<never>(() => {});
+                },
+              }),
+            }
+          : undefined,
+      ),
+    );
+    const { loopback, settled } = await start([guest, repeat], { agents: { defaults: { timeoutSeconds: 60 } } });
+    const first = await loopback.say("hang");
+    await begun.promise;
+    await settled(await loopback.say("/stop"));
+    expect(await settled(first)).toMatchObject({ outcome: "silent", reason: "stopped" });
+    const second = await loopback.say("hang");
+    await vi.waitFor(() => expect(log()).toContain('"reason":"stopped"'));
+    setTimeout(() => {}, 0);
+    await new Promise((resolve) => realTimeout(resolve, 200));
+    vi.advanceTimersByTime(60_000);
+    const report = await settled(second);
+    expect(report).toMatchObject({ outcome: "failed", reason: "turn_timeout" });
+    expect(report.decisions.findLast(({ station }) => station === "turn")).toMatchObject({ plugin: "guest" });
+  });
+});
+
+const realTimeout = globalThis.setTimeout;
+
+describe("a command, a route, a check and a device's check", () => {
+  const guest = (setup: (host: PluginHost) => void) => plugin("guest", setup);
+
+  test("a command that misbehaves is an apology, and the trace names its plugin", async () => {
+    const run = ({ args }: { readonly args: string }) => misbehave(args as Fault, { ms: pluginDeadlines.command, good: "late" }) as never;
+    const { loopback, settled } = await start([
+      guest((host) => host.command({ name: "ping", summary: "Answers.", role: "anyone", run })),
+      repeat,
+    ]);
+    for (const fault of faults) {
+      const report = await settled(await loopback.say(`/ping ${fault}`));
+      expect(report, fault).toMatchObject({ outcome: "failed", attempts: 1 });
+      const deciding = report.decisions.findLast(({ station }) => station === "turn");
+      expect(deciding, fault).toMatchObject({ plugin: "guest", detail: expect.stringContaining("/ping") });
+    }
+    expect(loopback.sent.map(({ text }) => text)).toEqual(faults.map(() => expect.stringContaining("Sorry")));
+    expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered" });
+  });
+
+  test("a route that misbehaves is answered 500, and the log names its plugin", async () => {
+    const handler = ({ params }: { readonly params: Readonly<Record<string, string>> }) =>
+      misbehave(params.fault as Fault, { ms: pluginDeadlines.route, good: { body: "late" } }) as never;
+    await start([guest((host) => host.route({ method: "GET", path: "things/:fault", access: "gateway", handler })), repeat]);
+    for (const fault of faults) expect((await request(`/plugins/guest/things/${encodeURIComponent(fault)}`)).status, fault).toBe(500);
+    await vi.waitFor(() => expect(log().match(/guest [^"]*GET \/plugins\/guest\/things/g)).toHaveLength(faults.length));
+    expect((await request("/gateway/describe")).status).toBe(200);
+  });
+
+  test.each(faults)("a check that %s is a fail of its own", async (fault) => {
+    const explain = () => misbehave(fault, { ms: pluginDeadlines.check, good: { verdict: "ok", reason: "late" } }) as never;
+    const fine = async () => ({ verdict: "ok" as const, reason: "all is well" });
+    await start([guest((host) => [host.check({ name: "broken", explain }), host.check({ name: "fine", explain: fine })].pop()), repeat]);
+    const { checks } = (await (await request("/gateway/checks", { method: "POST" })).json()) as { readonly checks: readonly object[] };
+    expect(checks).toMatchObject([
+      { plugin: "guest", name: "broken", verdict: "fail" },
+      { plugin: "guest", name: "fine", verdict: "ok" },
+    ]);
+  });
+
+  test.each(faults)("a device's check that %s lets nobody in, and the next plugin is asked", async (fault) => {
+    const broken = () => misbehave(fault, { ms: pluginDeadlines.device, good: true }) as never;
+    const careful = plugin("careful", (host) => host.devices((given) => given === "tablet"));
+    await start([guest((host) => host.devices(broken)), careful, repeat]);
+    expect((await request("/gateway/describe", { bearer: "phone" })).status).toBe(401);
+    expect((await request("/gateway/describe", { bearer: "tablet" })).status).toBe(200);
+    if (fault !== "returns junk") await logged(/"plugin":"guest","error"/);
+  });
+});
+
+describe("onReady and onClose", () => {
+  test.each(faults)("that %s: the gateway is up, closes, and the log names the plugin", async (fault: Fault) => {
+    const broken = plugin("guest", (host) => {
+      host.onReady(() => misbehave(fault, { ms: pluginDeadlines.onReady }) as never);
+      host.onClose(() => misbehave(fault, { ms: pluginDeadlines.onClose }) as never);
+    });
+    const { gateway, loopback, settled } = await start([broken, repeat]);
+    expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered" });
+    await gateway.close();
+    if (fault === "returns junk") return;
+    expect(log()).toMatch(/"plugin":"guest".*onReady/);
+    expect(log()).toMatch(/"plugin":"guest".*onClose/);
+  });
+});
