@@ -146,7 +146,7 @@ export interface CommandDefinition {
   readonly role: CommandRole;
   /** True: it never waits behind a turn of its chat. For what answers at once, such as a status. */
   readonly control?: boolean;
-  /** Returns what is answered, as Markdown; an empty text answers nothing. A throw is an apology to the sender and `failed` in the trace. */
+  /** Returns what is answered, as Markdown; an empty text answers nothing. A throw, and no answer within 120 s, is an apology to the sender and `failed` in the trace. */
   run(call: CommandCall): string | Promise<string>;
 }
 
@@ -188,7 +188,7 @@ export interface RouteAnswer {
 }
 
 /**
- * An HTTP route under `/plugins/<id>/`. A throw is answered 500 without its text, and logged. One whose address is taken is logged and left out.
+ * An HTTP route under `/plugins/<id>/`. A throw, and no answer within 120 s, is answered 500 without its text, and logged. One whose address is taken is logged and left out.
  *
  * @example
  * host.route({ method: "GET", path: "things/:id", access: "gateway", handler: ({ params }) => ({ body: { id: params.id } }) });
@@ -451,7 +451,7 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
   newId(): string;
   /**
    * Hands in one platform event, as the platform sent it. Resolves when it is on the disk: confirm it to the platform then. Rejects when it
-   * could not be stored: do not confirm it.
+   * could not be stored, or once the account closes (`account_closed`): do not confirm it.
    *
    * - `id`: the platform's id of the event (an update id). Seen again within seven days, it is a duplicate and runs no second time.
    * - `identity`: whose ids these are, when that is not the account but the bot behind it; default the account's id.
@@ -528,22 +528,23 @@ export interface ChannelConnection {
   parse(raw: Json, more?: readonly Json[]): Parsed;
   /**
    * Pure: Markdown, media and buttons to parts, each within the platform's limits. `trigger` is the message that is answered, for a channel
-   * whose answers may reply to it.
+   * whose answers may reply to it. When it throws, the host asks again for the words alone, without files, buttons and markup.
    */
   render(reply: Reply, address: Address, about?: { readonly trigger?: string }): readonly Part[];
   /**
    * Sends one part, or edits the message that `part.replaces` names. Throws `ChannelError`, whose `fate` decides: `not-sent` and `retryable` is
-   * tried again for a day, `unknown` once. Any other throw counts as `unknown`. Deadline 120 s.
+   * tried again for a day, `unknown` once. Any other throw counts as `unknown`. Deadline 15 minutes.
    */
   send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt>;
   /**
    * The platform's limits, asked for each part before it is marked as being sent: `undefined` when it may go now, else it resolves when it
-   * may, or when the signal ends it. Either counts the part as sent; never rejects. A part with `replaces` is an edit.
+   * may, or when the signal ends it. Either counts the part as sent; never rejects. After 120 s the part goes without it. A part with
+   * `replaces` is an edit.
    */
   admit?(part: Part, address: Address, signal: AbortSignal): Promise<void> | undefined;
-  /** Idempotent; leaves no socket and no timer. */
+  /** Idempotent; leaves no socket and no timer. After 10 s it is given up. */
   close(): Promise<void>;
-  /** Takes no more events in, before a close; what runs is still sent. */
+  /** Takes no more events in, before a close; what runs is still sent. After 5 s the gateway closes without it. */
   pause?(): Promise<void>;
   /** The account's options after an edit of the configuration that left `connectionOptions` as they were; they count from the next call on. */
   update?(options: Readonly<Record<string, unknown>>): void;

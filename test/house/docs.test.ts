@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { errorTable } from "../../core/errors.ts";
 import { hookDeadlines, hookNames } from "../../core/hooks.ts";
+import { pluginDeadlines } from "../../core/host/deadline.ts";
 import { read, root, sources } from "./sources.ts";
 
 const documents = () => sources("*.md", "{core,plugins,transforms,examples,bench}/**/*.md");
@@ -30,6 +31,12 @@ describe("documents", () => {
       Number(match[2]) * 1_000,
     ]);
     expect(rows).toEqual(hookNames.map((name) => [name, hookDeadlines[name]]));
+  });
+
+  test("the table of deadlines in core/host/README.md has one row for each call into a plugin", () => {
+    const [, section = ""] = read("core/host/README.md").split("\n## Deadlines and faults\n");
+    const rows = [...section.matchAll(/^\| `(\w+)`[^|]*\| (\d+) s \|/gm)].map((match) => [match[1], Number(match[2]) * 1_000]);
+    expect(Object.fromEntries(rows)).toEqual(pluginDeadlines);
   });
 
   test("README.md begins with the two commands", () => {
