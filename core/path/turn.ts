@@ -64,11 +64,17 @@ export async function turn(
         })
       : undefined;
     const stream = plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
+    // Of a stream that fails, the trace names its engine's plugin.
     plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
     const reply = await collect(stream, presence, shown);
     const usage =
       reply.usage === undefined ? "" : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
-    trace.add("turn", { plugin, verdict: "pass", code: "done", detail: `${reply.text.length} characters in ${now() - began} ms${usage}` });
+    trace.add("turn", {
+      plugin: answered.plugin,
+      verdict: "pass",
+      code: "done",
+      detail: `${reply.text.length} characters in ${now() - began} ms${usage}`,
+    });
     return { reply };
   } catch (error) {
     const { code, hint } = diagnose(error);

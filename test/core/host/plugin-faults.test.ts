@@ -227,7 +227,7 @@ describe("onReady and onClose", () => {
     expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered" });
     await gateway.close();
     if (fault === "returns junk") return;
-    expect(log()).toMatch(/"plugin":"guest".*onReady/);
-    expect(log()).toMatch(/"plugin":"guest".*onClose/);
+    await logged(/"plugin":"guest".*onReady/);
+    await logged(/"plugin":"guest".*onClose/);
   });
 });
