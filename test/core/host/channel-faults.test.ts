@@ -321,7 +321,7 @@ describe("what is asked about people, chats and files", () => {
     await expectOthersToGoOn();
   });
 
-  test.each(faults)("probe and members that %s are answered with the reason", async (fault) => {
+  test.each(faults)("a probe that %s is answered with the reason", async (fault) => {
     const desk = createDesk(() => ({
       probe: () => misbehave(fault, { ms: pluginDeadlines.probe, good: { ok: true, detail: "fine" } }) as never,
     }));
@@ -330,6 +330,25 @@ describe("what is asked about people, chats and files", () => {
     expect(said).toContain('"ok":false');
     expect(said).toMatch(/acme|no answer within/);
     await expectOthersToGoOn();
+  });
+
+  test.each(faults)("members that %s is the answer about that group alone", async (fault) => {
+    const desk = createDesk(() => ({
+      probe: async () => ({ ok: true, detail: "fine" }),
+      members: (chat) =>
+        chat === "-1"
+          ? (misbehave(fault, { ms: pluginDeadlines.members, good: {} }) as never)
+          : Promise.resolve({ ok: true, detail: "member" }),
+    }));
+    await start(desk, { config: { channels: { desk: { ...openDesk, groups: { "-1": {}, "-2": {} } }, loopback: openDesk } } });
+    const said = JSON.parse(await manage("probe", {})) as { readonly accounts: readonly { readonly channel: string }[] };
+    expect(said.accounts.find(({ channel }) => channel === "desk")).toMatchObject({
+      probe: { ok: true },
+      groups: [
+        { chat: "-1", ok: false, detail: expect.stringMatching(/acme|no answer within/) },
+        { chat: "-2", ok: true },
+      ],
+    });
   });
 
   test.each(faults)("searchStickers that %s is a refusal that names the plugin", async (fault) => {
