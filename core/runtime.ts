@@ -87,7 +87,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const registry = createRegistry();
   const hooks = createHooks({ onObserverError: (error, plugin) => log.error({ plugin, error: reasonOf(error) }, "an observer failed") });
   const pairing = createPairing({ store, now });
-
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
   const providers = () =>

@@ -75,7 +75,11 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
   #begin(): AsyncIterator<TurnEvent> {
     this.#begun = true;
     const stream = this.#options.begin();
-    if (!isStream(stream)) throw new Error("it returned no stream");
+    if (!isStream(stream)) {
+      // What came may be a promise: its rejection is nobody's otherwise, and would end the process.
+      void Promise.resolve(stream).catch(() => {});
+      throw new Error("it returned no stream");
+    }
     const source = stream[Symbol.asyncIterator]();
     this.#options.signal.addEventListener("abort", this.#onAbort, { once: true });
     return source;
