@@ -41,9 +41,25 @@ export const errorTable = {
     text: "The event could not be stored: {reason}.",
     hint: "Free space on the disk of the state directory; the sender will try again.",
   },
+  state_lost: { text: "The state in {directory} is lost: {reason}, but a gateway has run on it.", hint: "{restore}" },
+  state_behind: {
+    text: "The state in {directory} is older than its last use: {missing} of {commits} commits are missing, because state.db-wal was cut or removed, or an older copy was put in place.",
+    hint: "{restore}",
+  },
+  state_replaced: { text: "{directory}/state.db is not the database that was used here: {reason}.", hint: "{restore}" },
+  state_foreign: { text: "{directory}/state.db does not belong to this program: {reason}.", hint: "{restore}" },
+  state_damaged: { text: "The state in {directory} is damaged: {reason}.", hint: "{restore}" },
+  state_lock_damaged: {
+    text: "{directory}/lock.db cannot be used as a lock: {reason}.",
+    hint: "Delete lock.db and start again. It contains no data.",
+  },
   state_fenced: {
     text: "This gateway no longer owns the state directory; another one has taken it over.",
     hint: "Run one gateway for each state directory.",
+  },
+  state_gone: {
+    text: "The gateway has lost its state directory {directory}: {reason} while it ran.",
+    hint: "Put the files back and start it again. Nothing may move or delete them while a gateway runs.",
   },
   port_in_use: { text: "{host}:{port} is already in use.", hint: "Stop the other program, or set gateway.port (0 takes any free port)." },
   listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },

@@ -2,16 +2,16 @@
  * The life of a gateway: configuration, state, plugins, path, HTTP, in this order up and in reverse down. Everything
  * that lives in it is made here and gone after `close()`; two gateways in one process share nothing.
  */
-import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { writeAddress } from "./address-file.ts";
 import { createHeartbeat } from "./agents/heartbeat.ts";
 import { type LoadedConfig, loadConfig } from "./config/load.ts";
 import { locateConfig, locateState } from "./config/locate.ts";
 import type { GatewayConfig } from "./config/schema.ts";
 import { createSecrets, type Environment } from "./config/secrets.ts";
 import { unknownChannels } from "./config-problems.ts";
-import { reasonOf } from "./errors.ts";
+import { type HostError, reasonOf } from "./errors.ts";
 import { createHookSide } from "./hook-side.ts";
 import { createLoader, type Loader } from "./host/load.ts";
 import { createPlugins, loadBundledAhead, type Plugins } from "./host/plugins.ts";
@@ -21,6 +21,7 @@ import { registerManagement } from "./http/management.ts";
 import { registerOperations } from "./http/operations.ts";
 import { routeAddress } from "./http/route-table.ts";
 import { createLog, type Log, type LogOptions } from "./log.ts";
+import { acceptance, watchOwnership } from "./ownership.ts";
 import { product } from "./product.ts";
 import { startPruning } from "./pruning.ts";
 import { followConfig, tellProblem } from "./reload.ts";
@@ -28,7 +29,6 @@ import { type GatewayDescription, type Readiness, readinessOf } from "./report.t
 import { createRuntime, type Runtime } from "./runtime.ts";
 import type { PluginDefinition } from "./sdk.ts";
 import { createServer, hookTokens } from "./server.ts";
-import { writeWhole } from "./state/directory.ts";
 import { lockState } from "./state/lock.ts";
 import { openSqliteStore } from "./state/sqlite/index.ts";
 import type { Store } from "./state/store.ts";
@@ -55,6 +55,13 @@ export interface GatewayOptions {
   readonly pluginSetupMs?: number;
   /** Delay added to each flush, for tests and benchmarks of slow disks. */
   readonly slowFlushMs?: number;
+  /**
+   * Starts on a state that is lost, damaged, older than its last use or another one: with the database that is there, or with a new one.
+   * Without it such a start throws.
+   */
+  readonly acceptNewState?: boolean;
+  /** Called when the state is gone, or another gateway has taken it over: nothing can be done any more. Default: the gateway closes. */
+  readonly onLost?: (error: HostError) => void;
   /** Reads plugin files anew although this process loaded them before. */
   readonly fresh?: boolean;
 }
@@ -97,7 +104,6 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const lock = lockState(stateDirectory);
   undo.add(() => lock.release());
   const secrets = createSecrets({ env: environment, directory: configDirectory });
-  const token = gatewayToken(config(), stateDirectory, secrets);
   const {
     log,
     redact,
@@ -114,7 +120,9 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const opening = openSqliteStore({
     directory: stateDirectory,
     now,
+    owner: true,
     ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
+    ...(options.acceptNewState === true && { acceptNewState: acceptance(log) }),
   });
   const fresh = options.fresh ?? false;
   const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
@@ -122,7 +130,9 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
   const store = await opening;
   undo.add(() => store.close());
-  const { resumed } = await store.begin(now());
+  // After the database: a token without one is how an earlier version's lost state is known.
+  const token = gatewayToken(config(), stateDirectory, secrets);
+  const { resumed, fence } = await store.begin(now());
   if (resumed > 0) log.info({ resumed }, "work of an earlier process goes on");
 
   const runtime = createRuntime({
@@ -196,6 +206,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   await plugins.ready();
   startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()] });
   followConfig({ current, environment, runtime, heartbeat, log, undo, found, results: hookSide.results });
+  watchOwnership({ store, fence, stateDirectory, log, undo, onLost: options.onLost ?? (() => void close()) });
   life.up = true;
   // Whatever the engine loads lazily is there before the first message asks for it.
   void runtime.turns.prepare();
@@ -279,15 +290,4 @@ async function bringUpPlugins(parts: {
     }
   }
   return plugins;
-}
-
-/** Where the command line finds the running gateway, and the configuration that it means. */
-function writeAddress(
-  stateDirectory: string,
-  content: { readonly url: string; readonly pid: number; readonly startedAt: number; readonly configFile: string },
-  undo: Undo,
-): void {
-  const file = join(stateDirectory, "gateway.json");
-  writeWhole(file, `${JSON.stringify(content)}\n`);
-  undo.add(() => rmSync(file, { force: true }));
 }

@@ -6,6 +6,7 @@ import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/locate.ts";
 import { HostError } from "../errors.ts";
 import { product } from "../product.ts";
+import { wasUsed } from "../state/identity.ts";
 import type { Store } from "../state/store.ts";
 import { findGateway, type RunningGateway, runningConfigFile } from "./running-gateway.ts";
 import type { Terminal } from "./terminal.ts";
@@ -44,6 +45,9 @@ const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 /** Made by the first gateway of a state. To open it would make it, and a directory that holds only a configuration is no state. */
 const databaseFile = "state.db";
 
+/** A state that is lost is one: opening it tells. */
+const wasStarted = (directory: string): boolean => existsSync(join(directory, databaseFile)) || wasUsed(directory);
+
 /** Where `dev` keeps its state unless it is told otherwise. */
 export const devDirectory = (home: string): string => join(home, product.homeDirectory, "dev");
 
@@ -56,7 +60,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   const load = () => loadConfig({ ...configFile, env });
   // A directory that was named stands whatever the file says: who looks for what is wrong may have a broken one.
   const stateDirectory = async (): Promise<string> => namedState(env) ?? locateState({ ...(await load()), env, home });
-  const hasState = async (): Promise<boolean> => existsSync(join(await stateDirectory(), databaseFile));
+  const hasState = async (): Promise<boolean> => wasStarted(await stateDirectory());
   return {
     terminal,
     env,

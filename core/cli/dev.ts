@@ -11,11 +11,11 @@ import { getPath } from "../config/path.ts";
 import { HostError } from "../errors.ts";
 import { product } from "../product.ts";
 import { type CommandContext, devDirectory } from "./context.ts";
-import { runUntilStopped } from "./gateway.ts";
+import { runUntilStopped, type StartOptions } from "./gateway.ts";
 import { packageDirectory } from "./version.ts";
 import { quoted, welcome } from "./welcome.ts";
 
-interface DevOptions {
+interface DevOptions extends StartOptions {
   readonly config?: string;
   readonly state?: string;
   readonly port?: number;
@@ -34,7 +34,13 @@ export async function runDev({ terminal, env, home }: CommandContext, _: readonl
   await prepare(directory, configFile);
   await setPorts(configFile, options, { ...env, [stateVariable]: directory });
   return await runUntilStopped(terminal, {
-    options: { configFile, environment: { ...env, [stateVariable]: directory }, home, print: "human" },
+    options: {
+      configFile,
+      environment: { ...env, [stateVariable]: directory },
+      home,
+      print: "human",
+      acceptNewState: options.acceptNewState ?? false,
+    },
     announce: async (gateway) => {
       const { hooks, plugins, url } = await gateway.describe();
       const config = gateway.config();

@@ -1,6 +1,6 @@
 /** `gateway`: runs the gateway in the foreground until it is told to stop. */
 import { constants } from "node:os";
-import { reasonOf } from "../errors.ts";
+import { type HostError, reasonOf } from "../errors.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
 import type { CommandContext } from "./context.ts";
 import { keepMemorySmall } from "./memory.ts";
@@ -8,10 +8,14 @@ import type { Terminal } from "./terminal.ts";
 
 const leftoverMs = 2_000;
 
-export async function runGateway(context: CommandContext): Promise<number> {
+export interface StartOptions {
+  readonly acceptNewState?: boolean;
+}
+
+export async function runGateway(context: CommandContext, _: readonly [], { acceptNewState = false }: StartOptions): Promise<number> {
   const { configFile, env, home } = context;
   return await runUntilStopped(context.terminal, {
-    options: { ...(configFile.named ? { configFile: configFile.file } : {}), environment: env, home },
+    options: { ...(configFile.named ? { configFile: configFile.file } : {}), environment: env, home, acceptNewState },
     announce: (gateway) => context.terminal.note(`The gateway is ready at ${gateway.url} (process ${process.pid}).`),
   });
 }
@@ -21,7 +25,7 @@ export async function runUntilStopped(
   terminal: Terminal,
   { options, announce }: { readonly options: GatewayOptions; readonly announce: (gateway: Gateway) => void | Promise<void> },
 ): Promise<number> {
-  const stopped = Promise.withResolvers<NodeJS.Signals>();
+  const stopped = Promise.withResolvers<NodeJS.Signals | HostError>();
   let asked = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (asked) process.exit(128 + constants.signals[signal]);
@@ -38,12 +42,17 @@ export async function runUntilStopped(
   // After an error in the middle of anything nobody knows what still holds: the process ends, and whoever keeps it up starts it anew.
   process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
 
-  gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", ...options });
+  gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", onLost: stopped.resolve, ...options });
   await announce(gateway);
   const up = new AbortController();
   void keepMemorySmall(gateway, up.signal);
-  await stopped.promise;
+  const why = await stopped.promise;
   up.abort();
+  if (typeof why !== "string") {
+    terminal.error(why);
+    // At once: whatever it still did would be done a second time by the gateway that has the state now.
+    process.exit(1);
+  }
   terminal.note("Stopping: what runs is finished or handed back. Again to end at once.");
   await gateway.close();
   process.off("SIGINT", onSignal).off("SIGTERM", onSignal);

@@ -122,17 +122,26 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
 /** These commands start a gateway of their own. */
 const starts = { looks: false };
 
+/** For a state that is lost, damaged, older than its last use or another one. */
+const acceptNewState = [
+  "--accept-new-state",
+  "start although the state is lost, damaged or another one; a file that cannot be used is renamed",
+] as const;
+
 function addRunning(program: Command, add: Add, handle: Handle): void {
   add(program, "gateway", {
     summary: "Run the gateway in the foreground.",
     example: `${product.command} gateway --config ./config.jsonc`,
-  }).action(handle(async () => (await import("./gateway.ts")).runGateway, starts));
+  })
+    .option(...acceptNewState)
+    .action(handle(async () => (await import("./gateway.ts")).runGateway, starts));
   add(program, "dev", {
     summary: "Run the gateway with the playground, the echo engine and hooks.",
     example: `${product.command} dev\n${product.command} dev --state /tmp/try --port 0`,
   })
     .option("--port <number>", "port of the gateway; 0 takes any free one", portNumber)
     .option("--page-port <number>", "port of the playground's page; 0 takes any free one", portNumber)
+    .option(...acceptNewState)
     .action(handle(async () => (await import("./dev.ts")).runDev, starts));
   add(program, "playground", {
     summary: "Run the emulated chat platform alone.",

@@ -1,5 +1,5 @@
 /** The state directory and its files: nobody but the owner reads them. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HostError, reasonOf } from "../errors.ts";
 
@@ -35,7 +35,8 @@ export function prepareFile(directory: string, name: string): string {
   try {
     makeDirectory(directory);
     chmodSync(directory, 0o700);
-    closeSync(openSync(file, "a", 0o600));
+    // A process that closes a file loses its locks on it, so one that is there is not opened.
+    if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
   } catch (error) {
     throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });

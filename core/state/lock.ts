@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { HostError, reasonOf } from "../errors.ts";
+import { firstBytes, isDatabase } from "./copies.ts";
 import { prepareFile } from "./directory.ts";
 
 export interface StateLock {
@@ -10,6 +11,8 @@ export interface StateLock {
 }
 
 const busy = 5;
+/** Result codes of SQLite for a file that is no database, or a broken one. */
+const garbage: ReadonlySet<number> = new Set([11, 26]);
 const maxTimerMs = 2_147_483_647;
 
 /**
@@ -26,9 +29,9 @@ export function lockState(directory: string): StateLock {
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   } catch (error) {
     db.close();
-    if (error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === busy) {
-      throw new HostError("state_locked", { directory, pid: readPid(pidFile) }, { cause: error });
-    }
+    const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+    if (code === busy) throw new HostError("state_locked", { directory, pid: readPid(pidFile) }, { cause: error });
+    if (garbage.has(code)) throw lockDamaged(directory, reasonOf(error), error);
     throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
   }
   // The garbage collector closes a connection that nobody holds. This timer never matters, and holds it until
@@ -39,11 +42,26 @@ export function lockState(directory: string): StateLock {
     release() {
       if (!db.isOpen) return;
       clearInterval(hold);
-      rmSync(pidFile, { force: true });
+      // After the loss of the lock the file is its successor's.
+      if (readPid(pidFile) === String(process.pid)) rmSync(pidFile, { force: true });
       db.close();
     },
   };
 }
+
+/** What would keep a gateway from taking the lock, besides another gateway. */
+export function lockProblem(directory: string): HostError | undefined {
+  const file = join(directory, "lock.db");
+  try {
+    const header = firstBytes(file, 100);
+    return header.length === 0 || isDatabase(header) ? undefined : lockDamaged(directory, "it contains something else");
+  } catch {
+    return undefined;
+  }
+}
+
+const lockDamaged = (directory: string, reason: string, cause?: unknown) =>
+  new HostError("state_lock_damaged", { directory, reason }, { cause });
 
 function readPid(file: string): string {
   try {

@@ -137,6 +137,8 @@ export interface SessionRecord {
 export interface Store {
   /** Takes the state over: fences out whoever had it, hands back what was running. Call once, before `claim`. */
   begin(now: number): Promise<{ readonly fence: number; readonly resumed: number }>;
+  /** The fence as it is now: another one than `begin` resolved with says that somebody else began since. */
+  fence(): Promise<number>;
 
   // inbox
   /** Durable. All events of one turn of the event loop share one flush. */

@@ -28,3 +28,6 @@ export const ok = (check: string, reason: string): Finding => ({ check, verdict:
 export function orOk(found: readonly Finding[], check: string, reason: string): readonly Finding[] {
   return found.length > 0 ? found : [ok(check, reason)];
 }
+
+/** The sentence of an error as the reason of a finding. */
+export const withoutStop = (text: string): string => text.replace(/\.$/, "");

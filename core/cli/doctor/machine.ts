@@ -3,8 +3,9 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } f
 import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { reasonOf } from "../../errors.ts";
-import { type Finding, ok, orOk } from "./finding.ts";
+import { HostError, reasonOf } from "../../errors.ts";
+import { lockProblem } from "../../state/lock.ts";
+import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
 const forOthers = 0o077;
@@ -15,8 +16,9 @@ export function checkState({ stateDirectory, state }: Patient): readonly Finding
   if (!existsSync(stateDirectory)) return [ok("state", `there is no ${stateDirectory} yet; the first gateway makes it`)];
   const found: Finding[] = [];
   const base = { check: "state", path: stateDirectory };
-  if (typeof state === "string")
-    found.push({ ...base, verdict: "fail", reason: state, fix: "Check the owner, the mode and the free space." });
+  if (state instanceof HostError) found.push({ ...base, verdict: "fail", reason: withoutStop(state.message), fix: state.hint });
+  const lock = lockProblem(stateDirectory);
+  if (lock !== undefined) found.push({ ...base, verdict: "fail", reason: withoutStop(lock.message), fix: lock.hint });
   try {
     accessSync(stateDirectory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Everything the checks look at, gathered once. Nothing of it changes anything. */
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import { reasonOf } from "../../errors.ts";
+import { HostError, reasonOf } from "../../errors.ts";
 import type { GatewayDescription } from "../../gateway.ts";
 import type { ProbeReport } from "../../host/probe.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
@@ -19,8 +19,8 @@ export interface Patient {
   /** `null`: none runs on this state. */
   readonly gateway: RunningGateway | null;
   readonly description: GatewayDescription | null;
-  /** `undefined`: nothing ever ran here. A text: why it cannot be read. */
-  readonly state: StateView | string | undefined;
+  /** `undefined`: nothing ever ran here. An error: why it cannot be read. */
+  readonly state: StateView | HostError | undefined;
 }
 
 export interface StateView {
@@ -65,6 +65,7 @@ async function readState(context: CommandContext, channels: readonly string[]): 
       await store.close();
     }
   } catch (error) {
-    return reasonOf(error);
+    if (error instanceof HostError) return error;
+    return new HostError("state_unreadable", { directory: await context.stateDirectory(), reason: reasonOf(error) });
   }
 }

@@ -2,6 +2,7 @@
 import { identityRule, ignoredEntries, parseAllowlist } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
+import { HostError } from "../../errors.ts";
 import { product } from "../../product.ts";
 import { visibleLine } from "../../visible.ts";
 import type { ConfiguredAccount } from "../accounts.ts";
@@ -140,7 +141,7 @@ export function checkConversations(patient: Patient): readonly Finding[] {
     const list = parseAllowlist(access.allowFrom ?? [], ruleOf(account));
     if (list.everybody && access.dmPolicy === "open") everybody = true;
     for (const id of list.ids) people.add(`${account.channel}:${id}`);
-    if (access.dmPolicy !== "pairing" || typeof state !== "object") continue;
+    if (access.dmPolicy !== "pairing" || state === undefined || state instanceof HostError) continue;
     for (const sender of state.paired.get(account.channel) ?? []) {
       if (sender.account === account.account) people.add(`${account.channel}:${sender.senderId}`);
     }
@@ -155,7 +156,7 @@ export function checkConversations(patient: Patient): readonly Finding[] {
 /** What is kept of accounts that are gone: an account of that id that comes back would find its people let in. */
 export function checkOldState({ accounts, state }: Patient): readonly Finding[] {
   const check = "old state";
-  if (typeof state !== "object") return [];
+  if (state === undefined || state instanceof HostError) return [];
   const found: Finding[] = [];
   for (const [channel, senders] of state.paired) {
     const gone = new Set(senders.map(({ account }) => account));

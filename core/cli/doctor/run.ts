@@ -4,7 +4,7 @@ import type { LoadedConfig } from "../../config/load.ts";
 import { HostError, reasonOf } from "../../errors.ts";
 import type { CommandContext } from "../context.ts";
 import { checkConfiguration, checkFileMode, checkTokens } from "./configuration.ts";
-import type { Finding, Repair } from "./finding.ts";
+import { type Finding, type Repair, withoutStop } from "./finding.ts";
 import { checkDisk, checkExposure, checkGateway, checkState } from "./machine.ts";
 import { gather, type Patient } from "./patient.ts";
 import { checkAllowlists, checkConversations, checkOldState, checkStrangers } from "./people.ts";
@@ -66,8 +66,6 @@ async function examine(context: CommandContext): Promise<readonly Finding[]> {
   for (const check of checks) findings.push(...(await check(patient)));
   return findings;
 }
-
-const withoutStop = (text: string): string => text.replace(/\.$/, "");
 
 async function mend(repairs: readonly Repair[]): Promise<ReadonlyMap<Repair, Mended>> {
   const mended = new Map<Repair, Mended>();

@@ -139,6 +139,10 @@ export function decisionReads(sql: Statements) {
       return row ? (JSON.parse(row.body) as Json) : null;
     },
 
+    fence(): number {
+      return sql.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'fence'")?.value ?? 0;
+    },
+
     stats(): StoreStats {
       const rows = sql.all<{ name: Total; value: number }>("SELECT name, value FROM numbers");
       const total = (name: Total) => rows.find((row) => row.name === name)?.value ?? 0;

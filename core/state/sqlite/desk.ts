@@ -2,8 +2,8 @@
 import { HostError } from "../../errors.ts";
 import type { Statements } from "./statements.ts";
 
-/** Running totals, kept so that `stats` never scans. `kept` counts the settled events that are still in the inbox. */
-export type Total = "waiting" | "running" | "outbox" | "kept" | "answered" | "silent" | "refused" | "failed";
+/** Running totals, kept so that `stats` never scans. `kept` counts the settled events that are still in the inbox, `commits` those that were flushed. */
+export type Total = "waiting" | "running" | "outbox" | "kept" | "commits" | "answered" | "silent" | "refused" | "failed";
 
 export interface Desk extends Statements {
   /** Adds to a total; written once per transaction. */

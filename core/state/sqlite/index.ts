@@ -1,11 +1,15 @@
 /** The embedded store: SQLite by `node:sqlite`, written by one thread, read by the main one. */
 import { DatabaseSync } from "node:sqlite";
-import { HostError, reasonOf } from "../../errors.ts";
+import { type ErrorCode, HostError, reasonOf } from "../../errors.ts";
 import type { Json } from "../../types.ts";
+import { putAside } from "../copies.ts";
 import { prepareFile } from "../directory.ts";
+import { forgetIdentity, wasUsed } from "../identity.ts";
 import type { NewEvent, OutboxRow, Store, StoredEvent, Unit } from "../store.ts";
 import { packEvent } from "./acceptance.ts";
 import { decisionReads, packDecisions } from "./decisions.ts";
+import { examineFile } from "./examine.ts";
+import { diskError, readError } from "./failure.ts";
 import { inboxReads } from "./inbox.ts";
 import { keyValueReads } from "./key-value.ts";
 import { outboxReads, packSaying } from "./outbox.ts";
@@ -26,7 +30,18 @@ export interface SqliteStoreOptions {
   readonly now: () => number;
   /** Delay added to each flush, for tests and benchmarks of slow disks. */
   readonly slowFlushMs?: number;
+  /** Set by a gateway that holds the lock. */
+  readonly owner?: boolean;
+  /**
+   * Go on where the state is lost, older than its last use, or another one: with the database that is there, or with a new one where it
+   * cannot be used. The old one is renamed then. Reports what was accepted.
+   */
+  readonly acceptNewState?: (accepted: HostError, aside: string | undefined) => void;
 }
+
+/** Errors about a database that can be opened all the same, and about one that cannot. */
+const usable: readonly ErrorCode[] = ["state_behind", "state_replaced"];
+const unusable: readonly ErrorCode[] = ["state_lost", "state_foreign", "state_damaged"];
 
 const durable = { durable: true } as const;
 
@@ -59,9 +74,25 @@ type Reads = ReturnType<typeof createReads>;
 type Read = <Result>(reading: (reads: Reads) => Result) => Promise<Result>;
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const { directory, now, slowFlushMs = 0 } = options;
+  const { directory, now, acceptNewState } = options;
+  try {
+    examineFile(directory);
+    return await openStore(options, wasUsed(directory));
+  } catch (error) {
+    if (!(error instanceof HostError)) throw diskError(error, directory);
+    const isUsable = usable.includes(error.code);
+    if (acceptNewState === undefined || !(isUsable || unusable.includes(error.code))) throw error;
+    const aside = isUsable ? undefined : putAside(directory, now());
+    forgetIdentity(directory);
+    const store = await openStore(options, false);
+    acceptNewState(error, aside);
+    return store;
+  }
+}
+
+async function openStore({ directory, now, slowFlushMs = 0, owner = false }: SqliteStoreOptions, used: boolean): Promise<Store> {
   const file = prepareFile(directory, "state.db");
-  const queue = await openQueue({ directory, file, slowFlushMs });
+  const queue = await openQueue({ directory, file, slowFlushMs, used, owner });
   let db: DatabaseSync;
   try {
     db = openReader(file, directory);
@@ -73,7 +104,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const own = createOwnUnits();
   const read: Read = async (reading) => {
     if (!db.isOpen) throw new HostError("state_unreadable", { directory, reason: "the store is closed" });
-    return reading(reads);
+    try {
+      return reading(reads);
+    } catch (error) {
+      throw readError(error, directory);
+    }
   };
   return {
     ...workMethods(queue, read, own),
@@ -100,6 +135,7 @@ function unitOfNew({ event, id, at }: NewEvent, sequence: number, body: string):
 function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
   return {
     begin: () => queue.write("begin", undefined, durable),
+    fence: () => read((reads) => reads.fence()),
     async accept(event) {
       const packed = packEvent(event);
       const result = await queue.write("accept", packed, { durable: true, weight: packed[9].length, arrival: event.follows !== true });
@@ -237,5 +273,6 @@ async function prune(queue: WriteQueue, { now, keepEventsMs, keepEvents, keepSen
       after = step.after;
     }
   }
+  while (await queue.write("shrink", undefined));
   return { removed };
 }

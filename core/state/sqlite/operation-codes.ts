@@ -22,6 +22,7 @@ const listed: Readonly<Record<OperationName, true>> = {
   delete: true,
   swap: true,
   prune: true,
+  shrink: true,
   pass: true,
 };
 

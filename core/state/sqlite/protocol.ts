@@ -8,6 +8,7 @@ import { moveWrites } from "./moves.ts";
 import { outboxWrites } from "./outbox.ts";
 import { pruneWrites } from "./prune.ts";
 import { sessionWrites } from "./sessions.ts";
+import { shrinkWrites } from "./shrinking.ts";
 import { unitWrites } from "./units.ts";
 
 /** Every operation of the writer thread, by name. Each takes one value, and both ways only what can be cloned. */
@@ -20,6 +21,7 @@ export function createOperations(desk: Desk) {
     ...sessionWrites(desk),
     ...keyValueWrites(desk),
     ...pruneWrites(desk),
+    ...shrinkWrites(desk),
     ...moveWrites(desk),
     /** Does nothing: whoever waits for it knows that what was asked before is committed. */
     pass(): void {},
@@ -35,6 +37,10 @@ export interface WriterOptions {
   readonly directory: string;
   readonly file: string;
   readonly slowFlushMs: number;
+  /** A gateway has used the directory, so that a database without tables is one that was lost. */
+  readonly used: boolean;
+  /** The caller owns the state, and starts on it: what takes a moment and is done once is done now. */
+  readonly owner: boolean;
 }
 
 /** An error on its way between threads: a class does not survive the journey. */

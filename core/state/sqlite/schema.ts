@@ -194,6 +194,9 @@ ALTER TABLE inbox ADD COLUMN replays INTEGER NOT NULL DEFAULT 0;
 
 const migrations: readonly string[] = [foundation, silentEvents, sentById, countedDoubts, allMessages, chainedTranscripts];
 
+/** Version of the schema that this program writes. */
+export const knownVersion = migrations.length;
+
 function versionOf(db: DatabaseSync): number {
   return Number(db.prepare("PRAGMA user_version").get()?.user_version ?? 0);
 }

@@ -2,10 +2,14 @@
  * The thread that owns the write connection. One request is one transaction; its flush and the
  * checkpoints happen here, so that the main thread never waits for the disk.
  */
+import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { type Identity, type IdentityRecord, openIdentity } from "../identity.ts";
 import { createDesk, type WriterDesk } from "./desk.ts";
+import { examineTables } from "./examine.ts";
 import { diskError, endsTransaction, packFailure } from "./failure.ts";
+import { examineIdentity, identify } from "./identify.ts";
 import { nameOf } from "./operation-codes.ts";
 import {
   createOperations,
@@ -17,6 +21,7 @@ import {
   type WriterOptions,
 } from "./protocol.ts";
 import { migrate } from "./schema.ts";
+import { makeShrinkable, prepareForShrinking } from "./shrinking.ts";
 import { createStatements } from "./statements.ts";
 
 /**
@@ -26,18 +31,45 @@ import { createStatements } from "./statements.ts";
 const checkpointPages = 1_000;
 const busyMs = 5_000;
 
-function openDatabase({ file, directory }: WriterOptions): DatabaseSync {
+interface Opened {
+  readonly db: DatabaseSync;
+  readonly identity: Identity;
+  readonly record: IdentityRecord;
+}
+
+function openDatabase({ file, directory, used, owner }: WriterOptions): Opened {
   const db = new DatabaseSync(file, { timeout: busyMs });
   try {
+    if (examineTables(db, { directory, used })) examineIdentity(db, directory);
+    prepareForShrinking(db);
     if (db.prepare("PRAGMA journal_mode").get()?.journal_mode !== "wal") db.exec("PRAGMA journal_mode = WAL");
-    db.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;
-      PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF`);
+    db.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA synchronous = FULL;
+      PRAGMA cache_size = -2000; PRAGMA foreign_keys = OFF`);
     migrate(db, directory);
-    return db;
+    if (owner) makeShrinkable(db);
+    db.exec("PRAGMA temp_store = MEMORY");
+    const identity = identify(db);
+    return { db, identity, record: openIdentity(directory, identity) };
   } catch (error) {
-    db.close();
+    closeUntouched(db, file);
     throw error;
   }
+}
+
+/** The last connection that can write folds the log in and removes it as it closes. What is refused stays as it was found. */
+function closeUntouched(db: DatabaseSync, file: string): void {
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  let reader: DatabaseSync | undefined;
+  try {
+    if (log > 0) {
+      reader = new DatabaseSync(file, { readOnly: true });
+      reader.prepare("PRAGMA user_version").get();
+    }
+  } catch {
+    // It cannot even be read: then nothing is folded in either.
+  }
+  db.close();
+  reader?.close();
 }
 
 /** Operations of one statement need no savepoint: SQLite undoes a failed statement by itself. An acceptance undoes its first itself. */
@@ -92,12 +124,21 @@ function runAll(db: DatabaseSync, desk: WriterDesk, operations: Operations, { co
   return { type: "done", results: any ? results : null, failures };
 }
 
-function createTransaction(db: DatabaseSync, { directory, slowFlushMs }: WriterOptions): (request: NonNullable<Request>) => Reply {
+interface Transaction {
+  run(request: NonNullable<Request>): Reply;
+  /** Notes the last flushed commit beside the database; nobody waits for it. */
+  note(): void;
+}
+
+function createTransaction({ db, identity, record }: Opened, { directory, slowFlushMs }: WriterOptions): Transaction {
   const sql = createStatements(db);
   const desk = createDesk(sql);
   const operations = createOperations(desk);
   const pause = new Int32Array(new SharedArrayBuffer(4));
   let synchronous: "FULL" | "NORMAL" | undefined;
+  // Other processes may add commits of their own: then this is fewer than there are, which is enough.
+  let { commits } = identity;
+  let noted = commits;
 
   const setSynchronous = (wanted: "FULL" | "NORMAL") => {
     if (synchronous === wanted) return;
@@ -105,14 +146,18 @@ function createTransaction(db: DatabaseSync, { directory, slowFlushMs }: WriterO
     synchronous = wanted;
   };
 
-  return (request) => {
+  const run = (request: NonNullable<Request>): Reply => {
     try {
       setSynchronous(request.durable ? "FULL" : "NORMAL");
       db.exec("BEGIN IMMEDIATE");
       desk.open();
+      const before = desk.writes();
       const reply = runAll(db, desk, operations, request);
+      const flushed = request.durable && desk.writes() > before ? 1 : 0;
+      desk.count("commits", flushed);
       desk.finish();
       db.exec("COMMIT");
+      commits += flushed;
       if (request.durable && slowFlushMs > 0) Atomics.wait(pause, 0, 0, slowFlushMs);
       return reply;
     } catch (error) {
@@ -123,6 +168,14 @@ function createTransaction(db: DatabaseSync, { directory, slowFlushMs }: WriterO
       }
       return { type: "undone", failure: packFailure(diskError(error, directory)) };
     }
+  };
+  return {
+    run,
+    note() {
+      if (commits === noted) return;
+      noted = commits;
+      record.note(commits);
+    },
   };
 }
 
@@ -142,21 +195,24 @@ function createCheckpoint(db: DatabaseSync): () => void {
 
 function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): void {
   const reply = (message: Reply) => port.postMessage(message);
-  let db: DatabaseSync;
+  let opened: Opened;
   try {
-    db = openDatabase(options);
+    opened = openDatabase(options);
   } catch (error) {
     reply({ type: "refused", failure: packFailure(diskError(error, options.directory)) });
     return;
   }
-  const transaction = createTransaction(db, options);
+  const { db, record } = opened;
+  const transaction = createTransaction(opened, options);
   const checkpoint = createCheckpoint(db);
   port.on("message", (request: Request) => {
     if (request) {
-      reply(transaction(request));
+      reply(transaction.run(request));
+      transaction.note();
       checkpoint();
     } else {
       db.close();
+      record.close();
       port.close();
     }
   });

@@ -134,7 +134,9 @@ export function ownershipRules(withStore: WithStore): void {
       expect(await next.stats()).toMatchObject({ waiting: 3, running: 0, outboxWaiting: 1 });
       expect(await take(next, "one")).toMatchObject({ id: "a", attempts: 2, stage: "turn", preview });
       expect(await take(next, "two")).toMatchObject({ id: "b", attempts: 2, stage: "delivery" });
+      expect(await store.fence()).toBe(first.fence);
       expect((await next.begin(start)).fence).toBeGreaterThan(first.fence);
+      expect(await store.fence()).toBeGreaterThan(first.fence);
     }),
   );
 

@@ -192,7 +192,7 @@ describe("the state directory", () => {
     const broken = await newDirectory();
     mkdirSync(broken);
     writeFileSync(join(broken, "state.db"), "this is no database, but it is long enough to be looked at as one".repeat(20));
-    await expect(open({ directory: broken })).rejects.toMatchObject({ code: "state_unreadable", details: { directory: broken } });
+    await expect(open({ directory: broken })).rejects.toMatchObject({ code: "state_foreign", details: { directory: broken } });
   });
 
   test("is opened again with everything in it, and the log is folded in at the end", async () => {
