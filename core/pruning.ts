@@ -7,7 +7,15 @@ import type { Undo } from "./undo.ts";
 
 /** Old events and expired keys are looked for so often. */
 const pruneEveryMs = 10 * 60_000;
-const limits = { keepEventsMs: 7 * 24 * 60 * 60_000, keepEvents: 100_000, keepSentMs: 30 * 24 * 60 * 60_000 };
+const dayMs = 24 * 60 * 60_000;
+const limits = {
+  keepEventsMs: 7 * dayMs,
+  keepEvents: 100_000,
+  keepSentMs: 30 * dayMs,
+  // They expire after seven days: this is more than one a second for all of that time.
+  keepDedupeKeys: 1_000_000,
+  keepWaitingMs: 7 * dayMs,
+};
 
 export function startPruning({
   store,
@@ -28,6 +36,10 @@ export function startPruning({
     void removeOldMedia({ stateDirectory, channels: channels(), now: now() });
     store
       .prune({ now: now(), ...limits })
+      .then(({ ended }) => {
+        if (ended !== undefined)
+          log.warn({ events: ended, reason: "waited_too_long" }, "events that had waited for seven days have failed");
+      })
       .catch((error: unknown) => log.error({ error: reasonOf(error) }, "old events could not be removed"));
   }, pruneEveryMs);
   timer.unref();

@@ -258,13 +258,25 @@ function keyValueMethods(queue: WriteQueue, read: Read, now: () => number) {
 
 type PruneLimits = Parameters<Store["prune"]>[0];
 
-async function prune(queue: WriteQueue, { now, keepEventsMs, keepEvents, keepSentMs }: PruneLimits): Promise<{ readonly removed: number }> {
+async function prune(queue: WriteQueue, limits: PruneLimits): ReturnType<Store["prune"]> {
+  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs } = limits;
+  const forgotten = keepDedupeKeys === undefined ? now : Math.max(now, await queue.write("dedupeExcess", keepDedupeKeys));
   const subjects: readonly Omit<PruneInput, "after">[] = [
-    { subject: "dedupe", before: now, keep: 0 },
+    { subject: "dedupe", before: forgotten, keep: 0 },
     { subject: "kv", before: now, keep: 0 },
     { subject: "sent", before: now - keepSentMs, keep: 0 },
     { subject: "events", before: now - keepEventsMs, keep: keepEvents },
   ];
+  let ended = 0;
+  for (let after: number | null = keepWaitingMs === undefined ? null : 0; after !== null; ) {
+    const step: { ended: number; after: number | null } = await queue.write("endOverdue", {
+      now,
+      before: now - (keepWaitingMs ?? 0),
+      after,
+    });
+    ended += step.ended;
+    after = step.after;
+  }
   let removed = 0;
   for (const subject of subjects) {
     for (let after: number | null = 0; after !== null; ) {
@@ -274,5 +286,5 @@ async function prune(queue: WriteQueue, { now, keepEventsMs, keepEvents, keepSen
     }
   }
   while (await queue.write("shrink", undefined));
-  return { removed };
+  return { removed, ...(ended > 0 && { ended }) };
 }

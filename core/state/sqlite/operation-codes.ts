@@ -22,6 +22,8 @@ const listed: Readonly<Record<OperationName, true>> = {
   delete: true,
   swap: true,
   prune: true,
+  dedupeExcess: true,
+  endOverdue: true,
   shrink: true,
   pass: true,
 };

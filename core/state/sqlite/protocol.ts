@@ -6,6 +6,7 @@ import { inboxWrites } from "./inbox.ts";
 import { keyValueWrites } from "./key-value.ts";
 import { moveWrites } from "./moves.ts";
 import { outboxWrites } from "./outbox.ts";
+import { overdueWrites } from "./overdue.ts";
 import { pruneWrites } from "./prune.ts";
 import { sessionWrites } from "./sessions.ts";
 import { shrinkWrites } from "./shrinking.ts";
@@ -21,6 +22,7 @@ export function createOperations(desk: Desk) {
     ...sessionWrites(desk),
     ...keyValueWrites(desk),
     ...pruneWrites(desk),
+    ...overdueWrites(desk),
     ...shrinkWrites(desk),
     ...moveWrites(desk),
     /** Does nothing: whoever waits for it knows that what was asked before is committed. */

@@ -59,6 +59,50 @@ export function upkeepRules(withStore: WithStore): void {
   );
 
   test(
+    "pruning forgets the oldest of too many dedupe keys",
+    withStore(async ({ store, clock }) => {
+      for (let n = 0; n < 20; n++) await store.accept(newEvent(`e${n}`, { dedupeKey: `d${n}`, dedupeUntil: start + hour + n }));
+      clock.now = start + 1;
+      const limits = { now: clock.now, keepEventsMs: hour, keepEvents: 100, keepSentMs: hour };
+      expect(await store.prune({ ...limits, keepDedupeKeys: 20 })).toEqual({ removed: 0 });
+      expect(await store.prune({ ...limits, keepDedupeKeys: 5 })).toEqual({ removed: 15 });
+      expect(await store.first("d14")).toBeNull();
+      expect(await store.first("d15")).toMatchObject({ eventId: "e15" });
+    }),
+  );
+
+  test(
+    "what has been due for too long ends as failed, with all of its unit and what it had to say; what gathers or was replayed stays",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("said", { lane: "one" }), newEvent("never", { lane: "two" }));
+      await acceptAll(store, newEvent("gathers", { lane: "three", gather: { key: "g", due: null } }));
+      await acceptAll(store, newEvent("again", { lane: "four", settled: { outcome: "failed", reason: "x" } }));
+      await store.replay("again", start + hour);
+      await take(store, "one");
+      await say(store, "said", ["one", "two"]);
+      await store.handBack("said", { due: start + 5_000, decisions: [decision("account_not_open")] });
+      await acceptAll(store, newEvent("young", { lane: "five", at: start + hour }));
+      const limits = { keepEventsMs: 10 * hour, keepEvents: 100, keepSentMs: hour, keepWaitingMs: hour };
+      expect(await store.prune({ ...limits, now: start + hour })).toEqual({ removed: 0 });
+      expect(await store.prune({ ...limits, now: start + hour + 6_000 })).toEqual({ removed: 0, ended: 2 });
+      for (const id of ["said", "never"]) {
+        expect(await store.event(id)).toMatchObject({
+          state: "settled",
+          outcome: "failed",
+          reason: "waited_too_long",
+          settledAt: start + hour + 6_000,
+        });
+      }
+      expect((await store.event("said"))?.decisions.map(({ code }) => code)).toEqual(["account_not_open", "waited_too_long"]);
+      expect(await store.unsent("said")).toEqual([]);
+      expect(await store.stats()).toMatchObject({ waiting: 3, running: 0, outboxWaiting: 0, settled: { failed: 2 } });
+      expect((await store.waitingLanes()).map(({ lane }) => lane)).toEqual(["four", "five"]);
+      expect(await store.prune({ ...limits, now: start + hour + 6_000 })).toEqual({ removed: 0 });
+      expect(await store.prune({ ...limits, now: start + 20 * hour, keepWaitingMs: 30 * hour })).toEqual({ removed: 2 });
+    }),
+  );
+
+  test(
     "closing keeps everything that was asked for before it, and refuses what comes after",
     withStore(async ({ store, reopen }) => {
       const asked = Promise.all(Array.from({ length: 300 }, (_, n) => store.accept(newEvent(`e${n}`))));

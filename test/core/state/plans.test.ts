@@ -14,8 +14,8 @@ import { createStatements, type Statements } from "../../../core/state/sqlite/st
 import { transcriptReads } from "../../../core/state/sqlite/transcripts.ts";
 import { packSettlement } from "../../../core/state/sqlite/units.ts";
 
-/** Lanes that wait, units that run, sessions up to a limit, messages of one transcript: as many as the answer has. */
-const bounded = /inbox_heads|units_running|sessions_updated|^SCAN \(subquery|^SCAN chain$/;
+/** Lanes that wait, units that run, sessions up to a limit, messages of one transcript: as many as the answer has. Dedupe keys: up to their limit, once a prune. */
+const bounded = /dedupe_until|inbox_heads|units_running|sessions_updated|^SCAN \(subquery|^SCAN chain$/;
 
 /** Statements that remember their texts. */
 function createRecorder(db: DatabaseSync): { sql: Statements; texts: Set<string> } {
@@ -97,6 +97,9 @@ function useEverything(sql: Statements): void {
   keyValueReads(sql, now).list("n");
   accept("c", "c:d:1", 1);
   operations.moveChat({ channel: "c", account: "d", from: "1", to: "2", sessions: [{ from: "s", to: "t" }], at: 5 });
+  operations.dedupeExcess(5);
+  accept("d", "due", 1);
+  operations.endOverdue({ now: 99, before: 50, after: 0 });
   for (const subject of ["dedupe", "kv", "sent", "events"] as const) operations.prune({ subject, before: 99, keep: 0, after: 0 });
 }
 

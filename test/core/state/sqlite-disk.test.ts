@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import type { NewEvent } from "../../../core/state/store.ts";
+import type { NewEvent, Store } from "../../../core/state/store.ts";
 import { newDirectory } from "./directory.ts";
 
 // Each store starts a thread, and each thread would strip the types of the same files again.
@@ -16,13 +16,13 @@ process.env.NODE_COMPILE_CACHE = await newDirectory();
 const run = promisify(execFile);
 const program = (name: string) => join(import.meta.dirname, name);
 
-const event = (id: string): NewEvent => ({
+const event = (id: string, text = id): NewEvent => ({
   id,
   at: 1,
-  event: { source: "hooks", kind: "wake", lane: "lane", authority: "hook", body: { text: id } },
+  event: { source: "hooks", kind: "wake", lane: "lane", authority: "hook", body: { text } },
 });
 
-async function open(options: { readonly directory?: string; readonly slowFlushMs?: number } = {}) {
+async function open(options: { readonly directory?: string; readonly slowFlushMs?: number; readonly owner?: boolean } = {}) {
   const directory = options.directory ?? (await newDirectory());
   const store = await openSqliteStore({ directory, now: () => 1, ...options });
   onTestFinished(() => store.close());
@@ -138,6 +138,47 @@ describe("processes", () => {
       expect(stderr).toBe("");
     }
     expect((await store.stats()).waiting).toBe(450);
+  });
+});
+
+describe("room", () => {
+  const settled = { outcome: "silent", reason: "x" } as const;
+  const fill = (store: Store, count: number) =>
+    Promise.all(Array.from({ length: count }, (_, n) => store.accept({ ...event(`e${n}`, "x".repeat(2_000)), settled })));
+  const pruneAll = { now: 10, keepEventsMs: 1, keepEvents: 10, keepSentMs: 1 };
+
+  test("a prune of many rows makes the file smaller, while the store is open, and keeps some room for the next ones", async () => {
+    const { store, directory } = await open();
+    await fill(store, 12_000);
+    const size = () => statSync(join(directory, "state.db")).size;
+    await store.prune({ ...pruneAll, keepEvents: 20_000, keepEventsMs: 1_000 });
+    const before = size();
+    expect(before).toBeGreaterThan(25_000_000);
+    expect((await store.prune(pruneAll)).removed).toBe(11_999);
+    // The log is folded in with the next writes; there is little left beside the room that is kept.
+    for (let n = 0; n < 50 && size() > 6_000_000; n++) await store.set("n", "large", "x".repeat(2_000_000));
+    expect(size()).toBeLessThan(before / 4);
+    expect((await store.stats()).settled).toMatchObject({ silent: 12_000 });
+  });
+
+  test("a small database of a version that could not shrink is rewritten at the start of its gateway, with everything in it", async () => {
+    const { store, directory } = await open();
+    await fill(store, 300);
+    await store.close();
+    const file = join(directory, "state.db");
+    const raw = new DatabaseSync(file);
+    raw.exec("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM");
+    const mode = () => Object.values(raw.prepare("PRAGMA auto_vacuum").get() ?? {})[0];
+    expect(mode()).toBe(0);
+    raw.close();
+    const visitor = await open({ directory });
+    await visitor.store.close();
+    const owner = await open({ directory, owner: true });
+    expect((await owner.store.stats()).settled).toMatchObject({ silent: 300 });
+    await owner.store.close();
+    const after = new DatabaseSync(file);
+    expect(Object.values(after.prepare("PRAGMA auto_vacuum").get() ?? {})).toEqual([2]);
+    after.close();
   });
 });
 
