@@ -203,6 +203,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     random: options.random,
     maxConcurrent: () => config().agents.defaults.maxConcurrent,
     account: (channel, account) => accounts.get(channel, account),
+    contact: (channel, account) => accounts.contact(channel, account),
     expects: (channel, account) => accounts.expects(channel, account),
     redact: options.redact,
     passedBy: (inbound) => gate.passedBy(inbound),

@@ -43,6 +43,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     check: async () => ({ allowed: false, code: "not_taken_in", notice: "" }),
     debounceMs: () => 0,
     room: () => undefined,
+    calling: () => () => {},
     status() {},
     commands: () => [],
   };

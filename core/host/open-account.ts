@@ -5,6 +5,7 @@ import { identityRule } from "../access/allowlist.ts";
 import type { AccountAccess } from "../access/policy.ts";
 import { reasonOf } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { Contact } from "../path/contact.ts";
 import { controlSuffix } from "../path/lanes.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { ChannelAccount, ChannelConnection, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
@@ -43,6 +44,7 @@ export interface OpenAccountOptions {
   readonly isControlCommand: (parsed: ChannelInbound, account: LiveAccount) => boolean;
   readonly debounceMs: () => number;
   readonly room: ChannelAccount["room"];
+  readonly contact: (channel: string, account: string) => Contact;
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
 
@@ -80,6 +82,7 @@ export function openAccount(
     },
     debounceMs: options.debounceMs,
     room: options.room,
+    calling: options.contact(channel, id).calling,
     commands: () => options.commands(channel),
   });
   if (connection instanceof Promise) throw new Error("open must return the connection itself");

@@ -63,7 +63,7 @@ export function createPath(options: PathOptions): Path {
   const isAwaited = ({ channel, account }: Address) => options.account(channel, account) === undefined && options.expects(channel, account);
   const { account, silence, asSent, completeReply, pathsOf } = options;
   const pipe = { hooks, account, silence, asSent, completeReply, signal: interruption.signal };
-  const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account: options.account };
+  const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account, contact: options.contact };
   const handBack = createHandBack({ store, log, now, signal: interruption.signal });
   const acknowledgements = createAcknowledgements({
     store,

@@ -71,6 +71,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       token,
       apiRoot: options.apiRoot,
       transport,
+      calling: account.calling,
       ...(options.timeoutSeconds !== undefined && { timeoutMs: options.timeoutSeconds * 1_000 }),
       pollTimeoutMs: options.polling.stallSeconds * 1_000,
     });

@@ -88,6 +88,7 @@ export function createTestAccount(
         (await test.onCheck(raw)) ? { allowed: true } : { allowed: false, code: "sender_not_allowed", notice: "You may not." },
       debounceMs: () => more.debounceMs ?? 0,
       room: () => test.onRoom(),
+      calling: () => () => {},
       commands: () => more.commands ?? [],
     },
   };
