@@ -15,8 +15,8 @@ const pausesWithoutProbe = firstPausesMs.length;
 /** A repetition waits for so long, as do the retries of a send that did not happen. */
 const longestWaitMs = 24 * 60 * 60_000;
 
-/** How a wait for the platform ended. */
-export type Awaited = "answers" | "too-late" | "closing";
+/** How a wait for the platform ended. An account that is gone holds nothing: the send finds out why. */
+export type Awaited = "may-send" | "too-late" | "closing";
 
 export interface Contact {
   /** A call of the channel begins; the returned function reports that it succeeded. */
@@ -27,7 +27,7 @@ export interface Contact {
   failed(): number;
   /** The mark of the last failure; 0 when this process saw none. */
   lastFailure(): number;
-  /** Resolves when a call that began after the mark has succeeded. Probes the platform until then. */
+  /** Resolves when a call that began after the mark has succeeded, or the account is gone. Probes the platform until then. */
   answersAfter(mark: number, signal: AbortSignal): Promise<Awaited>;
   /** Sends that wait for the platform to answer. */
   waiting(): number;
@@ -69,8 +69,8 @@ function createContact(options: {
   function release(isFree: (waiter: Waiter) => boolean): void {
     const free = [...waiters].filter(isFree);
     if (free.length === 0) return;
-    options.log.info({ sends: free.length }, "the platform answers again: sends of unknown fate are repeated once");
-    for (const waiter of free) waiter.resolve("answers");
+    options.log.info({ sends: free.length }, "sends of unknown fate are repeated");
+    for (const waiter of free) waiter.resolve("may-send");
   }
 
   async function ask(): Promise<void> {
@@ -81,9 +81,8 @@ function createContact(options: {
   async function probeUntilAnswered(signal: AbortSignal): Promise<void> {
     for (let pauses = 1; await sleep(firstPausesMs[pauses - 1] ?? pauseMs, signal); pauses += 1) {
       const connection = options.connection();
-      // An account that is not open cannot send either.
-      if (connection === undefined) continue;
-      if (connection.probe === undefined && !reports && pauses >= pausesWithoutProbe) release(() => true);
+      const unknowable = connection?.probe === undefined && !reports && pauses >= pausesWithoutProbe;
+      if (connection === undefined || unknowable) release(() => true);
       // Not waited for: a platform that is silent must not delay the next question.
       else ask().catch(ignore);
     }
@@ -125,7 +124,8 @@ function createContact(options: {
     lastFailure: () => lastFailure,
     async answersAfter(mark, signal) {
       if (signal.aborted) return "closing";
-      return succeeded > mark ? "answers" : await wait(mark, signal);
+      if (succeeded > mark || options.connection() === undefined) return "may-send";
+      return await wait(mark, signal);
     },
     waiting: () => waiters.size,
   };

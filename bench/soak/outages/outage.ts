@@ -160,7 +160,7 @@ function count(chats: readonly Chat[], attempts: readonly Attempt[]): Pick<Outag
   };
 }
 
-export function judge(chats: readonly Chat[], attempts: readonly Attempt[], state: State): readonly string[] {
+function judge(chats: readonly Chat[], attempts: readonly Attempt[], state: State): readonly string[] {
   const violations: string[] = [];
   for (const chat of chats) {
     const complain = (what: string) => void violations.push(`chat ${chat.person}: ${what}`);

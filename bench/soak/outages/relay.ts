@@ -58,6 +58,8 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
       () => {},
     );
   });
+  // Nor is one of the bot's closed by anything but the fault.
+  server.keepAliveTimeout = 0;
   const listen = (port: number, on: Server) => new Promise<void>((resolve) => on.listen(port, "127.0.0.1", resolve));
   await listen(0, server);
   const { port } = server.address() as AddressInfo;
@@ -74,7 +76,8 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
   function carryOut({ incoming, body }: Call): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const { host: _host, connection: _connection, ...headers } = incoming.headers;
-      const onward = request(`${platformUrl}${incoming.url}`, { method: incoming.method ?? "POST", headers }, (answer) => {
+      // A connection of its own: one that is kept may be closed by the platform in the moment in which it is used again.
+      const onward = request(`${platformUrl}${incoming.url}`, { method: incoming.method ?? "POST", headers, agent: false }, (answer) => {
         void read(answer).then((bytes) => resolve({ status: answer.statusCode ?? 500, headers: answer.headers, body: bytes }), reject);
       });
       onward.on("error", reject);
@@ -92,7 +95,7 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
     const told = !(broken && fault === "silence") && !call.response.destroyed;
     if (isSend(call)) note(call, { carriedOut: true, told: told ? "sent" : "nothing" });
     if (!told) return;
-    const { "transfer-encoding": _coding, connection: _connection, ...headers } = answer.headers;
+    const { "transfer-encoding": _coding, connection: _connection, "keep-alive": _kept, ...headers } = answer.headers;
     call.response.writeHead(answer.status, headers as Record<string, string>).end(answer.body);
   }
 

@@ -10,11 +10,12 @@ const never = new AbortController().signal;
 const hour = 3_600_000;
 
 /** The contact of an account whose `probe` answers as it is told, with the seconds at which it was probed. */
-function open(probe: "up" | "down" | "silent" | "none" = "down") {
+function open(probe: "up" | "down" | "silent" | "none" | "gone" = "down") {
   const probed: number[] = [];
-  const platform = { probe };
+  const platform: { probe: typeof probe } = { probe };
   const log = { info() {}, warn() {}, child: () => log } as unknown as Log;
   const connection = () => {
+    if (platform.probe === "gone") return undefined;
     if (platform.probe === "none") return {};
     return {
       async probe() {
@@ -45,11 +46,11 @@ describe("a repetition", () => {
     expect([ends, contact.waiting()]).toEqual([[], 1]);
     after();
     await pass(1);
-    expect([ends, contact.waiting()]).toEqual([["answers"], 0]);
+    expect([ends, contact.waiting()]).toEqual([["may-send"], 0]);
     refused();
     wait(0);
     await pass(1);
-    expect(ends).toEqual(["answers", "answers"]);
+    expect(ends).toEqual(["may-send", "may-send"]);
   });
 
   test.each(["down", "silent"] as const)(
@@ -74,7 +75,7 @@ describe("a repetition", () => {
     platform.probe = "up";
     await pass(5_000);
     expect([ends, probed]).toEqual([
-      ["answers", "answers"],
+      ["may-send", "may-send"],
       [2, 10],
     ]);
     platform.probe = "down";
@@ -90,6 +91,17 @@ describe("a repetition", () => {
     contacts.of("mail", "default").calling()();
     await pass(1_000);
     expect(ends).toEqual([]);
+  });
+
+  test("is not held for an account that is gone, or goes meanwhile", async () => {
+    const { platform, ends, wait } = open();
+    wait();
+    platform.probe = "gone";
+    wait();
+    await pass(1);
+    expect(ends).toEqual(["may-send"]);
+    await pass(2_000);
+    expect(ends).toEqual(["may-send", "may-send"]);
   });
 
   test("ends with the gateway at once, and leaves no timer", async () => {
@@ -109,7 +121,7 @@ describe("a channel that does not report its calls", () => {
     wait();
     contact.sending()();
     await pass(1);
-    expect(ends).toEqual(["answers"]);
+    expect(ends).toEqual(["may-send"]);
   });
 
   test("and cannot be probed repeats after a minute", async () => {
@@ -118,7 +130,7 @@ describe("a channel that does not report its calls", () => {
     await pass(59_999);
     expect(ends).toEqual([]);
     await pass(1);
-    expect(ends).toEqual(["answers"]);
+    expect(ends).toEqual(["may-send"]);
   });
 });
 
