@@ -19,11 +19,16 @@ export interface Attempt {
 export interface Relay {
   readonly url: string;
   readonly attempts: readonly Attempt[];
-  /** Holds back this many sends, so that all of them are under way when the fault begins; resolves then. */
+  /**
+   * Holds back this many sends, so that all of them are under way when the fault begins; resolves then. On a machine that is too busy for
+   * that the fault begins 3 s after the first of them, before the bot gives it up.
+   */
   breakUnder(sends: number): Promise<void>;
   mend(): Promise<void>;
   close(): Promise<void>;
 }
+
+const longestHoldMs = 3_000;
 
 interface Call {
   readonly incoming: IncomingMessage;
@@ -50,6 +55,7 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
   let wanted = 0;
   let onset = () => {};
   let sends = 0;
+  let patience: NodeJS.Timeout | undefined;
 
   const server = createServer((incoming, response) => {
     response.on("error", () => {});
@@ -128,21 +134,23 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
 
   async function hold(call: Call): Promise<void> {
     held.push(call);
-    if (held.length < wanted) return;
-    wanted = 0;
-    await begin();
-    onset();
+    if (held.length === 1) patience = setTimeout(() => void begin().catch(() => {}), longestHoldMs);
+    if (held.length === wanted) await begin();
   }
 
   async function begin(): Promise<void> {
+    clearTimeout(patience);
+    wanted = 0;
     broken = true;
     const cuts = fault === "refused" || fault === "closed";
     const closed = cuts ? new Promise((resolve) => server.close(resolve)) : undefined;
     await Promise.allSettled(held.splice(0).map(fail));
-    if (!cuts) return;
-    server.closeAllConnections();
-    await closed;
+    if (cuts) {
+      server.closeAllConnections();
+      await closed;
+    }
     if (fault === "closed") await listen(port, closer);
+    onset();
   }
 
   return {
@@ -160,6 +168,7 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
       if (fault === "refused" || fault === "closed") await listen(port, server);
     },
     async close() {
+      clearTimeout(patience);
       server.close();
       server.closeAllConnections();
       if (closer.listening) closer.close();
