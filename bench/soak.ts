@@ -25,6 +25,7 @@ Usage: npm run soak -- [options]
   --cycles N    so many kills (200)
   --mode WAY    how updates come in: polling, webhook or both (both)
   --points N    kills at labelled points instead, so often at each of them
+  --outages     breaks the platform instead, in seven ways for up to five minutes, with answers under way
   --streams N   streams so many answers instead, and kills nothing; on a clock that is played
   --live        the streams over real HTTP, by a gateway of their own
   --seed N      what chance draws (1)
@@ -40,6 +41,7 @@ const { values } = readCommandLine(
       mode: { type: "string", default: "both" },
       keep: { type: "boolean", default: false },
       points: { type: "string" },
+      outages: { type: "boolean", default: false },
       streams: { type: "string" },
       live: { type: "boolean", default: false },
     },
@@ -263,6 +265,7 @@ if (values.points !== undefined) {
   const { runPoints } = await import("./soak/points/run.ts");
   process.exit((await runPoints({ seeds: countOf("--points", values.points), first: seed })) === 0 ? 0 : 1);
 }
+if (values.outages) process.exit((await (await import("./soak/outages/run.ts")).runOutages()) === 0 ? 0 : 1);
 if (values.live && values.streams === undefined) mistyped("--live: say how many, such as --streams 200 --live");
 if (values.streams !== undefined) {
   const run = values.live ? (await import("./soak/streams/live/run.ts")).runLive : (await import("./soak/streams/run.ts")).runStreams;

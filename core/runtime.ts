@@ -78,7 +78,6 @@ export interface Runtime {
   readonly newId: () => string;
 }
 
-/** Nobody answers: what is said is the message itself, as it is. */
 const isDeliverOnly = ({ request }: Inbound) => request?.deliverOnly === true;
 
 export function createRuntime(options: RuntimeOptions): Runtime {
@@ -203,6 +202,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     random: options.random,
     maxConcurrent: () => config().agents.defaults.maxConcurrent,
     account: (channel, account) => accounts.get(channel, account),
+    contact: (channel, account) => accounts.contact(channel, account),
     expects: (channel, account) => accounts.expects(channel, account),
     redact: options.redact,
     passedBy: (inbound) => gate.passedBy(inbound),

@@ -494,6 +494,12 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    * if (!caller.ok) return answer(response, caller.status, caller.retryAfterSeconds);
    */
   judgeCaller(request: IncomingMessage, isRight: () => boolean): CallerVerdict;
+  /**
+   * Reports a call to the platform: call it just before the request, and call the returned function when the platform has answered that the
+   * call succeeded. A send whose fate is unknown is repeated only after a call has succeeded that began after the failure. Report every
+   * kind of call, polls included. In a channel that reports none, only `send` and `probe` show that the platform answers.
+   */
+  calling(): () => void;
   /** Tells the truth about the connection. */
   status(status: ChannelStatus): void;
   /** The chat commands of the gateway and of all plugins, for a menu. */
@@ -533,7 +539,8 @@ export interface ChannelConnection {
   render(reply: Reply, address: Address, about?: { readonly trigger?: string }): readonly Part[];
   /**
    * Sends one part, or edits the message that `part.replaces` names. Throws `ChannelError`, whose `fate` decides: `not-sent` and `retryable` is
-   * tried again for a day, `unknown` once. Any other throw counts as `unknown`. Deadline 15 minutes.
+   * tried again for a day, `unknown` once, when the platform answers again (`ChannelAccount.calling`). Any other throw counts as `unknown`.
+   * Deadline 15 minutes.
    */
   send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt>;
   /**
@@ -574,7 +581,10 @@ export interface ChannelConnection {
   ): Promise<readonly { readonly fileId: string; readonly emoji?: string; readonly setName?: string; readonly description: string }[]>;
   /** A name such as `@somebody`, as hooks may give it in `to`, to a chat id. */
   resolve?(target: string): Promise<string>;
-  /** Asks the platform whether all is well; also called without `start`, on a connection that is closed right after. Changes nothing there. */
+  /**
+   * Asks the platform whether all is well; also called without `start`, on a connection that is closed right after. Changes nothing there.
+   * While a send of unknown fate waits for the platform to answer, it is called after 2, 10 and 60 s and each minute from then on.
+   */
   probe?(): Promise<ChannelProbe>;
   /** Asks the platform whether the bot is in a chat. Changes nothing there; also called without `start`. */
   members?(chat: string): Promise<ChannelMembership>;

@@ -177,7 +177,8 @@ export function createHeartbeat(options: {
   function arm(agentId: string, everyMs: number, due: number): void {
     const wait = Math.min(Math.max(due - now(), 0), maxTimerMs);
     const timer = setTimeout(() => {
-      if (now() < due) return arm(agentId, everyMs, due);
+      // One that is further away than any heartbeat is late: the clock was set back.
+      if (now() < due && due - now() <= everyMs) return arm(agentId, everyMs, due);
       tick(agentId);
       arm(agentId, everyMs, now() + everyMs);
     }, wait);

@@ -22,6 +22,8 @@ interface AccountView {
   readonly identity?: ChannelStatus["identity"];
   /** Epoch milliseconds of the last completed exchange with the platform, while a gateway runs. */
   readonly lastContactAt?: number;
+  /** Sends of unknown fate that are repeated when the platform answers. */
+  readonly waitingSends?: number;
   /** Epoch milliseconds: in this state since then. */
   readonly since?: number;
   /** How the last gateway left it, where none runs now. */
@@ -89,8 +91,11 @@ function viewOf(
   const change = from.changes.get(accountKey(channel, account));
   const asked = probe === undefined ? {} : { probe };
   if (state === "off") return { ...base, state };
-  const live = from.description?.accounts.find(is)?.status;
-  if (live !== undefined) return { ...base, ...live, ...(change?.state === live.state ? { since: change.since } : {}), ...asked };
+  const { status: live, waitingSends } = from.description?.accounts.find(is) ?? {};
+  if (live !== undefined) {
+    const waits = waitingSends === undefined ? {} : { waitingSends };
+    return { ...base, ...live, ...waits, ...(change?.state === live.state ? { since: change.since } : {}), ...asked };
+  }
   if (state === "broken") {
     const detail = problems
       .filter(({ severity }) => severity === "error")
@@ -129,7 +134,7 @@ function show(
       style(stateStyles[view.state], view.state),
       view.identity?.username === undefined ? "" : `@${visibleLine(view.identity.username, 64)}`,
       style("dim", contactOf(view, now())),
-      visibleLine(view.detail ?? lastOf(view, now()), 500),
+      visibleLine([waitingLine(view.waitingSends), view.detail ?? lastOf(view, now())].filter((line) => line !== "").join("; "), 500),
     ]),
   );
   for (const view of probed ? views : []) {
@@ -138,6 +143,12 @@ function show(
     terminal.line(style("bold", `${view.channel}:${view.account}`));
     showProbe(view.probe, { terminal, groupPath: (key) => groupPath(view, key) });
   }
+}
+
+/** Answers that may have arrived, and are sent once more when the platform answers another call; empty when there are none. */
+export function waitingLine(waitingSends = 0): string {
+  if (waitingSends === 0) return "";
+  return `${waitingSends} ${waitingSends === 1 ? "send of unknown fate waits" : "sends of unknown fate wait"} for the platform to answer`;
 }
 
 /** Of a channel that polls, the age of the last poll. */

@@ -1,6 +1,7 @@
 /** `status`: the gateway, its channels, and what waits. */
 import type { GatewayDescription } from "../gateway.ts";
 import type { StoreStats } from "../state/report.ts";
+import { waitingLine } from "./channels.ts";
 import type { CommandContext } from "./context.ts";
 import type { Style } from "./terminal.ts";
 import { renderAgo, renderDuration } from "./times.ts";
@@ -104,12 +105,12 @@ function showAccounts(
   terminal.line();
   if (accounts.length === 0) terminal.line("No channel is configured.");
   terminal.table(
-    accounts.map(({ channel, account, status: { state, identity, lastContactAt, detail } }) => [
+    accounts.map(({ channel, account, waitingSends, status: { state, identity, lastContactAt, detail = "" } }) => [
       style("bold", `${channel}:${account}`),
       style(stateStyles[state] ?? "yellow", state),
       identity?.username === undefined ? "" : `@${identity.username}`,
       lastContactAt === undefined ? "" : style("dim", `last contact ${renderAgo(lastContactAt, now)}`),
-      detail ?? "",
+      [waitingLine(waitingSends), detail].filter((line) => line !== "").join("; "),
     ]),
   );
   for (const { severity, path, message, hint = "" } of problems) {

@@ -4,6 +4,7 @@ import type { Problem } from "../config/problem.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { reasonOf } from "../errors.ts";
+import { type Contacts, createContacts } from "../path/contact.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { ChannelInbound, ChannelStatus } from "../sdk.ts";
 import type { StoredEvent } from "../state/store.ts";
@@ -18,10 +19,14 @@ export interface AccountReport {
   /** Configuration path of the account. */
   readonly path: string;
   readonly status: ChannelStatus;
+  /** Sends of unknown fate that are repeated when the platform answers; absent: none. */
+  readonly waitingSends?: number;
 }
 
 export interface Accounts {
   get(channel: string, account: string): LiveAccount | undefined;
+  /** Whether the platform answers an account, open or not. */
+  readonly contact: Contacts["of"];
   /** The accounts of a channel that are open, in the order of the configuration. */
   of(channel: string): readonly LiveAccount[];
   all(): readonly LiveAccount[];
@@ -43,7 +48,7 @@ export interface Accounts {
   close(): Promise<void>;
 }
 
-export interface AccountsOptions extends Omit<OpenAccountOptions, "states" | "holds"> {
+export interface AccountsOptions extends Omit<OpenAccountOptions, "states" | "holds" | "contact"> {
   readonly secrets: Secrets;
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -75,6 +80,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const key = accountKey;
 
   const found = (channel: string, account: string) => index.get(channel)?.get(account);
+  const { of: contact } = createContacts({ connection: (channel, account) => found(channel, account)?.connection, log });
 
   function hold(name: string, account: OpenAccount): void {
     open.set(name, account);
@@ -204,7 +210,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       }
       try {
         // In place of the old one at once: what waits in a lane, or is about to be sent, finds the account at any time.
-        hold(name, openAccount(settings, { ...options, states, holds: heldAlone(settings) }));
+        hold(name, openAccount(settings, { ...options, states, holds: heldAlone(settings), contact }));
       } catch (error) {
         drop(name);
         const detail = reasonOf(error);
@@ -220,6 +226,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   return {
     get: (channel, account) => found(channel, account)?.live,
+    contact,
     of: (channel) => [...open.values()].filter((account) => account.live.channel === channel).map((account) => account.live),
     all: () => [...open.values()].map((account) => account.live),
     expects(channel, account) {
@@ -227,7 +234,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
       return !channels.has(channel) || configured.disabled.has(`channels.${channel}`) || failures.has(key(channel, account));
     },
     reports: () => [
-      ...[...open.values()].map(({ live, status }) => ({ channel: live.channel, account: live.id, path: live.path, status })),
+      ...[...open.values()].map(({ live: { channel, id, path }, status }) => {
+        const waitingSends = contact(channel, id).waiting();
+        return { channel, account: id, path, status, ...(waitingSends > 0 && { waitingSends }) };
+      }),
       ...failures.values(),
     ],
     parse(event, gathered) {

@@ -46,6 +46,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     judgeCaller: () => ({ ok: false, status: 401 }),
     debounceMs: () => 0,
     room: () => undefined,
+    calling: () => () => {},
     status() {},
     commands: () => [],
   };

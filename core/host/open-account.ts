@@ -7,6 +7,7 @@ import { HostError, reasonOf } from "../errors.ts";
 import { createJudgeCaller } from "../http/callers.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Log } from "../log.ts";
+import type { Contact } from "../path/contact.ts";
 import { controlSuffix } from "../path/lanes.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
@@ -55,6 +56,7 @@ export interface OpenAccountOptions {
   readonly trustedProxies: () => readonly string[];
   readonly debounceMs: () => number;
   readonly room: ChannelAccount["room"];
+  readonly contact: (channel: string, account: string) => Contact;
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
 
@@ -105,6 +107,7 @@ export function openAccount(
     }),
     debounceMs: options.debounceMs,
     room: options.room,
+    calling: options.contact(channel, id).calling,
     commands: () => options.commands(channel),
   });
   const connection = guardConnection(opened, {

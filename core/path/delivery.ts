@@ -3,6 +3,7 @@ import { ChannelError, PluginError, reasonOf } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
 import type { OutboxRow, Settlement, Store } from "../state/store.ts";
 import type { Receipt } from "../types.ts";
+import type { Contact } from "./contact.ts";
 import type { Trace } from "./ending.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { persist, sleep } from "./patience.ts";
@@ -11,9 +12,9 @@ import { patientWait, retryPolicy } from "./retry.ts";
 /** A send that surely did not happen is tried for so long: a platform may be away for hours, an answer is not thrown away for it. */
 const giveUpAfterMs = 24 * 60 * 60_000;
 /**
- * A part is repeated so often at most because nobody knows what became of it. Once for a call whose answer did not come: it went out, and has
- * most likely arrived. Once more where the process that was to repeat it died, because between its mark and its call it may have done nothing,
- * and whoever asked would be left without an answer. Not without end: what kills the gateway may be this very part, and each start would add a copy.
+ * A part of unknown fate is repeated once. It is repeated once more where the process that was to repeat it died, because between its mark and
+ * its call that process may have done nothing, and the sender would be left without an answer. It is not repeated without end: this very part
+ * may be what kills the gateway, and each start would add a copy.
  */
 const mostRepetitions = 2;
 /** A preview that stays is ugly; a chat that waits for its removal would be worse. */
@@ -43,6 +44,7 @@ export interface DeliveryOptions {
   /** What `admission` said of the first row when it was written, where that waits. */
   readonly admission?: Admission | undefined;
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
+  readonly contact: (channel: string, account: string) => Contact;
 }
 
 /** A wait for the platform's limits; never rejects. It resolves with what went wrong when the channel could not say: then the row goes without. */
@@ -104,16 +106,16 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
 
 /** `false`: the gateway closes. */
 async function mayGo(row: OutboxRow, leave: Admission | undefined, options: DeliveryOptions): Promise<boolean> {
-  const { signal, now, trace } = options;
+  const { signal, trace } = options;
   const waiting = leave ?? admission(row, options);
   if (waiting === undefined) return !signal.aborted;
-  const began = now();
+  const began = performance.now();
   const { fault } = await waiting;
   if (fault !== undefined) {
     const plugin = fault instanceof PluginError ? fault.plugin : row.address.channel;
     trace.add("delivery", { plugin, verdict: "pass", code: "admit_failed", detail: reasonOf(fault) });
   }
-  const waited = now() - began;
+  const waited = performance.now() - began;
   if (waited >= tellWaitMs) {
     const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s for the platform's limits`;
     trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "limits_waited", detail });
@@ -123,15 +125,16 @@ async function mayGo(row: OutboxRow, leave: Admission | undefined, options: Deli
 
 /** Sends one row until its fate is known. */
 async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): Promise<Fate> {
-  const { trace, store, now, signal } = options;
-  const began = now();
+  const { trace, store, signal } = options;
+  // Not by the wall clock: one that is set forward would give the answer up.
+  const began = performance.now();
+  const contact = options.contact(row.address.channel, row.address.account);
   let { doubts } = row;
   if (leave !== "marked") {
     // An earlier process began to send it and died: whether it arrived, nobody knows. A message that is changed or removed twice is so once:
     // there is no doubt to be careful about.
     const doubtful = options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
     if (doubtful && doubts >= mostRepetitions) return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with unknown fate`, trace);
-    if (!(await mayGo(row, leave, options))) return { interrupted: true };
     if (doubtful) {
       doubts += 1;
       await doubt(
@@ -140,13 +143,16 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
         options,
       );
     }
+    if (doubts > 0) {
+      const ended = await awaitAnswers(row, contact.lastFailure(), contact, options);
+      if (ended !== undefined) return ended;
+    }
+    if (!(await mayGo(row, leave, options))) return { interrupted: true };
     await store.sending(row.id);
   }
-  let repeated = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const receipt =
-        row.operation === "send" ? (await options.hooks.delivery(row.part, row.address, signal))?.value : await removeOnce(row, options);
+      const receipt = row.operation === "send" ? await sendOnce(row, contact, options) : await removeOnce(row, options);
       if (receipt === undefined) return giveUp(row, "no_channel", `nobody sends to ${row.address.channel}`, trace);
       trace.add("delivery", {
         plugin: row.address.channel,
@@ -156,22 +162,57 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       });
       return { receipt };
     } catch (thrown) {
+      const mark = contact.failed();
       const error = row.operation === "remove" ? repeatable(channelError(thrown), attempt) : channelError(thrown);
       const plugin = thrown instanceof PluginError && thrown.plugin !== "core" ? thrown.plugin : row.address.channel;
       if (error.fate === "not-sent" && (signal.aborted || error.retryable)) await store.notSent(row.id);
-      if (signal.aborted && error.fate === "not-sent") return { interrupted: true };
+      if (signal.aborted) return { interrupted: true };
       if (error.fate === "unknown") {
-        if (signal.aborted) return { interrupted: true };
-        if (repeated || doubts >= mostRepetitions) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
-        repeated = true;
+        // It was the repetition.
+        if (doubts > 0) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
         doubts += 1;
-        await doubt(row, { plugin, detail: error.message }, options);
-      } else if (!error.retryable || now() - began > giveUpAfterMs)
+        await doubt(row, { plugin, detail: `repeated once when the platform answers: ${error.message}` }, options);
+      } else if (!error.retryable || performance.now() - began > giveUpAfterMs)
         return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint });
-      if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
+      else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
+      // A row that may be repeated has one try left: it must not fall into the outage that it is here for.
+      if (doubts > 0) {
+        const ended = await awaitAnswers(row, mark, contact, options);
+        if (ended !== undefined) return ended;
+      }
+      if (!(await mayGo(row, undefined, options))) return { interrupted: true };
       await store.sending(row.id);
     }
   }
+}
+
+async function sendOnce({ part, address }: OutboxRow, contact: Contact, { hooks, signal }: DeliveryOptions): Promise<Receipt | undefined> {
+  const succeeded = contact.sending();
+  const answer = await hooks.delivery(part, address, signal);
+  if (answer !== undefined) succeeded();
+  return answer?.value;
+}
+
+/**
+ * Waits until the platform answers a call that began after the mark. The row waits in the store meanwhile, so that a process that dies has no
+ * further doubt about it. `undefined`: it may be sent; else its fate.
+ */
+async function awaitAnswers(
+  row: OutboxRow,
+  mark: number,
+  contact: Contact,
+  { trace, signal }: Pick<DeliveryOptions, "trace" | "signal">,
+): Promise<Fate | undefined> {
+  const began = performance.now();
+  const how = await contact.answersAfter(mark, signal);
+  if (how === "closing") return { interrupted: true };
+  if (how === "too-late") return giveUp(row, "send_fate_unknown", "the platform did not answer for 24 hours", trace);
+  const waited = performance.now() - began;
+  if (waited >= tellWaitMs) {
+    const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s until the platform answered`;
+    trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "platform_answers", detail });
+  }
+  return undefined;
 }
 
 /** What a failed try costs: the wait that the platform asks for, else that of the account's `retry`. `false`: the gateway closes. */
@@ -186,12 +227,13 @@ async function waitAfter(
   const delay = error.retryAfterMs ?? patientWait(attempt, policy, random);
   if (attempt <= 3)
     trace.add("delivery", { plugin: channel, verdict: "retry", code: error.reason, detail: `again in ${Math.round(delay)} ms` });
-  return (await sleep(delay, signal)) && (await mayGo(row, undefined, options));
+  return await sleep(delay, signal);
 }
 
 /**
- * Counted and told before the next try: a process that dies must not take the reason of a doubled message along. The mark of that try comes
- * after it, and after the wait: who dies in between has surely not repeated anything, and the next process does so without another doubt.
+ * Counted and reported before the next try, so that a process that dies does not take the reason of a doubled message along. The mark of
+ * that try comes after it, and after the wait: a process that dies in between has not repeated anything, and the next one does so without
+ * another doubt.
  */
 async function doubt(
   row: OutboxRow,

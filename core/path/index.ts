@@ -64,7 +64,7 @@ export function createPath(options: PathOptions): Path {
   const { account, silence, asSent, completeReply, pathsOf, guardStream } = options;
   const pipe = { hooks, account, silence, asSent, completeReply, signal: interruption.signal };
   const asking = { hooks, now, silence, asSent, pathsOf, guardStream, signal: interruption.signal };
-  const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account: options.account };
+  const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account, contact: options.contact };
   const handBack = createHandBack({ store, log, now, signal: interruption.signal });
   const acknowledgements = createAcknowledgements({
     store,

@@ -42,7 +42,12 @@ interface Lane {
   again: boolean;
   timer: NodeJS.Timeout | undefined;
   due: number;
+  /** It has slept until `due` by the timers, which no clock sets back. */
+  slept: boolean;
 }
+
+/** A sleeping lane looks again after so long: the clock may have been set forward. */
+const longestSleepMs = 30_000;
 
 /**
  * With more units than that under way, sources that ask for their events take in no more: each unit is in memory, and there may be
@@ -124,9 +129,17 @@ export function createLanes(options: {
 
   function sleep(name: string, lane: Lane, due: number): void {
     lane.due = due;
+    sleepOn(name, lane, Math.max(due - now(), 1));
+  }
+
+  function sleepOn(name: string, lane: Lane, ms: number): void {
     clearTimeout(lane.timer);
-    // setTimeout counts to 2^31 - 1 ms; a longer sleep wakes early and sleeps again.
-    lane.timer = setTimeout(() => wake(name, lane), Math.min(Math.max(due - now(), 1), 2_147_483_647));
+    const next = Math.min(ms, longestSleepMs);
+    lane.timer = setTimeout(() => {
+      lane.slept = next === ms;
+      if (lane.slept || lane.due <= now()) wake(name, lane);
+      else sleepOn(name, lane, ms - next);
+    }, next);
     lane.timer.unref();
   }
 
@@ -136,7 +149,7 @@ export function createLanes(options: {
     active += 1;
     for (let first = begun; ; first = undefined) {
       lane.again = false;
-      const found = await runNext(name, first);
+      const found = await runNext(name, lane, first);
       if (open && (found === "others" || lane.again)) continue;
       lane.busy = false;
       if (open && typeof found === "number") sleep(name, lane, found);
@@ -148,19 +161,21 @@ export function createLanes(options: {
     if (active === 0) whenIdle?.();
   }
 
-  async function claim(name: string): Promise<Taken | Found> {
+  async function claim(name: string, lane: Lane): Promise<Taken | Found> {
     if (!open) return null;
-    const claimed = await store.claim(name, { now: now(), limit: gatherLimit });
+    const at = lane.slept ? Math.max(now(), lane.due) : now();
+    lane.slept = false;
+    const claimed = await store.claim(name, { now: at, limit: gatherLimit });
     return claimed.unit === null ? claimed.due : { unit: claimed.unit, left: claimed.others ? "others" : null };
   }
 
   /** Runs the lane's next unit; otherwise says when there will be one. */
-  async function runNext(name: string, begun: Begun | undefined): Promise<Found> {
+  async function runNext(name: string, lane: Lane, begun: Begun | undefined): Promise<Found> {
     // A unit gives its slot back as soon as its turn is done: a platform that is away holds up its own chats only.
     const slot = begun?.slot ?? (name.endsWith(controlSuffix) ? freeSlot : await turns.take());
     try {
       // Why it was not accepted is told to whoever brought it.
-      const taken = await (begun === undefined ? claim(name) : begun.accepting.then(takenOf, () => null));
+      const taken = await (begun === undefined ? claim(name, lane) : begun.accepting.then(takenOf, () => null));
       if (taken === null || typeof taken !== "object") return taken;
       await options.run(taken.unit, slot);
       return taken.left;
@@ -177,7 +192,7 @@ export function createLanes(options: {
     if (!open || lanes.has(name)) return undefined;
     const slot = name.endsWith(controlSuffix) ? freeSlot : turns.takeNow();
     if (slot === undefined) return undefined;
-    const lane: Lane = { busy: true, again: false, timer: undefined, due: Number.POSITIVE_INFINITY };
+    const lane: Lane = { busy: true, again: false, timer: undefined, due: Number.POSITIVE_INFINITY, slept: false };
     lanes.set(name, lane);
     return (accepting) => void pump(name, lane, { accepting, slot });
   }
@@ -201,7 +216,7 @@ export function createLanes(options: {
   function notify(name: string, due: number): void {
     let lane = lanes.get(name);
     if (lane === undefined) {
-      lane = { busy: false, again: false, timer: undefined, due: Number.POSITIVE_INFINITY };
+      lane = { busy: false, again: false, timer: undefined, due: Number.POSITIVE_INFINITY, slept: false };
       lanes.set(name, lane);
     }
     if (lane.busy) lane.again = true;

@@ -3,6 +3,7 @@ import type { FormattingContext, Hooks } from "../hooks.ts";
 import type { Log } from "../log.ts";
 import type { Ending, SessionMessage, Store } from "../state/store.ts";
 import type { Inbound, RawEvent, Reply, Route, TurnEvent } from "../types.ts";
+import type { Contact } from "./contact.ts";
 import type { LiveAccount } from "./live-account.ts";
 
 /** Fetches, checks and lays down the files of a reply; never rejects. `null`: somebody stopped it, and the reply is not to be sent. */
@@ -22,6 +23,8 @@ export interface PathOptions {
   readonly maxConcurrent: () => number;
   /** The live connection of an address, if there is one. */
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
+  /** Whether the platform answers an account. */
+  readonly contact: (channel: string, account: string) => Contact;
   /** Whether an account that is not open is meant to be. */
   readonly expects: (channel: string, account: string) => boolean;
   /** Removes secrets from what an error says, before it is kept. */

@@ -135,7 +135,7 @@ export interface SessionRecord {
 
 /** What the runtime needs of a database; the rules that go beyond the types are in `storeContract`. */
 export interface Store {
-  /** Takes the state over: fences out whoever had it, hands back what was running. Call once, before `claim`. */
+  /** Takes the state over: fences out whoever had it, hands back what was running, ends waits of `handBack`. Call once, before `claim`. */
   begin(now: number): Promise<{ readonly fence: number; readonly resumed: number }>;
   /** The fence as it is now: another one than `begin` resolved with says that somebody else began since. */
   fence(): Promise<number>;
@@ -158,7 +158,7 @@ export interface Store {
   /**
    * Takes the next unit of a lane, if its head is due: counts the attempt, marks the unit's events running.
    * `limit` bounds the gathered events of one unit. Resolves `{ unit: null, due }` with the time at which the head is due, or `due: null` when nothing waits.
-   * `others`: more events of the lane wait, due or not.
+   * `others`: more events of the lane wait, due or not. A head that was accepted more than 5 s after `now` is due: the clock was set back.
    */
   claim(
     lane: string,

@@ -30,6 +30,8 @@ export interface BotApiOptions {
   readonly transport: Transport;
   /** Milliseconds for a call; unset: 60,000, and 500,000 while a file is sent. */
   readonly timeoutMs?: number;
+  /** A call begins; the returned function is called when the platform has carried it out. */
+  readonly calling?: () => () => void;
   /** Milliseconds for `getUpdates`, which the platform holds on purpose. */
   readonly pollTimeoutMs: number;
 }
@@ -65,7 +67,12 @@ function createPlatform({ token, transport, ...options }: BotApiOptions): Transf
       held: method === "getUpdates",
       ...(signal !== undefined && { signal }),
     } as const;
-    return transport.request(addressOf(method), request).then(({ status, text }) => parseAnswer(method, status, text));
+    const succeeded = options.calling?.();
+    return transport.request(addressOf(method), request).then(({ status, text }) => {
+      const envelope = parseAnswer(method, status, text);
+      if (envelope.ok) succeeded?.();
+      return envelope;
+    });
   };
   return (_client, method, payload, signal) => answer(method, payload, signal) as never;
 }

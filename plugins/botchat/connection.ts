@@ -53,7 +53,8 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const signal = AbortSignal.any([closing, stop.signal]);
   const intakeStop = new AbortController();
   const intake = AbortSignal.any([signal, intakeStop.signal]);
-  const limits = createLimits({ now: account.now, limits: options.limits });
+  // Not by the wall clock: one that is set back would hold a chat for as long.
+  const limits = createLimits({ now: () => performance.now(), limits: options.limits });
   const shown = createShown();
   const transport = createTransport({
     ...(options.proxy !== undefined && { proxy: options.proxy }),
@@ -71,6 +72,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       token,
       apiRoot: options.apiRoot,
       transport,
+      calling: account.calling,
       ...(options.timeoutSeconds !== undefined && { timeoutMs: options.timeoutSeconds * 1_000 }),
       pollTimeoutMs: options.polling.stallSeconds * 1_000,
     });

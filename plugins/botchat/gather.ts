@@ -83,6 +83,9 @@ function isPlain(message: Fields): boolean {
 }
 
 export async function createGatherer(account: ChannelAccount<AccountOptions>): Promise<Gatherer> {
+  const longestMs = () => Math.max(splitMs, account.debounceMs());
+  /** No longer than a message could wait that comes now: the clock may have been set back since the one before. */
+  const extending = ({ key, due }: Strand): Gather => ({ key, due: Math.min(due, account.now() + longestMs()), extend: true });
   const strands = createMemory<Strand>(remembered);
   /** Gather keys of messages that stand under the key of another one. */
   const joined = createMemory<string>(remembered);
@@ -126,7 +129,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     if (isPart) return { ...next, due: now + Math.max(cut ? splitMs : 0, strand.quick ? account.debounceMs() : 0) };
     const quickMs = account.debounceMs();
     const isQuick =
-      strand.quick && isPlain(message) && !answers(message) && now - strand.at <= quickMs && strand.messages.length < quickParts;
+      strand.quick && isPlain(message) && !answers(message) && Math.abs(now - strand.at) <= quickMs && strand.messages.length < quickParts;
     return isQuick ? { ...next, due: now + Math.max(cut ? splitMs : 0, quickMs) } : undefined;
   }
 
@@ -204,7 +207,6 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
 const ownKey = (message: Fields) => `m:${chatOf(message)}:${id(message.message_id) ?? ""}`;
 const chatOf = (message: Fields) => id(record(message.chat)?.id) ?? "";
 const dateOf = (message: Fields) => number(record(message.forward_origin)?.date) ?? number(message.date) ?? 0;
-const extending = ({ key, due }: Strand): Gather => ({ key, due, extend: true });
 
 /** Forwarded together, a long message of one person and the next of another have ids in a row, too. */
 function authorOf({ forward_origin }: Fields): string {

@@ -56,7 +56,8 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
   const stallMs = polling.stallSeconds * 1_000;
   let offset: number | undefined;
   let lastContactAt = account.now();
-  let quietSince = lastContactAt;
+  // Not by the wall clock, which may be set back.
+  let quietSince = performance.now();
 
   const tell = (state: ChannelStatus["state"], detail?: string) =>
     account.status({ state, lastContactAt, identity, ...(detail !== undefined && { detail }) });
@@ -102,9 +103,9 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     if (reason === "conflict" && error instanceof ChannelError && /webhook/i.test(error.message)) {
       await api.call("deleteWebhook", {}, signal).catch(() => {});
     }
-    if (reason === "timeout" || account.now() - quietSince >= stallMs) {
+    if (reason === "timeout" || performance.now() - quietSince >= stallMs) {
       // Connections that hang are not always seen as broken: after so long without an answer none of them is trusted.
-      quietSince = account.now();
+      quietSince = performance.now();
       account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: the connections are made anew");
       api.renew();
     }
@@ -126,7 +127,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     try {
       const updates = await next();
       lastContactAt = account.now();
-      quietSince = lastContactAt;
+      quietSince = performance.now();
       const known = withIds(updates);
       for (let from = 0; from < known.length; from += portion) {
         await account.room();

@@ -128,8 +128,14 @@ function isSameAddress(a: string, b: string): boolean {
 export async function listen(options: WebhookOptions): Promise<{ readonly closed: Promise<void> }> {
   const { api, account, identity, signal, url, secret } = options;
   let lastContactAt = account.now();
-  const server = createListener(options, (failure) => {
+  /** The same, by a clock that nobody sets back. */
+  let heardAt = performance.now();
+  const heard = () => {
     lastContactAt = account.now();
+    heardAt = performance.now();
+  };
+  const server = createListener(options, (failure) => {
+    heard();
     if (failure === undefined) account.status({ state: "connected", identity, lastContactAt });
     else account.status({ state: "waiting", identity, lastContactAt, detail: failureDetail(failure) });
   });
@@ -147,7 +153,7 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
 
   /** Asks the platform when nothing came for a while: whoever takes a webhook away (a program that polls does) tells nobody. */
   async function staysSet(): Promise<boolean> {
-    for (let left = stallMs; left > 0 && !signal.aborted; left = lastContactAt + stallMs - account.now()) await pause(left, signal);
+    for (let left = stallMs; left > 0 && !signal.aborted; left = heardAt + stallMs - performance.now()) await pause(left, signal);
     if (signal.aborted) return true;
     const { url: set = "" } = await api.call("getWebhookInfo", {}, signal);
     if (isSameAddress(set, url)) return true;
@@ -162,7 +168,7 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
       try {
         if (!isSet) await api.call("setWebhook", { url, secret_token: secret, allowed_updates: [...updateKinds] }, signal);
         backoff.reset();
-        lastContactAt = account.now();
+        heard();
         account.status({ state: "connected", identity, lastContactAt });
         isSet = await staysSet();
       } catch (error) {

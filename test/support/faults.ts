@@ -1,5 +1,5 @@
 /** A plugin that misbehaves: one call of it throws, rejects, never answers, answers late, or returns junk. */
-import { vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import {
   type ChannelAccount,
   type ChannelConnection,
@@ -31,6 +31,12 @@ export function misbehave(fault: Fault, { ms, good, junk = 5 }: { readonly ms: n
   return new Promise((resolve) => {
     if (fault === "answers late") setTimeout(() => resolve(good), ms + 5);
   });
+}
+
+/** The platform answers other calls: a send of unknown fate is repeated only then. */
+export function platformAnswers(call: () => void): void {
+  const answering = setInterval(call, 20);
+  onTestFinished(() => clearInterval(answering));
 }
 
 export const plugin = (id: string, setup: (host: PluginHost) => void | Promise<void>): PluginDefinition =>

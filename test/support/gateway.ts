@@ -40,6 +40,8 @@ export interface Loopback {
     text: string,
     from?: { readonly id?: string; readonly sender?: string; readonly chat?: string; readonly group?: boolean; readonly mention?: boolean },
   ): Promise<string>;
+  /** Another call than a send succeeds. */
+  answers(): void;
   /** Resolves when so many parts were sent. */
   sentCount(count: number): Promise<void>;
 }
@@ -83,6 +85,7 @@ export function createLoopback(options: { readonly id?: string; readonly preview
         account = opened;
         return {
           async start() {
+            loopback.answers();
             opened.status({ state: "connected", identity: { id: "bot", username: "loop_bot" } });
           },
           parse: (raw) => raw as unknown as ChannelInbound,
@@ -102,6 +105,7 @@ export function createLoopback(options: { readonly id?: string; readonly preview
         };
       },
     }),
+    answers: () => account?.calling()(),
     async say(text, from = {}) {
       if (account === undefined) throw new Error("the channel is not open");
       updates += 1;

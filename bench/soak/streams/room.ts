@@ -2,6 +2,8 @@
 import { type Address, ChannelError, type ChannelPreview, type Part, type Reply } from "service-gateway/sdk";
 import { Value } from "typebox/value";
 import { createHooks } from "../../../core/hooks.ts";
+import type { Log } from "../../../core/log.ts";
+import { createContacts } from "../../../core/path/contact.ts";
 import { admission, type DeliveryResult, deliver } from "../../../core/path/delivery.ts";
 import { Trace } from "../../../core/path/ending.ts";
 import { renderSayings } from "../../../core/path/formatting.ts";
@@ -95,7 +97,9 @@ export async function answer(room: Room, text: string, previews: readonly string
     shown.has(part, to) ? undefined : pace.admit(to.chat, part.replaces === undefined ? 1 : 0, signal);
   const account = () => ({ connection: { remove, admit }, options: settings }) as unknown as LiveAccount;
   const signal = new AbortController().signal;
-  const sending = { hooks, store, trace: new Trace(now, (text) => text), now, random: () => 0.5, signal, resumed: false, account };
+  const probe = async () => ({ ok: true, detail: "" });
+  const contact = createContacts({ connection: () => ({ probe }), log: { ...log, child: () => log } as unknown as Log }).of;
+  const sending = { hooks, store, trace: new Trace(now, (text) => text), now, random: () => 0.5, signal, resumed: false, account, contact };
   const first = rows[0] && admission(rows[0], sending);
   return await deliver(rows, { ...sending, admission: first });
 }

@@ -72,17 +72,25 @@ export interface PassedOverInput {
   readonly after?: string;
 }
 
-export interface Head {
+/** A clock that is adjusted by so little is not taken for one that was set back. */
+const adjustedMs = 5_000;
+
+/** When something was to start, and since when it waits. */
+interface Hold {
+  readonly accepted_at: number;
+  readonly due: number;
+}
+
+export interface Head extends Hold {
   readonly sequence: number;
   readonly id: string;
-  readonly due: number;
   readonly gather_key: string | null;
   readonly unit: number | null;
   readonly stage: "turn" | "delivery" | null;
   readonly not_before: number | null;
 }
 
-const headColumns = "i.lane, i.sequence, i.id, i.due, i.gather_key, i.unit, u.stage, u.not_before";
+const headColumns = "i.lane, i.sequence, i.id, i.accepted_at, i.due, i.gather_key, i.unit, u.stage, u.not_before";
 
 export function headOf(sql: Statements, lane: string): Head | undefined {
   return sql.one<Head>(
@@ -96,20 +104,28 @@ export function headOf(sql: Statements, lane: string): Head | undefined {
  * When a lane's head may start. Where the newest event of its key extends, that one sets the time for all of them: so an
  * acceptance moves the unit without touching the rows that wait already.
  */
-export function dueOf(sql: Statements, lane: string, head: Head): number {
-  return Math.max(extensionOf(sql, lane, head) ?? head.due, head.not_before ?? 0);
+export function dueOf(sql: Statements, lane: string, head: Head, now: number): number {
+  return dueSince(extensionOf(sql, lane, head) ?? head, head.not_before, now);
 }
 
-/** The time that the newest event of the head's key sets for all, where it does. */
-function extensionOf(sql: Statements, lane: string, head: Head): number | undefined {
+/**
+ * A clock that is before the acceptance of what waits was set back since then: what is due lies further away than anybody asked for, and
+ * may start at once. Otherwise an album that came just before would hold its lane for as long as the clock was set back.
+ */
+export function dueSince(hold: Hold, notBefore: number | null, now: number): number {
+  return hold.accepted_at - now > adjustedMs ? 0 : Math.max(hold.due, notBefore ?? 0);
+}
+
+/** The newest event of the head's key, where it sets the time for all. */
+function extensionOf(sql: Statements, lane: string, head: Head): Hold | undefined {
   if (head.stage === "delivery" || head.gather_key === null) return undefined;
-  const newest = sql.one<{ due: number; extend: 0 | 1 }>(
-    `SELECT due, extend FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? AND (due IS NULL) = 0
+  const newest = sql.one<Hold & { extend: 0 | 1 }>(
+    `SELECT accepted_at, due, extend FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? AND (due IS NULL) = 0
      ORDER BY sequence DESC LIMIT 1`,
     lane,
     head.gather_key,
   );
-  return newest?.extend === 1 ? newest.due : undefined;
+  return newest?.extend === 1 ? newest : undefined;
 }
 
 export function inboxReads(sql: Statements, now: () => number) {
@@ -153,7 +169,7 @@ export function inboxReads(sql: Statements, now: () => number) {
       const oldestFirst = heads.toSorted((a, b) => a.sequence - b.sequence);
       return oldestFirst.map((head) => {
         const gathers = head.unit === null && extensionOf(sql, head.lane, head) !== undefined;
-        return { lane: head.lane, due: dueOf(sql, head.lane, head), ...(gathers && { gathers }) };
+        return { lane: head.lane, due: dueOf(sql, head.lane, head, now()), ...(gathers && { gathers }) };
       });
     },
   };

@@ -3,7 +3,7 @@ import type { Outcome } from "../../types.ts";
 import type { Ending, PreviewLeft, Settlement, Store, Unit } from "../store.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
-import { dueOf, eventColumns, type Head, headOf, type PackedEventRow, unpackEventRow } from "./inbox.ts";
+import { dueOf, dueSince, eventColumns, type Head, headOf, type PackedEventRow, unpackEventRow } from "./inbox.ts";
 import { eventState, unitState } from "./schema.ts";
 import { type PackedSent, packSent, recordSent } from "./sent.ts";
 
@@ -175,6 +175,10 @@ export function unitWrites(desk: Desk) {
       const fence = desk.takeFence();
       const running = desk.all<{ id: number }>("SELECT id FROM units WHERE state = 1");
       for (const unit of running) handBackUnit(desk, unit, 0, 0);
+      // Waits of an earlier process end with it: the clock may have been set back since.
+      desk.run(
+        "UPDATE units SET not_before = 0 WHERE not_before > 0 AND id IN (SELECT unit FROM inbox WHERE state = 2 AND due IS NOT NULL)",
+      );
       return { fence, resumed: running.length };
     },
 
@@ -184,7 +188,7 @@ export function unitWrites(desk: Desk) {
       const head = headOf(desk, lane);
       if (!head) return null;
       const alone = isAlone(desk, lane, head);
-      const due = alone ? Math.max(head.due, head.not_before ?? 0) : dueOf(desk, lane, head);
+      const due = alone ? dueSince(head, head.not_before, now) : dueOf(desk, lane, head, now);
       if (due > now) return due;
 
       const { members, more } = alone ? { members: [head], more: false } : membersOf(desk, lane, head, limit);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { acceptAll, decision, newEvent, settle, start, take, type WithStore } from "./fixture.ts";
+import { acceptAll, decision, idsOf, newEvent, settle, start, take, type WithStore } from "./fixture.ts";
 
 export function inboxRules(withStore: WithStore): void {
   test(
@@ -145,6 +145,39 @@ export function inboxRules(withStore: WithStore): void {
         { lane: "now", due: 0 },
         { lane: "later", due: start + 900 },
       ]);
+    }),
+  );
+
+  test(
+    "what waits may start when the clock was set back since it was accepted, and keeps its time when the clock was only adjusted",
+    withStore(async ({ store, clock }) => {
+      const hour = 3_600_000;
+      const gather = (due: number) => ({ key: "g", due, extend: true as const });
+      await acceptAll(store, newEvent("a", { gather: gather(start + 500) }), newEvent("b", { lane: "retried" }));
+      await take(store, "retried");
+      await store.handBack("b", { due: start + 1_000 });
+      clock.now = start - 1_000;
+      expect(await store.claim("lane", { now: clock.now, limit: 50 })).toEqual({ unit: null, due: start + 500 });
+      expect((await store.waitingLanes()).map(({ due }) => due)).toEqual([start + 500, start + 1_000]);
+      clock.now = start - 2 * hour;
+      expect((await store.waitingLanes()).map(({ due }) => due)).toEqual([0, 0]);
+      // A part that comes now keeps the rest waiting for its own time.
+      await acceptAll(store, newEvent("c", { at: clock.now, gather: gather(clock.now + 500) }));
+      expect(await store.claim("lane", { now: clock.now, limit: 50 })).toEqual({ unit: null, due: clock.now + 500 });
+      expect(idsOf(await take(store, "lane", clock.now + 500))).toEqual(["a", "c"]);
+      expect(idsOf(await take(store, "retried", clock.now))).toEqual(["b"]);
+    }),
+  );
+
+  test(
+    "a wait of an earlier process ends with it",
+    withStore(async ({ store, clock, reopen }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      await store.handBack("a", { due: start + 1_000 });
+      const next = await reopen();
+      await next.begin(clock.now);
+      expect(await next.waitingLanes()).toEqual([{ lane: "lane", due: 0 }]);
     }),
   );
 

@@ -221,6 +221,15 @@ describe("the timer", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("ticks on when the clock is set back", async () => {
+    const { accepted, heartbeat } = timer(every("10m"));
+    await vi.advanceTimersByTimeAsync(5 * 60_000);
+    vi.setSystemTime(Date.UTC(2026, 10, 20, 10, 5));
+    await vi.advanceTimersByTimeAsync(15 * 60_000);
+    expect(accepted).toHaveLength(2);
+    heartbeat.close();
+  });
+
   test("does not exist for 0, and comes and goes with the configuration", async () => {
     const { accepted, change, heartbeat } = timer(every("0"));
     expect(vi.getTimerCount()).toBe(0);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
 import type { ChannelConnection, EngineTurn, PluginDefinition, Reply, TurnEvent } from "../../../core/sdk.ts";
-import { createDesk, type Desk, faults, misbehave, playTimers } from "../../support/faults.ts";
+import { createDesk, type Desk, faults, misbehave, platformAnswers, playTimers } from "../../support/faults.ts";
 import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const realTimeout = globalThis.setTimeout;
@@ -160,6 +160,7 @@ describe("send", () => {
       };
       const desk = createDesk(() => ({ send }));
       const { settled, calls } = await start(desk, { config: { channels: { desk: { ...openDesk, retry: quick }, loopback: openDesk } } });
+      platformAnswers(() => desk.accounts.at(-1)?.calling()());
       const report = await settled(await desk.say("hi"));
       expect(report).toMatchObject({ outcome: "failed", reason: "send_fate_unknown", attempts: 1 });
       expect(report.decisions.at(-1)).toMatchObject({ plugin: "acme", detail: expect.stringContaining("acme") });

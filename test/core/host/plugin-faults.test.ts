@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hookDeadlines } from "../../../core/hooks.ts";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
 import type { EngineDefinition, HookName, PluginDefinition, PluginHost, TurnEvent } from "../../../core/sdk.ts";
-import { type Fault, faults, misbehave, playTimers, plugin } from "../../support/faults.ts";
+import { type Fault, faults, misbehave, platformAnswers, playTimers, plugin } from "../../support/faults.ts";
 import { createEngine, createLoopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let running: TestGateway | undefined;
@@ -116,6 +116,7 @@ describe("a tap", () => {
       const { loopback, settled } = await start([guest, engine], {
         channels: { loopback: { dmPolicy: "open", allowFrom: ["*"], retry: quick } },
       });
+      platformAnswers(loopback.answers);
       for (const fault of faults) {
         const report = await settled(await loopback.say(fault));
         expect(report, fault).toMatchObject({ ...ends[hook], attempts: 1 });

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ChannelError } from "../../../core/errors.ts";
 import { createHooks } from "../../../core/hooks.ts";
+import type { Log } from "../../../core/log.ts";
+import { createContacts } from "../../../core/path/contact.ts";
 import { admission, deliver } from "../../../core/path/delivery.ts";
 import { Trace } from "../../../core/path/ending.ts";
 import type { LiveAccount } from "../../../core/path/live-account.ts";
@@ -117,7 +119,9 @@ describe("a row", () => {
     const account = () => ({ connection: { admit: options.admit }, options: { retry: options.retry } }) as unknown as LiveAccount;
     const closing = new AbortController();
     const trace = new Trace(now, (text) => text);
-    const deps = { hooks, now, random: () => 0.5, signal: closing.signal, account };
+    const log = { info() {}, warn() {}, child: () => log } as unknown as Log;
+    const contact = createContacts({ connection: () => ({}), log }).of;
+    const deps = { hooks, now, random: () => 0.5, signal: closing.signal, account, contact };
     const rowOf = (id: number): OutboxRow => ({
       id,
       unitId: "u",

@@ -223,15 +223,21 @@ describe("sending", () => {
     expect(loopback.sent).toHaveLength(1);
   });
 
-  test("a send of unknown fate is repeated once, marked as possibly repeated, and never in a loop", async () => {
+  test("a send of unknown fate is repeated once, when the platform answers, marked as possibly repeated, and never in a loop", async () => {
     const loopback = createLoopback();
     let tries = 0;
     loopback.beforeSend = () => {
       tries += 1;
-      throw new ChannelError("timeout", { fate: "unknown", retryAfterMs: 5 });
+      throw new ChannelError("timeout", { fate: "unknown" });
     };
-    const { settled } = await start(loopback);
-    const report = await settled(await loopback.say("hello"));
+    const { gateway, settled } = await start(loopback);
+    const event = await loopback.say("hello");
+    const waiting = async () => (await gateway.describe()).accounts[0]?.waitingSends;
+    await expect.poll(waiting).toBe(1);
+    expect(tries).toBe(1);
+    loopback.answers();
+    const report = await settled(event);
+    expect(await waiting()).toBeUndefined();
     expect(tries).toBe(2);
     expect(report).toMatchObject({ outcome: "failed", reason: "send_fate_unknown" });
     expect(codes(report)).toContain("delivery:possibly_repeated");

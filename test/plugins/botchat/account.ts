@@ -97,6 +97,7 @@ export function createTestAccount(
       judgeCaller: createJudgeCaller({ now: () => test.clock.at ?? Date.now(), clientAddress: (request) => test.clientOf(request) }),
       debounceMs: () => more.debounceMs ?? 0,
       room: () => test.onRoom(),
+      calling: () => () => {},
       commands: () => more.commands ?? [],
     },
   };

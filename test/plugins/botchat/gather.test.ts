@@ -16,9 +16,9 @@ function update(updateId: number, message: object, kind = "message"): Json {
   return { update_id: updateId, [kind]: { date: 1_700_000_000, chat: group, from: ada, ...message } } as Json;
 }
 
-async function gatherer(options: { readonly debounceMs?: number } = {}) {
+async function gatherer({ now = () => 1_000, ...options }: { readonly debounceMs?: number; readonly now?: () => number } = {}) {
   const { account } = createTestAccount({ botToken: "7:token" }, options);
-  return await createGatherer({ ...account, now: () => 1_000 });
+  return await createGatherer({ ...account, now });
 }
 
 const long = "x".repeat(4_096);
@@ -28,6 +28,16 @@ describe("what belongs together", () => {
     const { place } = await gatherer();
     expect(place(update(1, { message_id: 7, text: "a" }))).toEqual({ lane: "botchat:default:-5", gather: { key: "m:-5:7", due: 0 } });
     expect(place(update(2, { message_id: 7, text: "b" }, "edited_message")).gather).toEqual({ key: "m:-5:7", due: 0 });
+  });
+
+  test("an edit, a repetition and a quick message wait no longer than usual when the clock was set back since the message", async () => {
+    const clock = { now: 7_200_000 };
+    const { place } = await gatherer({ now: () => clock.now, debounceMs: 800 });
+    place(update(1, { message_id: 7, text: long }));
+    clock.now = 1_000;
+    expect(place(update(2, { message_id: 7, text: "b" }, "edited_message")).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
+    expect(place(update(1, { message_id: 7, text: long })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
+    expect(place(update(3, { message_id: 9, text: "and?" })).gather).toEqual({ key: "m:-5:9", due: 1_800, extend: true });
   });
 
   test("a press, a reaction and what is no message stand alone", async () => {
