@@ -17,10 +17,14 @@ const { values } = parseArgs({
     token: { type: "string", default: "" },
     /** Requests a second on each connection; 0: as many as it takes. */
     rate: { type: "string", default: "0" },
+    /** Size of a field `note` beside the text. */
+    bytes: { type: "string", default: "0" },
     get: { type: "boolean", default: false },
   },
 });
 const runMs = Number(values.seconds) * 1_000;
+const sentence = 'The build (of branch "main") failed: see <https://ci.example/7>, step 3 (tests). ';
+const note = sentence.repeat(Math.ceil(Number(values.bytes) / sentence.length)).slice(0, Number(values.bytes));
 const pauseMs = Number(values.rate) === 0 ? 0 : 1_000 / Number(values.rate);
 
 function request(index: number): Buffer {
@@ -28,6 +32,7 @@ function request(index: number): Buffer {
   const body = JSON.stringify({
     text: `disk ${index} of the machine in the cellar is ${index % 100} percent full`,
     mode: "next-heartbeat",
+    ...(note === "" ? {} : { note }),
   });
   return Buffer.from(
     `POST ${values.path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${values.token}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { backlog } from "./cases/backlog.ts";
 import { roundtrip, throughput } from "./cases/chat.ts";
+import { durable } from "./cases/durable.ts";
 import { mapped } from "./cases/mapped.ts";
 import { outbox } from "./cases/outbox.ts";
 import { memory, size, start } from "./cases/package.ts";
@@ -15,7 +16,21 @@ import { templates } from "./cases/template.ts";
 import { slowFlush, wake } from "./cases/wake.ts";
 import { countOf, mistyped, readCommandLine } from "./command-line.ts";
 
-const benches: readonly Bench[] = [wake, mapped, slowFlush, roundtrip, throughput, backlog, outbox, templates, render, start, memory, size];
+const benches: readonly Bench[] = [
+  wake,
+  durable,
+  mapped,
+  slowFlush,
+  roundtrip,
+  throughput,
+  backlog,
+  outbox,
+  templates,
+  render,
+  start,
+  memory,
+  size,
+];
 const readme = new URL("./README.md", import.meta.url);
 const marks = ["<!-- results -->", "<!-- end of results -->"] as const;
 
