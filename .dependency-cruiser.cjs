@@ -137,7 +137,7 @@ module.exports = {
     },
     oneImporter("tapable", ["tapable"], ["core/hooks\\."]),
     oneImporter("jiti", ["jiti"], ["core/host/load\\.", "core/transforms/(compiler|trusted-runner)\\."]),
-    oneImporter("quickjs", ["quickjs-emscripten-core", "@jitl/[^/]+"], ["core/transforms/(engine|linker|quickjs)\\."]),
+    oneImporter("quickjs", ["quickjs-emscripten-core", "@jitl/[^/]+"], ["core/transforms/(bridge|engine|linker|quickjs)\\."]),
     oneImporter("pino", ["pino"], ["core/log\\."]),
     oneImporter("fastify", ["fastify"], ["core/http/", "core/webhooks/"]),
     oneImporter("grammy", ["grammy", "@grammyjs/[^/]+"], ["plugins/botchat/", "plugins/playground/"]),

@@ -3,6 +3,7 @@
  * come out, so no object of Node's can be reached. Time is measured while code computes; memory ends where the WebAssembly memory ends.
  */
 import type { QuickJSHandle } from "quickjs-emscripten-core";
+import { installBridge } from "./bridge.ts";
 import { TransformError } from "./error.ts";
 import type { Files } from "./files.ts";
 import { maxQuestion, operations } from "./host.ts";
@@ -107,7 +108,6 @@ export async function createEngine({
     ["print", printBounded],
     ["timer", startTimer],
     ["clear", stopTimer],
-    ["settle", settle],
     ["fetch", send],
   ]);
 
@@ -119,7 +119,7 @@ export async function createEngine({
     return operation(...given.map((text) => JSON.parse(text) as never));
   }
 
-  const bridge: Readonly<Record<string, (name: string, ...given: readonly string[]) => QuickJSHandle>> = {
+  installBridge(context, {
     ask(name, ...given) {
       try {
         return context.newString(JSON.stringify({ value: answer(name, given) }));
@@ -128,17 +128,13 @@ export async function createEngine({
         return context.newString(JSON.stringify({ error: { name, message } }));
       }
     },
+    settle(id, kind, text, stack) {
+      settle(Number(id), kind, text, stack);
+      return context.undefined;
+    },
     compile: linker.compile,
     importNow: linker.importNow,
-  };
-  const holder = context.newObject();
-  for (const [name, work] of Object.entries(bridge)) {
-    const called = (...given: readonly QuickJSHandle[]) =>
-      work(context.getString(given[0] as QuickJSHandle), ...given.slice(1).map((one) => context.getString(one)));
-    context.newFunction(`host.${name}`, called).consume((handle) => context.setProp(holder, name, handle));
-  }
-  context.setProp(context.global, "bridge", holder);
-  holder.dispose();
+  });
   const guest = linker.importGuest();
   const functions = new Map<string, QuickJSHandle>();
 
@@ -204,14 +200,18 @@ export async function createEngine({
     for (const call of calls.values()) end(call, cause);
   }
 
-  function settle(id: number, kind: "value" | "threw" | "result", text?: string, stack?: string): void {
+  function settle(id: number, kind: string | undefined, text = "", stack = ""): void {
     const call = calls.get(id);
     if (call === undefined || call.settled !== undefined) return;
-    if (kind === "value") call.settled = { outcome: text };
+    if (kind === "value" || kind === "none") call.settled = { outcome: kind === "none" ? undefined : text };
     else if (text === "out of memory") overMemory(call);
     else {
-      const message = (text ?? "").replace(/^TransformError: /, "");
-      call.settled = { outcome: new TransformError(linker.isRefusal(message) ? "refused" : kind, message, { where: stack }) };
+      const message = text.replace(/^TransformError: /, "");
+      call.settled = {
+        outcome: new TransformError(linker.isRefusal(message) ? "refused" : kind === "result" ? "result" : "threw", message, {
+          where: stack,
+        }),
+      };
     }
   }
 

@@ -2,6 +2,8 @@
 
 interface Bridge {
   readonly ask: (operation: string, ...given: readonly string[]) => string;
+  /** Ends a call. Not JSON, because this is the hot path, and these are texts. */
+  readonly settle: (id: string, kind: "value" | "none" | "threw" | "result", text: string, stack: string) => void;
   /** The function that a CommonJS file is, made inside the engine. */
   readonly compile: (name: string) => (...values: readonly unknown[]) => void;
   /** The exports of an ES module that another module requires. */
@@ -11,7 +13,7 @@ interface Bridge {
 const holder = globalThis as { bridge?: Bridge };
 const bridge = holder.bridge as Bridge;
 const { ask: send } = bridge;
-export const { compile, importNow } = bridge;
+export const { settle, compile, importNow } = bridge;
 delete holder.bridge;
 
 // As they are before a module can replace them.

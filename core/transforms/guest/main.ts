@@ -2,7 +2,7 @@
 
 import { GuestAddress, GuestParams } from "./addresses.ts";
 import { freezeJson, renderAnswer } from "./answer.ts";
-import { ask } from "./bridge.ts";
+import { ask, settle } from "./bridge.ts";
 import { GuestBuffer } from "./bytes.ts";
 import { webcrypto } from "./digests.ts";
 import { format } from "./inspect.ts";
@@ -92,7 +92,7 @@ function fail(id: number, kind: "threw" | "result", error: unknown): void {
   } catch {
     // A getter of the error threw: the sentence above remains.
   }
-  ask("settle", id, kind, message.slice(0, 2_000), stack.slice(0, 4_000));
+  settle(String(id), kind, message.slice(0, 2_000), stack.slice(0, 4_000));
 }
 
 /** Loads the module; settles the call with the names of the functions that it exports. */
@@ -100,14 +100,14 @@ export function load(id: number, entry: string): void {
   import(entry).then(
     (loaded: Readonly<Record<string, unknown>>) => {
       namespace = loaded;
-      ask("settle", id, "value", stringify(keys(namespace).filter(isFunction)));
+      settle(String(id), "value", stringify(keys(namespace).filter(isFunction)), "");
     },
     (error: unknown) => fail(id, "threw", error),
   );
 }
 
 export function call(id: number, name: string, json: string): void {
-  const settle = (value: unknown): void => {
+  const end = (value: unknown): void => {
     let answer: string | undefined;
     try {
       answer = renderAnswer(value);
@@ -115,7 +115,7 @@ export function call(id: number, name: string, json: string): void {
       fail(id, "result", error);
       return;
     }
-    ask("settle", id, "value", ...(answer === undefined ? [] : [answer]));
+    settle(String(id), answer === undefined ? "none" : "value", answer ?? "", "");
   };
   isMuted = false;
   try {
@@ -125,10 +125,10 @@ export function call(id: number, name: string, json: string): void {
     // As the gateway has it: a name of a header cannot reach a prototype.
     for (const map of [context.headers, context.query]) setPrototypeOf(map, null);
     const value: unknown = run(freezeJson(context));
-    if (typeof value !== "object" || value === null) settle(value);
+    if (typeof value !== "object" || value === null) end(value);
     else
       apply(then, value instanceof Promise ? value : new Promise((resolve) => resolve(value)), [
-        settle,
+        end,
         (error: unknown) => fail(id, "threw", error),
       ]);
   } catch (error) {
