@@ -12,6 +12,7 @@ import type { GatewayConfig } from "./config/schema.ts";
 import { createSecrets, type Environment } from "./config/secrets.ts";
 import { unknownChannels } from "./config-problems.ts";
 import { type HostError, reasonOf } from "./errors.ts";
+import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
 import { createLoader, type Loader } from "./host/load.ts";
 import { createPlugins, loadBundledAhead, type Plugins } from "./host/plugins.ts";
@@ -204,6 +205,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   runtime.accounts.start();
   heartbeat.start();
   await plugins.ready();
+  watchEventLoop({ hooks: runtime.hooks, log, undo });
   startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()] });
   followConfig({ current, environment, runtime, heartbeat, log, undo, found, results: hookSide.results });
   watchOwnership({ store, fence, stateDirectory, log, undo, onLost: options.onLost ?? (() => void close()) });

@@ -7,6 +7,7 @@
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesWaterfallHook } from "tapable";
 import { PluginError, reasonOf } from "./errors.ts";
 import type { StoredEvent } from "./state/store.ts";
+import { type RecentTaps, TapTimes } from "./tap-times.ts";
 import type { Address, Inbound, Part, Receipt, Refusal, Reply, Route, Silent, TurnEvent, TurnRecord } from "./types.ts";
 
 /** What goes with a reply to the formatting station. */
@@ -98,6 +99,8 @@ export interface Hooks {
   settled(record: TurnRecord): Promise<void>;
   /** Every tap in the order of its hook, for `plugins list`. */
   taps(): readonly TapInfo[];
+  /** Which taps have held the event loop since the last call. */
+  lately(): RecentTaps;
 }
 
 /** What tapable hands each tap after its arguments. */
@@ -111,6 +114,7 @@ interface Tap {
   readonly run: (first: unknown, second: unknown, third: unknown) => unknown;
   /** What becomes of an answer, or of a failure, depends on the kind of the hook. */
   readonly judge: (done: Done, error: PluginError | null, answer?: unknown) => void;
+  readonly times: TapTimes;
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -125,9 +129,12 @@ function failureOf({ plugin, hook }: Tap, thrown: unknown): PluginError {
 /** Runs one tap under its deadline; what goes wrong becomes a `PluginError` that names plugin and hook. */
 function runTap(tap: Tap, done: Done, first: unknown, second: unknown, third: unknown): void {
   let result: unknown;
+  const begun = performance.now();
   try {
     result = tap.run(first, second, third);
+    tap.times.ran(tap, begun);
   } catch (thrown) {
+    tap.times.ran(tap, begun);
     tap.judge(done, failureOf(tap, thrown));
     return;
   }
@@ -146,12 +153,14 @@ class Pending {
     this.tap = tap;
     this.#done = done;
     this.#timer = setTimeout(late, tap.deadlineMs, this);
+    tap.times.waiting.add(this);
   }
 
   end(error: PluginError | null, answer?: unknown): void {
     if (!this.#open) return;
     this.#open = false;
     clearTimeout(this.#timer);
+    this.tap.times.ended(this);
     this.tap.judge(this.#done, error, answer);
   }
 }
@@ -209,6 +218,7 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     settled: new AsyncParallelHook<[TurnRecord]>(["record"]),
   } satisfies Record<HookName, unknown>);
   const registered: TapInfo[] = [];
+  const times = new TapTimes();
 
   function judgeOf(hook: HookName, plugin: string): Tap["judge"] {
     switch (hook) {
@@ -234,7 +244,10 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     tap(plugin, hook, fn, { order = "normal", deadlineMs = hookDeadlines[hook] } = {}) {
       const engine = engines[hook] as unknown as { tapAsync(at: { name: string; stage: number }, fn: (...args: never[]) => void): void };
       const run = fn as unknown as Tap["run"];
-      engine.tapAsync({ name: plugin, stage: stages[order] }, callbackOf({ plugin, hook, deadlineMs, run, judge: judgeOf(hook, plugin) }));
+      engine.tapAsync(
+        { name: plugin, stage: stages[order] },
+        callbackOf({ plugin, hook, deadlineMs, run, judge: judgeOf(hook, plugin), times }),
+      );
       registered.push({ hook, plugin, order });
     },
     ingress: (event, gathered) => engines.ingress.promise(event, gathered),
@@ -244,6 +257,7 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     formatting: (reply, context) => engines.formatting.promise(reply, context),
     delivery: (part, address, signal) => engines.delivery.promise(part, address, signal),
     settled: (record) => engines.settled.promise(record),
+    lately: () => times.take(),
     taps: () =>
       hookNames.flatMap((hook) => registered.filter((tap) => tap.hook === hook).sort((a, b) => stages[a.order] - stages[b.order])),
   };

@@ -8,6 +8,7 @@
  */
 
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../types.ts";
+import type { Pruned, PruneLimits } from "./limits.ts";
 import type { EventReport, SessionReport, StoreStats } from "./report.ts";
 
 /** An event as the inbox keeps it. */
@@ -287,20 +288,7 @@ export interface Store {
   ): Promise<Json | null>;
 
   /** Removes what has expired and what is past the limits of age and count, and gives its room back to the disk, in small steps. */
-  prune(options: {
-    readonly now: number;
-    readonly keepEventsMs: number;
-    readonly keepEvents: number;
-    readonly keepSentMs: number;
-    /** Dedupe keys to keep at most; the oldest go first. Default: all that have not expired. */
-    readonly keepDedupeKeys?: number;
-    /** An event that has been due for so long since it was accepted ends `failed(waited_too_long)`. Default: never. */
-    readonly keepWaitingMs?: number;
-  }): Promise<{
-    readonly removed: number;
-    /** Events that waited too long, where there were any. */
-    readonly ended?: number;
-  }>;
+  prune(limits: PruneLimits): Promise<Pruned>;
   /** Why nothing can be stored: no room was found on the disk, less than half a minute ago and the last time that something was tried. */
   trouble(): string | undefined;
   /** Flushes what is left and closes. */

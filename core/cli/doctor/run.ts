@@ -10,6 +10,7 @@ import { gather, type Patient } from "./patient.ts";
 import { checkAllowlists, checkConversations, checkOldState, checkStrangers } from "./people.ts";
 import { checkGroups, checkPlatforms } from "./platforms.ts";
 import { type Mended, showFindings } from "./report.ts";
+import { checkRoom } from "./room.ts";
 import { checkAgents, checkByPlugins, checkPlugins, checkTransforms } from "./software.ts";
 
 const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<readonly Finding[]>)[] = [
@@ -18,6 +19,7 @@ const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<reado
   checkTokens,
   checkState,
   checkDisk,
+  checkRoom,
   checkGateway,
   checkExposure,
   checkPlugins,

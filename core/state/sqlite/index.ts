@@ -5,6 +5,7 @@ import type { Json } from "../../types.ts";
 import { putAside } from "../copies.ts";
 import { prepareFile } from "../directory.ts";
 import { forgetIdentity, wasUsed } from "../identity.ts";
+import type { Pruned, PruneLimits } from "../limits.ts";
 import type { NewEvent, OutboxRow, Store, StoredEvent, Unit } from "../store.ts";
 import { packEvent } from "./acceptance.ts";
 import { decisionReads, packDecisions } from "./decisions.ts";
@@ -256,9 +257,7 @@ function keyValueMethods(queue: WriteQueue, read: Read, now: () => number) {
   } satisfies Partial<Store>;
 }
 
-type PruneLimits = Parameters<Store["prune"]>[0];
-
-async function prune(queue: WriteQueue, limits: PruneLimits): ReturnType<Store["prune"]> {
+async function prune(queue: WriteQueue, limits: PruneLimits): Promise<Pruned> {
   const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs } = limits;
   const forgotten = keepDedupeKeys === undefined ? now : Math.max(now, await queue.write("dedupeExcess", keepDedupeKeys));
   const subjects: readonly Omit<PruneInput, "after">[] = [

@@ -1,5 +1,6 @@
 /** Gives the room of removed rows back to the disk, in small steps. */
-import type { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Desk } from "./desk.ts";
 
 const incremental = 2;
@@ -28,18 +29,30 @@ export function makeShrinkable(db: DatabaseSync): void {
   }
 }
 
-export function canShrink(db: DatabaseSync): boolean {
-  return numberOf(db, "auto_vacuum") === incremental;
-}
+const canShrink = (db: DatabaseSync): boolean => numberOf(db, "auto_vacuum") === incremental;
 
 /** Needs room for a copy of the database, and that nobody else writes. */
-export function rewrite(db: DatabaseSync): void {
+function rewrite(db: DatabaseSync): void {
   db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-/** Bytes of the file that hold nothing. */
-export function unusedBytes(db: DatabaseSync): number {
-  return numberOf(db, "freelist_count") * numberOf(db, "page_size");
+function withDatabase<Result>(directory: string, readOnly: boolean, work: (db: DatabaseSync) => Result): Result {
+  const db = new DatabaseSync(join(directory, "state.db"), { readOnly, timeout: 5_000 });
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Bytes of the file that hold nothing, and that no prune gives back to the disk. */
+export function lostRoom(directory: string): number {
+  return withDatabase(directory, true, (db) => (canShrink(db) ? 0 : numberOf(db, "freelist_count") * numberOf(db, "page_size")));
+}
+
+/** Rewrites the database so that it is as small as it can be, and shrinks from then on. No gateway runs on it. */
+export function rewriteDatabase(directory: string): void {
+  withDatabase(directory, false, rewrite);
 }
 
 export function shrinkWrites(desk: Desk) {

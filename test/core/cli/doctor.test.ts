@@ -1,7 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./desk.ts";
 
@@ -101,6 +103,22 @@ describe("doctor", () => {
       { verdict: "fail", path: "hooks.token" },
     ]);
     expect(JSON.stringify(answer)).not.toMatch(/hunter2|kurz/);
+  });
+
+  test("a large database that cannot shrink is told, and rewritten by --fix", async () => {
+    const { home, state } = homeWith(basics);
+    await (await openSqliteStore({ directory: state, now: () => 0 })).close();
+    const file = join(state, "state.db");
+    const db = new DatabaseSync(file);
+    db.exec("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM");
+    db.exec("INSERT INTO kv (namespace, key, value) VALUES ('n', 'k', hex(zeroblob(10000000))); DELETE FROM kv");
+    db.close();
+    const told = of(await doctor(home), "disk");
+    expect(told).toContainEqual(expect.objectContaining({ verdict: "warn", reason: expect.stringMatching(/^state\.db has 19 MB/) }));
+    const mended = of(await doctor(home, "--fix"), "disk");
+    expect(mended).toContainEqual(expect.objectContaining({ repair: "rewrite state.db", mended: true }));
+    expect(statSync(file).size).toBeLessThan(1_000_000);
+    expect(of(await doctor(home), "disk").filter(({ reason }) => reason.startsWith("state.db"))).toEqual([]);
   });
 
   test("what other users may read is told, and made private by --fix; --dry-run only says so", async () => {
