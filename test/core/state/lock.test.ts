@@ -18,6 +18,17 @@ test("a state directory has one gateway, also inside one process, and the refusa
   lockState(directory).release();
 });
 
+test("an attempt that is refused in the same process does not lose the lock to another one", async () => {
+  const directory = await newDirectory();
+  const lock = lockState(directory);
+  expect(() => lockState(directory)).toThrow();
+  const other = spawn(process.execPath, [join(import.meta.dirname, "lock-holder.ts"), directory], { stdio: ["ignore", "pipe", "ignore"] });
+  onTestFinished(() => void other.kill("SIGKILL"));
+  const said = await Promise.race([once(other.stdout, "data").then(() => "locked"), once(other, "exit").then(() => "refused")]);
+  expect(said).toBe("refused");
+  lock.release();
+});
+
 // Linux only: there /proc says "no such file or directory" to every new directory.
 test.runIf(process.platform === "linux")("a place where no directory can be made is said, and not tried for ever", () => {
   const directory = "/proc/nowhere/state";
