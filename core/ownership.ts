@@ -1,4 +1,5 @@
 /** Whether a gateway still has its state: nobody took it over, and its files are those that it opened. */
+import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HostError } from "./errors.ts";
@@ -9,7 +10,7 @@ import type { Undo } from "./undo.ts";
 const everyMs = 2_000;
 const files = ["lock.db", "state.db"];
 
-/** Calls back once, with what was lost. A send or a commit under way is stopped by the fence of the store; this ends the process around it. */
+/** Calls back once, with what was lost. Commits of the old owner are stopped by the fence of the store already; this ends the process around it. */
 export function watchOwnership({
   store,
   fence,
@@ -26,49 +27,34 @@ export function watchOwnership({
   readonly undo: Undo;
   readonly onLost: (error: HostError) => void;
 }): void {
-  const stop = new AbortController();
-  // The same file has the same number, whatever is written to it; one that was put in its place has another.
-  const numbers = () => Promise.all(files.map(async (name) => (await stat(join(stateDirectory, name), { bigint: true })).ino));
+  // The same file keeps its number, whatever is written to it; one that was put in its place has another.
+  const opened = files.map((name) => {
+    const path = join(stateDirectory, name);
+    return { name, path, number: statSync(path, { bigint: true, throwIfNoEntry: false })?.ino };
+  });
 
-  async function loss(first: readonly bigint[]): Promise<HostError | undefined> {
-    const changed = await numbers().then(
-      (now) => files.find((_, index) => now[index] !== first[index]),
-      () => "one of its files",
-    );
-    if (changed !== undefined) {
-      return new HostError("state_gone", { directory: stateDirectory, reason: `${changed} was removed or replaced` });
+  async function loss(): Promise<HostError | undefined> {
+    for (const { name, path, number } of opened) {
+      const now = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
+      // Of a file that cannot be looked at for another reason nothing is known.
+      const same = now instanceof Error ? now.code !== "ENOENT" : now.ino === number;
+      if (!same) return new HostError("state_gone", { directory: stateDirectory, reason: `${name} was removed or replaced` });
     }
     return (await store.fence()) === fence ? undefined : new HostError("state_fenced");
   }
 
-  async function watch(): Promise<void> {
-    const first = await numbers();
-    const timer = setInterval(() => {
-      loss(first).then(
-        (lost) => {
-          if (lost === undefined || stop.signal.aborted) return;
-          end(lost);
-        },
-        // The store closes, or does not answer: the next look tells.
-        () => {},
-      );
-    }, everyMs);
-    timer.unref();
-    stop.signal.addEventListener("abort", () => clearInterval(timer));
-    if (stop.signal.aborted) clearInterval(timer);
-  }
-
-  function end(lost: HostError): void {
+  const check = (lost: HostError | undefined) => {
+    if (lost === undefined || stop.signal.aborted) return;
     stop.abort();
     log.fatal({ code: lost.code }, lost.message);
     onLost(lost);
-  }
-
+  };
+  const stop = new AbortController();
+  // The store closes, or does not answer: the next look tells.
+  const timer = setInterval(() => void loss().then(check, () => {}), everyMs);
+  timer.unref();
+  stop.signal.addEventListener("abort", () => clearInterval(timer));
   undo.add(() => stop.abort());
-  watch().catch(() => {
-    if (!stop.signal.aborted)
-      end(new HostError("state_gone", { directory: stateDirectory, reason: "one of its files was removed or replaced" }));
-  });
 }
 
 /** Logs what a start with `--accept-new-state` went past. */

@@ -42,7 +42,7 @@ export function forgetIdentity(directory: string): void {
 
 export interface IdentityRecord {
   /**
-   * Call after the flush of a commit. It is not flushed itself: a killed process leaves it as it is, and after a power cut it may be too
+   * Call after the flush of the last of these commits. It is not flushed itself: a killed process leaves it as it is, and after a power cut it may be too
    * low, which only means that less is noticed.
    */
   note(commits: number): void;

@@ -30,6 +30,8 @@ import { createStatements } from "./statements.ts";
  */
 const checkpointPages = 1_000;
 const busyMs = 5_000;
+/** How old the number of commits beside the database may become. */
+const noteMs = 250;
 
 interface Opened {
   readonly db: DatabaseSync;
@@ -126,8 +128,10 @@ function runAll(db: DatabaseSync, desk: WriterDesk, operations: Operations, { co
 
 interface Transaction {
   run(request: NonNullable<Request>): Reply;
-  /** Notes the last flushed commit beside the database; nobody waits for it. */
+  /** Writes the number of flushed commits beside the database. */
   note(): void;
+  /** The same in a moment: each such write makes the next flush dearer. */
+  noteSoon(): void;
 }
 
 function createTransaction({ db, identity, record }: Opened, { directory, slowFlushMs }: WriterOptions): Transaction {
@@ -139,6 +143,7 @@ function createTransaction({ db, identity, record }: Opened, { directory, slowFl
   // Other processes may add commits of their own: then this is fewer than there are, which is enough.
   let { commits } = identity;
   let noted = commits;
+  let planned = false;
 
   const setSynchronous = (wanted: "FULL" | "NORMAL") => {
     if (synchronous === wanted) return;
@@ -169,14 +174,21 @@ function createTransaction({ db, identity, record }: Opened, { directory, slowFl
       return { type: "undone", failure: packFailure(diskError(error, directory)) };
     }
   };
-  return {
+  const transaction: Transaction = {
     run,
     note() {
+      planned = false;
       if (commits === noted) return;
       noted = commits;
       record.note(commits);
     },
+    noteSoon() {
+      if (planned || commits === noted) return;
+      planned = true;
+      setTimeout(transaction.note, noteMs).unref();
+    },
   };
+  return transaction;
 }
 
 /** Runs after the answer has left, so that no caller of this transaction waits for it. */
@@ -208,9 +220,10 @@ function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): vo
   port.on("message", (request: Request) => {
     if (request) {
       reply(transaction.run(request));
-      transaction.note();
+      transaction.noteSoon();
       checkpoint();
     } else {
+      transaction.note();
       db.close();
       record.close();
       port.close();
