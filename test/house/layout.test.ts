@@ -7,7 +7,6 @@ import { linesMatching, read, root, sources, withoutComments } from "./sources.t
 const longFiles: Readonly<Record<string, string>> = {
   "core/types.ts": "the vocabulary, in path order",
   "core/sdk.ts": "the whole contract for authors, to be read from top to bottom",
-  "core/state/store.ts": "the port is one interface, and each of its rules is read beside its neighbours",
   "transforms/github.ts": "users copy it as one file, and its sixty events are one table",
 };
 
