@@ -35,8 +35,7 @@ const hostname = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9
 function checkGateway(draft: Draft, { indexOf, secrets }: RuleContext): readonly PlacedProblem[] {
   const { gateway } = draft;
   const problems: PlacedProblem[] = [...checkGatewayToken(draft, secrets)];
-  const looksLikeAddress = /^[0-9.]+$/.test(gateway.host);
-  if (isIP(gateway.host) === 0 && (looksLikeAddress || !hostname.test(gateway.host))) {
+  if (!isHost(gateway.host)) {
     problems.push(error(["gateway", "host"], `is ${JSON.stringify(gateway.host)}, but must be an address or a host name without port`));
     gateway.host = "127.0.0.1";
   }
@@ -46,7 +45,25 @@ function checkGateway(draft: Draft, { indexOf, secrets }: RuleContext): readonly
     problems.push(error(at, `is ${JSON.stringify(proxy)}, but must be an address or a CIDR range such as 10.0.0.0/8`));
   });
   gateway.trustedProxies = gateway.trustedProxies.filter(isNetwork);
-  return problems;
+  return [...problems, ...checkHosts(draft, indexOf)];
+}
+
+const isHost = (text: string): boolean => isIP(text) !== 0 || (hostname.test(text) && !/^[0-9.]+$/.test(text));
+
+/** What names no host would let nobody in, and its author would look for the reason elsewhere. */
+function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readonly PlacedProblem[] {
+  const problems = gateway.allowedHosts.flatMap((host, index): readonly PlacedProblem[] => {
+    if (isHost(host)) return [];
+    const at = ["gateway", "allowedHosts", indexOf(gateway.allowedHosts, index)];
+    return [error(at, `is ${JSON.stringify(host)}, but must be an address or a host name without port`)];
+  });
+  gateway.allowedHosts = gateway.allowedHosts.filter(isHost);
+  if (gateway.publicUrl === undefined || URL.canParse(gateway.publicUrl)) return problems;
+  delete gateway.publicUrl;
+  return [
+    ...problems,
+    error(["gateway", "publicUrl"], "is no address that can be read", "Set it to something like https://gateway.example."),
+  ];
 }
 
 /** No gateway starts without it; but its environment may be another one than that of whoever checks the file. */

@@ -24,6 +24,7 @@ export const problemStatus = {
   idempotency_conflict: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  host_unknown: 421,
   rate_limited: 429,
   headers_too_large: 431,
   internal: 500,

@@ -31,7 +31,8 @@ export function registerRoute(app: FastifyInstance, path: string, definition: Ro
   app.route({
     method: definition.method as HTTPMethods,
     url: path,
-    config: { rawBody, maxBodyBytes },
+    // Raw bytes without a token are for a signature: a platform sends them to whatever name it was given.
+    config: { rawBody, maxBodyBytes, anyHost: access === "public" && rawBody },
     onRequest(request, reply, done) {
       const decide = (problem: HttpProblem | undefined): void => {
         if (problem === undefined) done();

@@ -1,7 +1,7 @@
 /** The HTTP server: fastify with our errors, our limits and our way of closing. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import fastify, { type FastifyInstance } from "fastify";
+import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../config/schema.ts";
 import { HostError, reasonOf } from "../errors.ts";
 import type { PluginLog, RouteDefinition } from "../sdk.ts";
@@ -9,6 +9,7 @@ import { createAccess } from "./access.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { type HealthDeps, registerHealth } from "./health.ts";
+import { createHostCheck } from "./host-check.ts";
 import { HttpProblem, jsonType, type ProblemCode, problemStatus, renderProblem } from "./problem.ts";
 import { registerBodyParser, registerRoute } from "./route.ts";
 import { createRouteTable, routeAddress } from "./route-table.ts";
@@ -49,6 +50,7 @@ const maxConnections = 8_192;
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { config, log, requestTimeoutMs = 30_000, closeTimeoutMs = 5_000 } = options;
   const app = createApp(requestTimeoutMs, log);
+  registerHostCheck(app, config);
   const clientAddress = createClientAddress(
     () => config().gateway.trustedProxies,
     (entry, reason) => log.warn({ path: "gateway.trustedProxies", entry }, `an entry of gateway.trustedProxies is left out: it ${reason}`),
@@ -155,10 +157,6 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
   for (const event of ["checkContinue", "checkExpectation"]) {
     app.server.on(event, (request: IncomingMessage, response: ServerResponse) => app.routing(request, response));
   }
-  app.addHook("onRequest", (request, reply, next) => {
-    if (request.raw.headers.host !== undefined || request.raw.httpVersionMinor === 0) next();
-    else sendProblem(reply, new HttpProblem("bad_request", "The request has no Host header."));
-  });
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method, { hasBody: true });
   }
@@ -170,6 +168,28 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
     sendProblem(reply, problem);
   });
   return app;
+}
+
+/** Before the hooks of any route, so that no route has to think of it. */
+function registerHostCheck(app: FastifyInstance, config: () => GatewayConfig): void {
+  const check = createHostCheck(() => config().gateway);
+  app.addHook("onRequest", (request, reply, next) => {
+    const { raw } = request;
+    if (raw.headers.host === undefined && raw.httpVersionMinor !== 0) {
+      sendProblem(reply, new HttpProblem("bad_request", "The request has no Host header."));
+      return;
+    }
+    const problem = check(raw);
+    if (problem === undefined || takesAnyHost(request, config().hooks.path)) next();
+    else sendProblem(reply, problem);
+  });
+}
+
+/** Hooks, webhooks of platforms and `/healthz`: a token or a signature decides there, or nothing is said. */
+function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string): boolean {
+  if ((routeOptions.config as { readonly anyHost?: boolean } | undefined)?.anyHost === true) return true;
+  // A plugin's route that lies below a hooks.path of a later configuration is still no hook.
+  return routeOptions.url === "/*" && isBelow(url.split("?", 1)[0] ?? "", basePath(hooksPath));
 }
 
 function notFound(): HttpProblem {
@@ -221,9 +241,11 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
 
 /** Addresses that belong to the gateway; a plugin that takes one of them would answer in its place. */
 function isReserved(path: string, hooksPath: string): boolean {
-  const hooks = hooksPath.trim().replace(/^\/*/, "/").replace(/\/+$/, "");
-  return ["/healthz", "/readyz", "/metrics", "/gateway", hooks].some((own) => path === own || path.startsWith(`${own}/`));
+  return ["/healthz", "/readyz", "/metrics", "/gateway", basePath(hooksPath)].some((own) => isBelow(path, own));
 }
+
+const basePath = (path: string): string => path.trim().replace(/^\/*/, "/").replace(/\/+$/, "");
+const isBelow = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);
 
 async function listen(
   app: FastifyInstance,

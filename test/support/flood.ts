@@ -16,7 +16,7 @@ function strangerRequest(index: number): string {
   const from = index % 5 === 0 ? `2001:db8:${(index >>> 16).toString(16)}:${(index & 0xffff).toString(16)}::1` : address;
   const path = index % 3 === 0 ? `/elsewhere/${index}` : `/hooks/name-${index}${index % 4 === 0 ? `?q${index}=${index}` : ""}`;
   const credential = index % 2 === 0 ? `Authorization: Bearer guess-${index}` : `X-Service-Token: guess-${index}`;
-  return `POST ${path} HTTP/1.1\r\nHost: h${index}\r\nX-Forwarded-For: ${from}\r\nX-Header-${index % 1_000}: ${index}\r\n${credential}\r\nContent-Length: 2\r\n\r\n{}`;
+  return `POST ${path} HTTP/1.1\r\nHost: localhost:${index % 65_536}\r\nX-Forwarded-For: ${from}\r\nX-Header-${index % 1_000}: ${index}\r\n${credential}\r\nContent-Length: 2\r\n\r\n{}`;
 }
 
 /** Resolves with how many answers there were of each status, once all are answered. */

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { secretSchema } from "./annotations.ts";
+import { annotate, secretSchema } from "./annotations.ts";
 
 export const gatewaySchema = Type.Object(
   {
@@ -25,6 +25,22 @@ export const gatewaySchema = Type.Object(
     trustedProxies: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       description: "Addresses or CIDR ranges of reverse proxies whose X-Forwarded-For is believed. None by default.",
+    }),
+    publicUrl: Type.Optional(
+      Type.String(
+        annotate(
+          { expects: "an http or https address" },
+          {
+            pattern: "^https?://",
+            description: "Address under which clients reach the gateway, such as that of a reverse proxy. Requests to its host are served.",
+          },
+        ),
+      ),
+    ),
+    allowedHosts: Type.Array(Type.String({ minLength: 1 }), {
+      default: [],
+      description:
+        "More names or addresses, without port, that the Host header of a request may have. Loopback, the bound address and the host of publicUrl are always allowed.",
     }),
     drainSeconds: Type.Number({
       minimum: 0,

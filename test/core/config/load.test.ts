@@ -19,7 +19,14 @@ describe("files", () => {
     const file = join(temporary(), "config.jsonc");
     const loaded = await loadConfig({ file, named: false, env: {} });
     expect(loaded).toMatchObject({ found: false, digest: "", problems: [] });
-    expect(loaded.config.gateway).toEqual({ host: "127.0.0.1", port: 18_789, auth: {}, trustedProxies: [], drainSeconds: 30 });
+    expect(loaded.config.gateway).toEqual({
+      host: "127.0.0.1",
+      port: 18_789,
+      auth: {},
+      trustedProxies: [],
+      allowedHosts: [],
+      drainSeconds: 30,
+    });
   });
 
   test("a named file that does not exist is an error", async () => {
@@ -107,6 +114,12 @@ describe("values", () => {
     [{ gateway: { host: "" } }, "gateway.host", { gateway: { host: "127.0.0.1" } }],
     [{ gateway: { host: "0.0.0.0:80" } }, "gateway.host", { gateway: { host: "127.0.0.1" } }],
     [{ gateway: { host: "300.1.1.1" } }, "gateway.host", { gateway: { host: "127.0.0.1" } }],
+    [
+      { gateway: { allowedHosts: ["box.lan", "box.lan:80", "::1"] } },
+      "gateway.allowedHosts[1]",
+      { gateway: { allowedHosts: ["box.lan", "::1"] } },
+    ],
+    [{ gateway: { publicUrl: "https://:80" } }, "gateway.publicUrl", {}],
     [{ gateway: { auth: { token: 5 } } }, "gateway.auth.token", { gateway: { auth: {} } }],
     [
       { gateway: { trustedProxies: ["10.0.0.0/8", "10.0.0.0/33"] } },

@@ -28,7 +28,7 @@ async function pipeline(port: number, requests: readonly string[]): Promise<read
 }
 
 const get = (path: string, token: string, from?: string): string =>
-  `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${from === undefined ? "" : `X-Forwarded-For: ${from}\r\n`}\r\n`;
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n${from === undefined ? "" : `X-Forwarded-For: ${from}\r\n`}\r\n`;
 
 const tally = (statuses: readonly number[]): Record<string, number> => {
   const counts: Record<string, number> = {};

@@ -36,7 +36,7 @@ test("an answer that takes its time is waited for", async () => {
       handler: () => new Promise((resolve) => setTimeout(() => resolve({ body: { done: true } }), 150)),
     }),
   );
-  expect(await half(running.port, "GET /gateway/slow HTTP/1.1\r\nHost: x\r\n\r\n")).toMatch(/^HTTP\/1\.1 200 .*\{"done":true\}$/s);
+  expect(await half(running.port, "GET /gateway/slow HTTP/1.1\r\nHost: localhost\r\n\r\n")).toMatch(/^HTTP\/1\.1 200 .*\{"done":true\}$/s);
 });
 
 test("a body that is cut is no event, and the connection ends", async () => {
@@ -77,7 +77,7 @@ test("a client of an event stream has left", async () => {
     }),
   );
   const { socket, write, until } = await openSocket(running.port);
-  write("GET /gateway/stream HTTP/1.1\r\nHost: x\r\n\r\n");
+  write("GET /gateway/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
   await until(/event-stream/);
   socket.end();
   await left.promise;
