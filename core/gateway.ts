@@ -156,7 +156,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   undo.add(() => runtime.accounts.close());
 
   const hookToken = hookTokens(secrets, log);
-  const life = { up: false, closing: false };
+  const life = { up: false, closing: false, tried: false };
   // What an error says may quote what it was given; these two are shown to others.
   const clean = <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
   const readiness = () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins, store }));

@@ -10,7 +10,7 @@ import type { Store } from "./state/store.ts";
 
 export interface Readiness {
   readonly ready: boolean;
-  /** One sentence for each thing that is not up. */
+  /** One sentence for each thing that is not up. A gateway that is ready with reasons is degraded. */
   readonly reasons: readonly string[];
 }
 
@@ -33,8 +33,12 @@ export interface GatewayDescription {
   readonly stats: StoreStats;
 }
 
+/**
+ * Judges readiness by the rule of `/readyz`. `life.tried` is set once every account has connected or failed: what
+ * accounts do afterwards, or accounts that a reload adds, degrade the gateway and never take it away.
+ */
 export function readinessOf(
-  life: { readonly up: boolean; readonly closing: boolean },
+  life: { readonly up: boolean; readonly closing: boolean; tried: boolean },
   {
     loaded,
     runtime,
@@ -43,18 +47,19 @@ export function readinessOf(
   }: { readonly loaded: LoadedConfig; readonly runtime: Runtime; readonly plugins: Plugins; readonly store: Pick<Store, "trouble"> },
 ): Readiness {
   const trouble = store.trouble();
-  const reasons = [
+  life.tried ||= life.up && runtime.accounts.allTried();
+  const blocking = [
     ...(life.closing ? ["The gateway closes."] : life.up ? [] : ["The gateway starts."]),
     ...(trouble === undefined ? [] : [`Nothing can be stored: ${trouble}. Free space on the disk of the state directory.`]),
     ...(loaded.disabled.has("hooks") ? ["hooks has an error in the configuration: the hook server is off."] : []),
     ...plugins.reports().flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
-    ...runtime.accounts
-      .reports()
-      .flatMap(({ channel, account, status }) =>
-        status.state === "connected"
-          ? []
-          : [`${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`],
-      ),
   ];
-  return { ready: reasons.length === 0, reasons };
+  const accounts = runtime.accounts
+    .reports()
+    .flatMap(({ channel, account, status }) =>
+      status.state === "connected"
+        ? []
+        : [`${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`],
+    );
+  return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts] };
 }

@@ -17,7 +17,7 @@ export interface RunningGateway {
   poke(): Promise<boolean>;
   /** What runs there; `null` when it did not answer. */
   describe(): Promise<unknown>;
-  /** Whether it is ready, and if not, why. */
+  /** Whether it is ready, and what is not up. */
   readiness(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>;
 }
 
@@ -71,8 +71,8 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
     async readiness() {
       const answer = await ask("GET", "/readyz");
       if (answer === null) return { ready: false, reasons: ["It does not answer."] };
-      const { reasons = [] } = answer.body as { readonly reasons?: readonly string[] };
-      return { ready: answer.ok, reasons };
+      const { error, reasons } = answer.body as { readonly error?: string; readonly reasons?: readonly string[] };
+      return { ready: answer.ok, reasons: reasons ?? (error === undefined ? [] : [error]) };
     },
   };
 }

@@ -9,7 +9,7 @@ import { renderAgo, renderDuration } from "./times.ts";
 interface Status {
   readonly running: boolean;
   readonly ready?: boolean;
-  /** Why it is not ready. */
+  /** What is not up; of a gateway that is ready all the same, why it is degraded. */
   readonly reasons?: readonly string[];
   readonly url?: string;
   readonly pid?: number;
@@ -84,9 +84,14 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   if (status.gateway) showAccounts(status.gateway, { terminal, now: now() });
 }
 
-function gatewayLine({ running, ready, url, pid, startedAt }: Status, now: number, style: CommandContext["terminal"]["style"]): string {
+function gatewayLine(
+  { running, ready, reasons = [], url, pid, startedAt }: Status,
+  now: number,
+  style: CommandContext["terminal"]["style"],
+): string {
   if (!running) return style("yellow", "not running");
-  const verdict = ready === true ? style("green", "ready") : style("yellow", "not ready");
+  const verdict =
+    ready !== true ? style("yellow", "not ready") : reasons.length === 0 ? style("green", "ready") : style("yellow", "degraded");
   return `${verdict} at ${url}, process ${pid}, up ${renderDuration(now - (startedAt ?? now))}`;
 }
 

@@ -21,6 +21,8 @@ export const accountKey = (channel: string, account: string): string => `${chann
 
 export interface AccountStates {
   note(account: { readonly channel: string; readonly id: string; readonly path: string }, status: ChannelStatus): void;
+  /** Whether the account has once connected or failed since the gateway started. */
+  wasTried(key: string): boolean;
   /** Forgets accounts that are no longer configured. */
   keepOnly(isKnown: (key: string) => boolean): Promise<void>;
 }
@@ -34,13 +36,16 @@ export function createAccountStates({
   readonly log: Log;
   readonly now: () => number;
 }): AccountStates {
+  const tried = new Set<string>();
   return {
     note({ channel, id, path }, { state, detail }) {
+      if (state !== "connecting") tried.add(accountKey(channel, id));
       const change: AccountChange = { channel, account: id, path, state, ...(detail === undefined ? {} : { detail }), since: now() };
       store.set(accountsNamespace, accountKey(channel, id), change as unknown as Json).catch((error: unknown) => {
         log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be kept");
       });
     },
+    wasTried: (key) => tried.has(key),
     async keepOnly(isKnown) {
       for (const { key } of await store.list(accountsNamespace)) {
         if (!isKnown(key)) await store.delete(accountsNamespace, key);

@@ -34,6 +34,8 @@ export interface Accounts {
   expects(channel: string, account: string): boolean;
   /** Everything that is configured, with its state, also what failed to open. */
   reports(): readonly AccountReport[];
+  /** Whether each account that is configured has once connected or failed. */
+  allTried(): boolean;
   /** For the `ingress` station: what a platform's event says, together with those that were gathered with it. */
   parse(event: StoredEvent, gathered: readonly StoredEvent[]): Inbound | Silent | null | undefined;
   /**
@@ -240,6 +242,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       }),
       ...failures.values(),
     ],
+    allTried: () => [...open.keys()].every((name) => states.wasTried(name)),
     parse(event, gathered) {
       const account = event.account === undefined ? undefined : found(event.source, event.account);
       const more = gathered.length === 1 ? [] : gathered.filter(({ id }) => id !== event.id).map(({ body }) => body);

@@ -1,30 +1,54 @@
-/** `/healthz`, `/readyz` and `/metrics`: open, because they say nothing about anybody, and probes carry no tokens. */
-import type { FastifyInstance } from "fastify";
+/** `/healthz`, `/readyz` and `/metrics`: what a probe needs is open, what it says about this gateway takes a token. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { RouteAccess } from "../sdk.ts";
+import type { RequireAccess } from "./access.ts";
+import { presentedToken } from "./credentials.ts";
 import { jsonType } from "./problem.ts";
+import { sendProblem } from "./send.ts";
 
 export interface HealthDeps {
-  /** `reasons`: one sentence for each thing that is not up yet. */
+  /** `reasons`: one sentence for each thing that is not up. A gateway that is ready with reasons is degraded. */
   readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
   /** The page of `createMetrics`. */
   readonly metrics: () => string;
 }
 
+interface HealthAccess {
+  readonly requireAccess: RequireAccess;
+  /** Whether `/metrics` needs no token; read for each request. */
+  readonly metricsArePublic: () => boolean;
+}
+
 const alive = JSON.stringify({ ok: true });
 
-export function registerHealth(app: FastifyInstance, deps: HealthDeps): void {
+export function registerHealth(app: FastifyInstance, { readiness, metrics }: HealthDeps, access: HealthAccess): void {
   app.get("/healthz", { config: { anyHost: true } }, (_request, reply) => {
     reply.header("content-type", jsonType).send(alive);
   });
-  app.get("/readyz", (_request, reply) => {
-    const { ready, reasons } = deps.readiness();
-    const body = ready ? { ok: true } : { ok: false, error: "The gateway is not ready yet.", code: "unavailable", reasons };
-    reply
+  app.get("/readyz", async (request, reply) => {
+    // A token that is shown is judged like everywhere: this is no place to guess one without being counted.
+    const detailed = presentedToken(request.raw.headers) !== undefined;
+    if (await isRefused(request, reply, detailed ? "device" : "public")) return reply;
+    const { ready, reasons } = readiness();
+    return reply
       .code(ready ? 200 : 503)
       .header("content-type", jsonType)
       .header("cache-control", "no-store")
-      .send(JSON.stringify(body));
+      .send(JSON.stringify(detailed ? explain(ready, reasons) : { ok: ready }));
   });
-  app.get("/metrics", (_request, reply) => {
-    reply.header("content-type", "text/plain; version=0.0.4; charset=utf-8").send(deps.metrics());
+  app.get("/metrics", async (request, reply) => {
+    if (await isRefused(request, reply, access.metricsArePublic() ? "public" : "device")) return reply;
+    return reply.header("content-type", "text/plain; version=0.0.4; charset=utf-8").send(metrics());
   });
+
+  async function isRefused(request: FastifyRequest, reply: FastifyReply, needed: RouteAccess): Promise<boolean> {
+    const problem = await access.requireAccess(request.raw, needed);
+    if (problem !== undefined) sendProblem(reply, problem);
+    return problem !== undefined;
+  }
+}
+
+function explain(ready: boolean, reasons: readonly string[]): object {
+  if (!ready) return { ok: false, error: "The gateway is not ready yet.", code: "unavailable", reasons };
+  return reasons.length === 0 ? { ok: true } : { ok: true, degraded: true, reasons };
 }

@@ -65,7 +65,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const deps = { ...access, clientAddress, streams };
 
   registerBodyParser(app);
-  registerHealth(app, options);
+  registerHealth(app, options, { ...access, metricsArePublic: () => config().gateway.metrics.public });
   for (const path of ["/healthz", "/readyz", "/metrics"]) table.add("GET", path);
   app.setNotFoundHandler((request, reply) => {
     const allowed = table.methodsOf(request.url.split("?", 1)[0] ?? "/");

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createEngine, createLoopback, removeDirectory, startGateway } from "../support/gateway.ts";
 
@@ -40,7 +42,9 @@ test("while a gateway drains it tells hooks to come again, and finishes the turn
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
   expect(await refused.json()).toMatchObject({ ok: false, code: "unavailable" });
-  expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({ reasons: ["The gateway closes."] });
+  const own = { authorization: `Bearer ${readFileSync(join(gateway.stateDirectory, "gateway-token"), "utf8").trim()}` };
+  const readyz = await fetch(`${gateway.url}/readyz`, { headers: own });
+  expect(await readyz.json()).toMatchObject({ reasons: ["The gateway closes."] });
   finish();
   await closed;
   expect(loopback.sent.map(({ text }) => text)).toEqual(["done"]);

@@ -60,7 +60,7 @@ async function everyAnswer({ url, home, file }: Running): Promise<string> {
     fetch(`${url}${path}`, init).then(async (answer) => `${JSON.stringify([...answer.headers])}${await answer.text()}`);
   const asked = await Promise.all([
     ...["/healthz", "/readyz", "/metrics", "/gateway/describe", "/nowhere", `/hooks/wake?token=${secrets.hook}`].map((path) => open(path)),
-    open("/gateway/describe", { headers: { authorization: `Bearer ${secrets.gateway}` } }),
+    ...["/gateway/describe", "/readyz", "/metrics"].map((path) => open(path, { headers: { authorization: `Bearer ${secrets.gateway}` } })),
     open("/hooks/wake", {
       method: "POST",
       body: '{"text":"ring","mode":"next-heartbeat"}',

@@ -6,6 +6,7 @@ import { createGateway, type Gateway, type GatewayOptions } from "../../core/gat
 import {
   type ChannelAccount,
   type ChannelInbound,
+  type ChannelStatus,
   defineChannel,
   defineEngine,
   type EngineTurn,
@@ -42,13 +43,15 @@ export interface Loopback {
   ): Promise<string>;
   /** Another call than a send succeeds. */
   answers(): void;
+  /** The account says how it is. */
+  report(status: ChannelStatus): void;
   /** Resolves when so many parts were sent. */
   sentCount(count: number): Promise<void>;
 }
 
 /** A channel without a platform: what is said goes in, what is sent is kept. */
-export function createLoopback(options: { readonly id?: string; readonly previews?: boolean } = {}): Loopback {
-  const { id = "loopback", previews = false } = options;
+export function createLoopback(options: { readonly id?: string; readonly previews?: boolean; readonly connects?: boolean } = {}): Loopback {
+  const { id = "loopback", previews = false, connects = true } = options;
   const sent: Sent[] = [];
   const removed: string[] = [];
   const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
@@ -86,7 +89,7 @@ export function createLoopback(options: { readonly id?: string; readonly preview
         return {
           async start() {
             loopback.answers();
-            opened.status({ state: "connected", identity: { id: "bot", username: "loop_bot" } });
+            if (connects) opened.status({ state: "connected", identity: { id: "bot", username: "loop_bot" } });
           },
           parse: (raw) => raw as unknown as ChannelInbound,
           render: (reply) => [{ kind: "text", chars: reply.text.length, body: reply.text }],
@@ -123,6 +126,7 @@ export function createLoopback(options: { readonly id?: string; readonly preview
       const accepted = await account.receive(inbound as unknown as Json, { id: from.id ?? String(updates), lane: `${id}:default:${chat}` });
       return accepted.eventId;
     },
+    report: (status) => account?.status(status),
     sentCount: (count) =>
       new Promise((resolve) => {
         if (sent.length >= count) resolve();

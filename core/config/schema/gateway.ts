@@ -42,6 +42,15 @@ export const gatewaySchema = Type.Object(
       description:
         "More names or addresses, without port, that the Host header of a request may have. Loopback, the bound address and the host of publicUrl are always allowed.",
     }),
+    metrics: Type.Object(
+      {
+        public: Type.Boolean({
+          default: false,
+          description: "Whether GET /metrics is answered without a token. Otherwise it needs the gateway token or that of a device.",
+        }),
+      },
+      { default: {}, description: "The page of metrics." },
+    ),
     drainSeconds: Type.Number({
       minimum: 0,
       maximum: 3_600,

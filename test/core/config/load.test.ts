@@ -25,6 +25,7 @@ describe("files", () => {
       auth: {},
       trustedProxies: [],
       allowedHosts: [],
+      metrics: { public: false },
       drainSeconds: 30,
     });
   });

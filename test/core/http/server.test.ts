@@ -24,21 +24,51 @@ describe("health", () => {
     expect(await get("/healthz")).toMatchObject({ status: 200, json: { ok: true } });
   });
 
-  test("readyz is 503 with the reasons until everything is up", async () => {
+  test("readyz is 503 until everything is up; why is for those who show a token", async () => {
     const reasons = ["The channel a is connecting."];
-    http = await startServer({ readiness: () => ({ ready: reasons.length === 0, reasons: [...reasons] }) });
-    expect(await get("/readyz")).toMatchObject({ status: 503, json: { ok: false, code: "unavailable", reasons } });
+    const state = { ready: false };
+    http = await startServer({ readiness: () => ({ ...state, reasons: [...reasons] }) });
+    expect(await get("/readyz")).toMatchObject({ status: 503, text: '{"ok":false}' });
+    expect(await get("/readyz", { headers: bearer })).toMatchObject({ status: 503, json: { ok: false, code: "unavailable", reasons } });
+    state.ready = true;
+    expect(await get("/readyz")).toMatchObject({ status: 200, text: '{"ok":true}' });
+    expect(await get("/readyz", { headers: bearer })).toMatchObject({
+      status: 200,
+      text: JSON.stringify({ ok: true, degraded: true, reasons }),
+    });
     reasons.pop();
-    expect(await get("/readyz")).toMatchObject({ status: 200, json: { ok: true } });
+    expect(await get("/readyz", { headers: bearer })).toMatchObject({ status: 200, text: '{"ok":true}' });
   });
 
-  test("metrics are Prometheus text", async () => {
+  test("metrics are Prometheus text, for the gateway token and for devices", async () => {
     const metrics = createMetrics();
     metrics.counter({ name: "events_total", help: "Events." }).add();
-    http = await startServer({ metrics: () => metrics.render() });
-    const answer = await get("/metrics");
-    expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
-    expect(answer.text).toContain("events_total 1\n");
+    http = await startServer({ metrics: () => metrics.render(), deviceToken: (token) => token === "of-a-device" });
+    const refused = await get("/metrics");
+    expect(refused).toMatchObject({ status: 401, json: { ok: false, code: "unauthorized" } });
+    expect(refused.text).not.toContain("events_total");
+    for (const headers of [bearer, { authorization: "Bearer of-a-device" }]) {
+      const answer = await get("/metrics", { headers });
+      expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+      expect(answer.text).toContain("events_total 1\n");
+    }
+    http.config = { ...http.config, gateway: { ...http.config.gateway, metrics: { public: true } } };
+    expect((await get("/metrics")).text).toContain("events_total 1\n");
+    expect((await get("/metrics", { headers: { host: "evil.example", origin: "http://evil.example" } })).status).toBe(403);
+  });
+
+  test("guesses at a token are counted there as everywhere", async () => {
+    http = await startServer({}, (server) => registerManagement(server, { poke() {}, describe: () => ({}) }));
+    const wrong = { authorization: "Bearer guessed" };
+    const statuses: number[] = [];
+    for (let count = 0; count < 11; count += 1) {
+      statuses.push((await get("/readyz", { headers: wrong })).status, (await get("/metrics", { headers: wrong })).status);
+    }
+    expect(statuses).toEqual([...Array(20).fill(401), 429, 429]);
+    expect((await get("/gateway/describe", { headers: wrong })).status).toBe(429);
+    // A probe shows none, and is none.
+    expect((await get("/readyz")).status).toBe(200);
+    expect((await get("/readyz", { headers: bearer })).status).toBe(200);
   });
 });
 

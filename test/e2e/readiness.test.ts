@@ -1,0 +1,40 @@
+/** `/readyz` over the life of a gateway: accounts hold it back until they have tried, and never take it away again. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
+
+test("an account that never answered yet holds readyz back; one that is down later degrades it", async () => {
+  const loopback = createLoopback({ connects: false });
+  const open = { dmPolicy: "open", allowFrom: ["*"] };
+  const channels = { loopback: { accounts: { one: open } } };
+  const { gateway, configFile, directory } = await startGateway({ config: { channels }, plugins: [loopback.plugin, repeat] });
+  onTestFinished(() => gateway.close());
+  const token = readFileSync(join(directory, "state", "gateway-token"), "utf8").trim();
+  const readyz = async (headers: Record<string, string> = {}): Promise<readonly [number, unknown]> => {
+    const answer = await fetch(`${gateway.url}/readyz`, { headers });
+    return [answer.status, await answer.json()];
+  };
+  const detailed = () => readyz({ authorization: `Bearer ${token}` });
+
+  expect(await readyz()).toEqual([503, { ok: false }]);
+  expect(await detailed()).toEqual([503, expect.objectContaining({ ok: false, reasons: ["loopback:one is connecting"] })]);
+
+  loopback.report({ state: "waiting", detail: "the platform does not answer" });
+  expect(await readyz()).toEqual([200, { ok: true }]);
+  const degraded = { ok: true, degraded: true, reasons: ["loopback:one is waiting: the platform does not answer"] };
+  expect(await detailed()).toEqual([200, degraded]);
+
+  loopback.report({ state: "connected" });
+  expect(await detailed()).toEqual([200, { ok: true }]);
+  for (const state of ["connecting", "failed", "stopped"] as const) {
+    loopback.report({ state });
+    expect(await detailed()).toEqual([200, { ok: true, degraded: true, reasons: [`loopback:one is ${state}`] }]);
+  }
+
+  // An account that is added later has not tried yet, and takes the gateway from nobody either.
+  const config = JSON.parse(readFileSync(configFile, "utf8")) as object;
+  writeFileSync(configFile, JSON.stringify({ ...config, channels: { loopback: { accounts: { one: open, two: open } } } }));
+  await expect.poll(async () => (await detailed())[1]).toMatchObject({ reasons: expect.arrayContaining(["loopback:two is connecting"]) });
+  expect(await readyz()).toEqual([200, { ok: true }]);
+});
