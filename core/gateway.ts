@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { writeAddress } from "./address-file.ts";
 import { createHeartbeat } from "./agents/heartbeat.ts";
+import { rememberSecrets } from "./config/known-secrets.ts";
 import { type LoadedConfig, loadConfig } from "./config/load.ts";
 import { locateConfig, locateState } from "./config/locate.ts";
 import type { GatewayConfig } from "./config/schema.ts";
@@ -105,6 +106,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const lock = lockState(stateDirectory);
   undo.add(() => lock.release());
   const secrets = createSecrets({ env: environment, directory: configDirectory });
+  rememberSecrets(config(), secrets);
   const {
     log,
     redact,
@@ -164,7 +166,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   /** What only plugins and mappings find wrong. */
   const found = () => [...hookSide.mappings().problems, ...unknownChannels(config(), [...runtime.registry.channels.keys()])];
   for (const problem of found()) tellProblem(log, problem);
-  const server = createServer({ config, runtime, store, log, token, telemetry, readiness, hookToken, life, now, hookSide });
+  const server = createServer({ config, runtime, store, log, secrets, token, telemetry, readiness, hookToken, life, now, hookSide });
   undo.add(() => server.close());
   // Before the server, so that whoever waits for a run is answered.
   undo.add(() => hookSide.results.close());
@@ -207,7 +209,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   await plugins.ready();
   watchEventLoop({ hooks: runtime.hooks, log, undo });
   startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()] });
-  followConfig({ current, environment, runtime, heartbeat, log, undo, found, results: hookSide.results });
+  followConfig({ current, environment, secrets, runtime, heartbeat, log, undo, found, results: hookSide.results });
   watchOwnership({ store, fence, stateDirectory, log, undo, onLost: options.onLost ?? (() => void close()) });
   life.up = true;
   // Whatever the engine loads lazily is there before the first message asks for it.

@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { styleText } from "node:util";
 import { type Logger, pino } from "pino";
+import { createRedactor } from "./redactor.ts";
 import { onOneLine } from "./visible.ts";
 
 export type Log = Logger;
@@ -28,46 +29,6 @@ export interface OpenLog {
   readonly redact: (text: string) => string;
   /** Writes what is buffered and closes the file. */
   close(): void;
-}
-
-const alphanumeric = /[\p{L}\p{N}]/u;
-
-/** How a secret may stand in a JSON line: as it is, escaped, or in an address. */
-function formsOf(secret: string): readonly string[] {
-  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())])].filter(
-    (form) => form !== "",
-  );
-}
-
-/** Removes each secret; a short one only where it stands as a whole word, so that a weak secret does not shred every line. */
-function createRedactor(secrets: () => Iterable<string>): (line: string) => string {
-  const known = new Map<string, readonly string[]>();
-  return (line) => {
-    let redacted = line;
-    for (const secret of secrets()) {
-      let forms = known.get(secret);
-      if (forms === undefined) {
-        forms = formsOf(secret);
-        known.set(secret, forms);
-      }
-      for (const form of forms) {
-        if (!redacted.includes(form)) continue;
-        redacted = form.length >= 6 ? redacted.replaceAll(form, "[secret]") : replaceWords(redacted, form);
-      }
-    }
-    return redacted;
-  };
-}
-
-function replaceWords(line: string, word: string): string {
-  let result = "";
-  let from = 0;
-  for (let at = line.indexOf(word); at !== -1; at = line.indexOf(word, at + word.length)) {
-    const whole = !alphanumeric.test(line[at - 1] ?? "") && !alphanumeric.test(line[at + word.length] ?? "");
-    result += line.slice(from, at) + (whole ? "[secret]" : word);
-    from = at + word.length;
-  }
-  return result + line.slice(from);
 }
 
 const levelNames: Readonly<Record<number, string>> = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };

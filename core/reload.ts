@@ -2,11 +2,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Heartbeat } from "./agents/heartbeat.ts";
 import { readAtStart } from "./config/at-start.ts";
+import { rememberSecrets } from "./config/known-secrets.ts";
 import type { LoadedConfig } from "./config/load.ts";
 import { getPath } from "./config/path.ts";
 import type { Problem } from "./config/problem.ts";
 import type { GatewayConfig } from "./config/schema.ts";
-import type { Environment } from "./config/secrets.ts";
+import type { Environment, Secrets } from "./config/secrets.ts";
 import { watchConfig } from "./config/watch.ts";
 import { reasonOf } from "./errors.ts";
 import type { Log } from "./log.ts";
@@ -38,6 +39,7 @@ function waitingFor(from: { readonly started: GatewayConfig; readonly before: Ga
 export function followConfig(parts: {
   readonly current: { loaded: LoadedConfig };
   readonly environment: Environment;
+  readonly secrets: Secrets;
   readonly runtime: Runtime;
   readonly heartbeat: Heartbeat;
   readonly log: Log;
@@ -62,6 +64,7 @@ export function followConfig(parts: {
         return;
       }
       const waiting = waitingFor({ started, before: current.loaded.config }, change.loaded.config);
+      rememberSecrets(change.loaded.config, parts.secrets);
       current.loaded = change.loaded;
       for (const problem of [...change.loaded.problems, ...parts.found()]) tellProblem(log, problem);
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");

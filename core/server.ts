@@ -9,6 +9,7 @@ import { callPlugin, pluginDeadlines, unusable } from "./host/deadline.ts";
 import { routeAddress } from "./http/route-table.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
+import { createRedactor } from "./redactor.ts";
 import type { Readiness } from "./report.ts";
 import type { Runtime } from "./runtime.ts";
 import type { RouteDefinition } from "./sdk.ts";
@@ -19,6 +20,7 @@ import { createRefusals } from "./webhooks/refusals.ts";
 import { createRepetitions } from "./webhooks/repetitions.ts";
 import { replayDelivery } from "./webhooks/replay.ts";
 import { registerWebhooks, type WebhookDeps } from "./webhooks/server.ts";
+import { createSecretRemoval } from "./webhooks/without-secrets.ts";
 
 /** The hook token, resolved once for each configuration; `undefined`: the hook server is off. */
 export function hookTokens(secrets: Secrets, log: Log): (config: GatewayConfig) => string | undefined {
@@ -70,6 +72,7 @@ export function createServer(parts: {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly log: Log;
+  readonly secrets: Secrets;
   readonly token: string;
   readonly telemetry: Telemetry;
   readonly readiness: () => Readiness;
@@ -98,11 +101,19 @@ export function createServer(parts: {
   const refusals = createRefusals({ store });
   const repetitions = createRepetitions({ store, now: parts.now, log });
   const { mappings, policies, results, recordings, transforms } = parts.hookSide;
+  const secrets = () => parts.secrets.values();
+  const redact = createRedactor(secrets);
+  const withoutSecrets = createSecretRemoval(secrets);
+  const accept: WebhookDeps["accept"] = async (input) => {
+    if (parts.life.closing) throw new HostError("gateway_closing");
+    const clean = withoutSecrets(input);
+    return runtime.path.receive(clean.event, clean);
+  };
   const hooks: WebhookDeps = {
     config,
     enabled: () => hookToken(config()) !== undefined,
     token: () => hookToken(config()),
-    accept: (input) => (parts.life.closing ? Promise.reject(new HostError("gateway_closing")) : runtime.path.receive(input.event, input)),
+    accept,
     first: (dedupeKey) => store.first(dedupeKey),
     body: (eventId) => store.body(eventId),
     ...policies,
@@ -118,7 +129,7 @@ export function createServer(parts: {
     now: parts.now,
     log,
     recordings,
-    onRefused: (refused) => refusals.add(refused),
+    onRefused: (refused) => refusals.add({ ...refused, subPath: redact(refused.subPath) }),
     onRepeated: (eventId) => repetitions.add(eventId),
   };
   registerWebhooks(server.app, hooks);

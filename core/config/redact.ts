@@ -33,11 +33,11 @@ function redactKey(key: string, value: unknown, schema: SchemaNode | undefined):
   return redactConfig(value, schema ?? {});
 }
 
-function branchFor(schema: SchemaNode): SchemaNode {
+export function branchFor(schema: SchemaNode): SchemaNode {
   return schema.anyOf?.find((branch) => branch.type === "object") ?? schema;
 }
 
-function itemsOf(schema: SchemaNode): SchemaNode {
+export function itemsOf(schema: SchemaNode): SchemaNode {
   const list = schema.anyOf?.find((branch) => branch.type === "array") ?? schema;
   return list.items === undefined || Array.isArray(list.items) ? {} : (list.items as SchemaNode);
 }

@@ -1,5 +1,6 @@
 /** Removes from a delivery what looks like a secret, so that it can be kept as a file and shown to others. */
 import { isSecretName } from "../config/redact.ts";
+import { createRedactor } from "../redactor.ts";
 import type { Json } from "../types.ts";
 import type { HookDelivery } from "./delivery.ts";
 
@@ -21,9 +22,6 @@ const addressParameter = /([?&;]([\w.[\]-]{1,64})=)([^&;#\s"'<>]+)/g;
 /** A text may hold JSON of any depth; what lies deeper is nothing that anybody would read. */
 const maxDepth = 128;
 
-/** A shorter one would be found inside ordinary words; it counts only where nothing else stands. */
-const shortestInside = 6;
-
 export interface Scrubbed {
   readonly delivery: HookDelivery;
   /** How many values were removed, whole or in part. */
@@ -32,7 +30,8 @@ export interface Scrubbed {
 
 /** `secrets`: values that the configuration holds. Names of fields stay, so that the file still shows what comes. */
 export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>): Scrubbed {
-  const known = [...new Set(secrets)].filter((secret) => secret !== "").toSorted((a, b) => b.length - a.length);
+  const known = [...secrets];
+  const withoutKnown = createRedactor(() => known, removed);
   let count = 0;
 
   const texts = (values: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
@@ -57,7 +56,7 @@ export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>)
     const inner = nested(value);
     const before = count;
     const plain = inner === undefined ? value : JSON.stringify(clean(inner, depth));
-    const cleaned = withoutShapes(withoutKnown(count > before ? plain : value, known));
+    const cleaned = withoutShapes(withoutKnown(count > before ? plain : value));
     if (count === before && cleaned !== value) count += 1;
     return cleaned;
   };
@@ -95,13 +94,6 @@ function nested(value: string): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-function withoutKnown(value: string, known: readonly string[]): string {
-  return known.reduce((left, secret) => {
-    if (secret.length < shortestInside) return left === secret ? removed : left;
-    return [secret, encodeURIComponent(secret.toWellFormed())].reduce((rest, form) => rest.replaceAll(form, removed), left);
-  }, value);
 }
 
 function withoutShapes(value: string): string {
