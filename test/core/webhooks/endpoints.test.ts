@@ -193,7 +193,7 @@ describe("the order of checks", () => {
     ]) {
       const socket = await openSocket(hooks.port);
       socket.write(
-        `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{"text":"x"}`,
+        `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{"text":"x"}`,
       );
       expect((await socket.ended()).text, path).toMatch(/^HTTP\/1\.1 (?:401|404|400)/);
     }
