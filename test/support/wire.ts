@@ -52,7 +52,7 @@ export interface Post {
 
 export function renderRequest({ method = "POST", target, headers = [], body = "" }: Post): Buffer {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  const lines = [`${method} ${target} HTTP/1.1`, "Host: gateway", ...headers.map(([name, value]) => `${name}: ${value}`)];
+  const lines = [`${method} ${target} HTTP/1.1`, "Host: localhost", ...headers.map(([name, value]) => `${name}: ${value}`)];
   // Header text is one byte in each character, as it goes over the wire.
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\nContent-Length: ${bytes.length}\r\n\r\n`, "latin1"), bytes]);
 }
