@@ -17,8 +17,8 @@ import { type AgentsView, agentSettings, defaultAgentId, knownAgentId } from "./
 import { heartbeatSession, tickEvent } from "./system-events.ts";
 
 const maxNotesChars = 32_000;
-/** All events of a turn together; each has an equal share, so that a long one cannot push out the others. */
-const maxEventsChars = 120_000;
+/** The store bounds the events of a turn together; one that is longer than that by itself is cut. */
+const maxEventChars = 20_000;
 /** Longer waits are cut in pieces: a timer holds 31 bits. */
 const maxTimerMs = 2_000_000_000;
 
@@ -63,13 +63,14 @@ async function readNotes(workspace: string | undefined, directory: string): Prom
   return rest.trim() === "" ? "" : cut(text.trim(), maxNotesChars);
 }
 
-function renderEvents(events: readonly StoredEvent[], context: HeartbeatContext): string {
-  const share = Math.max(500, Math.floor(maxEventsChars / Math.max(1, events.length)));
+function renderEvents(events: readonly StoredEvent[], context: HeartbeatContext & { readonly leftOut: number }): string {
+  const { leftOut } = context;
   const items = events.map((event, index) => {
-    const text = cut(eventText(event), share);
+    const text = cut(eventText(event), maxEventChars);
     const shown = isForeign(event) ? wrapExternal({ text, source: event.source, id: context.newId() }) : defuseLines(text);
     return `${index + 1}. ${renderTime(event.acceptedAt)}, ${event.kind}:\n${shown}`;
   });
+  if (leftOut > 0) items.unshift(`${leftOut} earlier ${leftOut === 1 ? "event was" : "events were"} left out.`);
   return items.length === 0 ? "" : `Events since the last heartbeat, oldest first:\n\n${items.join("\n\n")}`;
 }
 
@@ -96,7 +97,7 @@ async function readHeartbeat(
   const blocks = [
     `[heartbeat ${renderTime(at)}] ${agent.heartbeat.prompt ?? defaultPrompt}`,
     notes === "" ? "" : `HEARTBEAT.md:\n\n${notes}`,
-    renderEvents(told, context),
+    renderEvents(told, { ...context, leftOut: leader.leftOut ?? 0 }),
   ];
   return {
     id: leader.id,

@@ -1,22 +1,22 @@
 /** Events of a session that no person wrote: what they look like, and how they wait for a heartbeat. */
+import { queuePrefix } from "../state/queue-key.ts";
 import type { Ending } from "../state/store.ts";
 import type { Inbound, RawEvent, Reply, Route } from "../types.ts";
 import { plainName } from "./envelope.ts";
 import { mainSessionKey } from "./sessions.ts";
 
-const keyPrefix = "heartbeat:";
 /** What falls due within this time of an immediate wake is one heartbeat. */
 const gatherMs = 250;
 const maxSummaryChars = 2_000;
 
 /** The session of a gather key; `undefined` when the key is no heartbeat's. */
 export function heartbeatSession(gatherKey: string | undefined): string | undefined {
-  return gatherKey?.startsWith(keyPrefix) === true ? gatherKey.slice(keyPrefix.length) : undefined;
+  return gatherKey?.startsWith(queuePrefix) === true ? gatherKey.slice(queuePrefix.length) : undefined;
 }
 
 /** How an event waits for the next heartbeat of a session (`due: null`), or asks for one. */
 export function heartbeatGather(sessionKey: string, due: number | null): NonNullable<RawEvent["gather"]> {
-  return { key: `${keyPrefix}${sessionKey}`, due };
+  return { key: `${queuePrefix}${sessionKey}`, due };
 }
 
 /** `Hook <name>: <summary>`, with the status when the run was not ok. */
@@ -52,10 +52,7 @@ export function tickEvent(sessionKey: string, now: number): RawEvent {
   return { source: "heartbeat", kind: "tick", lane: sessionKey, authority: "operator", gather: heartbeatGather(sessionKey, now), body: {} };
 }
 
-/**
- * What follows from the end of a turn, once: a hook run leaves its summary in the main session of its agent, and a
- * heartbeat that could not take all that waited asks for another.
- */
+/** What follows from the end of a turn, once: a hook run leaves its summary in the main session of its agent. */
 export function followUps(
   end: {
     readonly inbound: Inbound;
@@ -63,13 +60,10 @@ export function followUps(
     readonly reply?: Reply;
     readonly ending: Ending;
     readonly unitId: string;
-    readonly more: boolean;
   },
   now: number,
 ): readonly RawEvent[] {
   const { inbound, route, reply, ending, unitId } = end;
-  if (inbound.request?.heartbeat !== undefined)
-    return end.more ? [{ ...tickEvent(route.sessionKey, now), dedupeKey: `more:${unitId}` }] : [];
   if (inbound.kind !== "hook" || inbound.request?.deliverOnly === true) return [];
   const event = hookSummaryEvent({
     agentId: route.agentId,

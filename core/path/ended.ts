@@ -57,6 +57,18 @@ export function createEndedLine(log: Log): (ended: Ended) => void {
   };
 }
 
+/** Reports a heartbeat that did not come to an answer: its events have not ended. */
+export function createUnreadLine(log: Log): (ended: Pick<Ended, "unit" | "end" | "deciding">) => void {
+  return ({ unit, end: { outcome, reason }, deciding }) => {
+    const { detail, hint } = deciding ?? {};
+    const line = { event: unit.id, lane: unit.lane, outcome, reason, waiting: unit.events.length };
+    log.warn(
+      { ...line, ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) },
+      "the events of a heartbeat were not read; they wait for the next turn of their session",
+    );
+  };
+}
+
 /** A chat has a lane for each topic and one for control commands; who is refused in all of them is one piece of news. */
 function placeOf({ lane }: Unit, inbound: Inbound | undefined): string {
   return inbound === undefined ? lane : JSON.stringify([inbound.channel, inbound.account, inbound.chat.id]);

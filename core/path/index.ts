@@ -7,39 +7,30 @@ import { ChannelError, reasonOf } from "../errors.ts";
 import type { AcceptedEvent, Ending, NewEvent, OutboxRow, Unit } from "../state/store.ts";
 import type { Address, Inbound, RawEvent, Reply, Route, Silent } from "../types.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
+import { apologyTo, placeOf } from "./apology.ts";
 import { type Admission, admission, deliver } from "./delivery.ts";
-import { createReport } from "./ended.ts";
+import type { Path, ReceiveOptions } from "./door.ts";
+import { createReport, createUnreadLine } from "./ended.ts";
 import { isStop, silentDecision, Trace } from "./ending.ts";
+import { exhaustedEnding } from "./exhausted.ts";
 import { formatting, isAt, removals, renderNotice, type Saying, triggerOf } from "./formatting.ts";
 import { gating } from "./gating.ts";
 import { createHandBack, Interrupted } from "./hand-back.ts";
 import { ingress } from "./ingress.ts";
-import { createLanes, type Lanes, type TurnSlot } from "./lanes.ts";
+import { createLanes, type TurnSlot } from "./lanes.ts";
 import type { PathOptions } from "./options.ts";
 import { persist } from "./patience.ts";
 import { LivePresence, noPresence, type Presence } from "./presence.ts";
 import { routing } from "./routing.ts";
-import { apologyTo, turn } from "./turn.ts";
+import { turn } from "./turn.ts";
+import { isUnread, reportLeftOut } from "./unread.ts";
 
 /** Dedupe keys are kept for seven days. */
 const dedupeMs = 7 * 24 * 60 * 60_000;
 /** An event that fails to be processed so often is failed for good, kept and listed. */
 const maxAttempts = 3;
 
-export interface ReceiveOptions extends Pick<NewEvent, "fingerprint" | "settled" | "follows"> {
-  /** It is known already that nothing follows from it: it ends with its acceptance. */
-  readonly silent?: Silent;
-}
-
-export interface Path {
-  readonly lanes: Lanes;
-  /** Begins with what an earlier process left. */
-  start(): Promise<void>;
-  /** Resolves when the event is committed. */
-  receive(event: RawEvent, options?: ReceiveOptions): Promise<AcceptedEvent>;
-  /** Aborts sends that wait; what they would have sent goes out at the next start. */
-  interrupt(): void;
-}
+export type { Path } from "./door.ts";
 
 /** What a unit has come to, after its turn. */
 interface Said {
@@ -52,6 +43,8 @@ interface Said {
   readonly inbound?: Inbound | undefined;
   readonly usage?: Reply["usage"] | undefined;
   readonly presence?: Presence | undefined;
+  /** Its events were not read, and wait for the next turn. */
+  readonly unread?: boolean;
 }
 
 export function createPath(options: PathOptions): Path {
@@ -60,6 +53,7 @@ export function createPath(options: PathOptions): Path {
   // Every turn that runs and every send that waits listens to it.
   setMaxListeners(0, interruption.signal);
   const report = createReport({ log, hooks });
+  const reportUnread = createUnreadLine(log);
   const isAwaited = ({ channel, account }: Address) => options.account(channel, account) === undefined && options.expects(channel, account);
   const { account, silence, asSent, completeReply, pathsOf, guardStream } = options;
   const pipe = { hooks, account, silence, asSent, completeReply, signal: interruption.signal };
@@ -141,16 +135,7 @@ export function createPath(options: PathOptions): Path {
 
   /** Ingress to formatting; what is to be said stands in the outbox when it returns. */
   async function walk(unit: Unit, trace: Trace, slot: TurnSlot): Promise<Said> {
-    if (unit.attempts > maxAttempts) {
-      trace.add("accept", {
-        plugin: "core",
-        verdict: "failed",
-        code: "attempts_exhausted",
-        detail: `${maxAttempts} attempts did not end`,
-        hint: "The log lines around them say more.",
-      });
-      return await say(unit, trace, { ending: { outcome: "failed", reason: "attempts_exhausted" }, sayings: [] });
-    }
+    if (unit.attempts > maxAttempts) return await giveUp(unit, trace);
     const received = await ingress(unit, { hooks, trace, pathsOf });
     if (isStop(received)) return await say(unit, trace, { ending: received.stop, sayings: [] });
     const refused = await gating(received, { hooks, trace, passedBy: options.passedBy });
@@ -158,7 +143,10 @@ export function createPath(options: PathOptions): Path {
       return await say(unit, trace, { ending: refused.stop, sayings: renderNotice(refused.say, { account, trace }), inbound: received });
     }
     const route = await routing(received, { hooks, trace, fallback: options.fallbackRoute, isAwaited });
-    if (isStop(route)) return await say(unit, trace, { ending: route.stop, sayings: [] });
+    if (isStop(route)) {
+      const apology = apologyTo(route.stop.reason, { inbound: received, to: placeOf(received) });
+      return await say(unit, trace, { ending: route.stop, sayings: renderNotice(apology, { account, trace }), inbound: received });
+    }
     const presence = presenceFor(unit, received, route);
     const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
     const inbound = hasFiles ? await options.completeMedia(received, route, interruption.signal) : received;
@@ -179,9 +167,27 @@ export function createPath(options: PathOptions): Path {
     const kept = options.keptReply(inbound, reply);
     const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
     // The model has answered and is not asked again: whoever asked learns that the answer could not be sent.
-    const isAwaitedByPerson = outcome === "failed" && inbound.authority === "channel";
-    const notice = isAwaitedByPerson ? renderNotice(apologyTo(route), { account, trace }) : [];
+    const notice = outcome === "failed" ? renderNotice(apologyTo(reason, { inbound, to: route.to }), { account, trace }) : [];
     return await say(unit, trace, { ending, sayings: [...notice, ...sayings], inbound, route, reply, presence });
+  }
+
+  /** The end of a unit whose attempts did not end: it is read once more, for where an apology or a hook's summary goes. */
+  async function giveUp(unit: Unit, trace: Trace): Promise<Said> {
+    // Reading it may be what ends the process: that is tried once.
+    const found = unit.attempts === maxAttempts + 1 ? await findRoute(unit, trace) : undefined;
+    const ending = exhaustedEnding(trace, { attempts: maxAttempts, route: found?.route });
+    if (found === undefined) return await say(unit, trace, { ending, sayings: [] });
+    const { to } = found.route;
+    const previews = unit.preview !== undefined && to !== null && isAt(unit.preview, to) ? unit.preview.messageIds : [];
+    const apology = apologyTo(ending.reason, { inbound: found.inbound, to });
+    return await say(unit, trace, { ending, sayings: renderNotice(apology, { account, trace, previews, place: to }), ...found });
+  }
+
+  async function findRoute(unit: Unit, trace: Trace): Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined> {
+    const inbound = await ingress(unit, { hooks, trace, pathsOf });
+    if (isStop(inbound) || (await gating(inbound, { hooks, trace, passedBy: options.passedBy })) !== undefined) return undefined;
+    const route = await routing(inbound, { hooks, trace, fallback: options.fallbackRoute, isAwaited });
+    return isStop(route) ? undefined : { inbound, route };
   }
 
   /** Ends the turn in one commit: outbox, transcript, follow-ups. Nothing of that: nothing is written yet. */
@@ -206,7 +212,7 @@ export function createPath(options: PathOptions): Path {
     const followUps =
       inbound === undefined || route === undefined
         ? []
-        : options.followUps({ inbound, route, ending, unitId: unit.id, more: unit.more, ...(reply === undefined ? {} : { reply }) });
+        : options.followUps({ inbound, route, ending, unitId: unit.id, ...(reply === undefined ? {} : { reply }) });
     const messages =
       inbound === undefined || route === undefined || reply === undefined
         ? []
@@ -228,9 +234,11 @@ export function createPath(options: PathOptions): Path {
           });
     // Together: where one commit fails all of them do, and a rejection that nobody waits for ends the process of an embedder.
     const told = messages.length > 0 && inbound !== undefined && route !== undefined ? options.told(inbound, route) : undefined;
-    const alone = told === undefined && accepted.length === 0;
-    const rows = alone ? await saying : (await Promise.all([saying, told, ...accepted]))[0];
-    return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted };
+    const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
+    const alone = told === undefined && counted === undefined && accepted.length === 0;
+    const rows = alone ? await saying : (await Promise.all([saying, told, counted, ...accepted]))[0];
+    const unread = inbound !== undefined && isUnread(ending, inbound, reply);
+    return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted, unread };
   }
 
   async function finish(unit: Unit, said: Said, trace: Trace): Promise<void> {
@@ -241,8 +249,13 @@ export function createPath(options: PathOptions): Path {
     const end: Ending = failure === undefined || ending.outcome !== "answered" ? ending : { ...ending, outcome: "failed", reason: failure };
     const at = now();
     const settlement = { ...end, unitId: unit.id, at, decisions: trace.take(), ...(sent.last === undefined ? {} : { sent: sent.last }) };
-    if (!(await persist(() => store.settle(settlement), interruption.signal))) return;
     const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
+    if (said.unread === true) {
+      await persist(() => store.requeue(settlement), interruption.signal);
+      reportUnread({ unit, end, deciding });
+      return;
+    }
+    if (!(await persist(() => store.settle(settlement), interruption.signal))) return;
     report({ unit, inbound, end, at, deciding, receipts: sent.receipts, usage });
   }
 

@@ -63,8 +63,6 @@ export interface PathOptions {
     readonly reply?: Reply;
     readonly ending: Ending;
     readonly unitId: string;
-    /** Gathered events were left over, because a unit has a limit. */
-    readonly more: boolean;
   }) => readonly RawEvent[];
   /** A reply with what its account puts around every answer; it is neither kept nor part of the conversation. */
   readonly asSent: (reply: Reply, context: FormattingContext) => Reply;

@@ -3,13 +3,11 @@ import { renderReasoning } from "../agents/reasoning.ts";
 import { HostError, PluginError, reasonOf } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
 import type { Inbound, Reply, Route, TurnEvent } from "../types.ts";
-import { type Stop, silentDecision, type Trace, textReply } from "./ending.ts";
+import { apologyTo } from "./apology.ts";
+import { type Stop, silentDecision, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence.ts";
 import { createShownText, type ShownText, type ShownTextOptions } from "./shown-text.ts";
-
-/** What people are told when a turn fails; the reason is for the operator, in the trace. */
-const apology = "Sorry, something went wrong and I could not answer. The operator can see why.";
 
 interface Collected {
   text: string;
@@ -45,7 +43,7 @@ export async function turn(
     const answered = await hooks.turn(inbound, route, signal);
     if (answered === undefined) {
       trace.add("turn", { plugin: "core", verdict: "failed", code: "no_engine", hint: "Load an engine plugin." });
-      return failed("no_engine", route);
+      return failed("no_engine", inbound, route);
     }
     plugin = answered.plugin;
     if (answered.value === null || "silent" in answered.value) {
@@ -88,19 +86,14 @@ export async function turn(
     });
     // Whoever stopped it knows; an apology would be one message too many.
     if (code === "stopped") return { stop: { outcome: "silent", reason: "stopped" } };
-    return failed(code, route);
+    return failed(code, inbound, route);
   }
 }
 
-function failed(reason: string, route: Route): Stop {
+function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
   const stop = { outcome: "failed", reason } as const;
-  const say = apologyTo(route);
+  const say = apologyTo(reason, { inbound, to });
   return say === undefined ? { stop } : { stop, say };
-}
-
-/** What is said instead of an answer that could not be given. */
-export function apologyTo({ to }: Route): Stop["say"] | undefined {
-  return to === null ? undefined : { address: to, reply: textReply(apology) };
 }
 
 /** An engine's error carries a code of its own; what has none is the engine's mistake. */

@@ -2,11 +2,9 @@
  * The store port: what the runtime needs of a database. The embedded one is `sqlite/`; another passes
  * `storeContract` of the testkit. Nothing here may rely on one process's memory or on a wall clock for order.
  *
- * Every method that writes resolves after its commit. `durable` writes are flushed to the disk before they
- * resolve; the others survive the death of the process, but a power cut may undo the last of them, and they
- * are written so that this costs a repetition of work and never an event.
+ * Every method that writes resolves after its commit. `durable` writes are flushed to the disk before they resolve; the others survive the
+ * death of the process, but a power cut may undo the last of them, and they are written so that this costs a repetition of work, no event.
  */
-
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../types.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
 import type { EventReport, SessionReport, StoreStats } from "./report.ts";
@@ -19,6 +17,8 @@ export interface StoredEvent extends RawEvent {
   readonly acceptedAt: number;
   /** How often a run of it began, this one included. */
   readonly attempts: number;
+  /** Of the event that leads a unit of a queue: how many events were left out since a turn last reported it. */
+  readonly leftOut?: number;
 }
 
 /** How a unit ends, and whose conversation it was. */
@@ -51,8 +51,6 @@ export interface Unit {
   readonly preview?: PreviewLeft;
   /** Stage `delivery`: how the unit ends once everything is sent, as `say` was told. */
   readonly ending?: Ending;
-  /** More events of the same key wait, beyond the limit of one unit. */
-  readonly more: boolean;
 }
 
 export interface NewEvent {
@@ -170,6 +168,10 @@ export interface Store {
     unitId: string,
     options: { readonly due: number; readonly uncount?: boolean; readonly decisions?: readonly Decision[] },
   ): Promise<void>;
+  /** Durable. The turn of a unit of a queue read nothing: events with a text wait again, uncounted; others, such as ticks, end so. */
+  requeue(settlement: Settlement): Promise<void>;
+  /** A turn that has ended reported so many events of a queue as left out. */
+  leftOutReported(key: string, count: number): Promise<void>;
   /** Durable. The one terminal state; a second settlement of the same unit is ignored and resolves `false`. */
   settle(settlement: Settlement): Promise<boolean>;
   /** Remembers the messages of a preview in progress, so that a later attempt can take them up, or remove them. */

@@ -6,6 +6,7 @@ import { inboxRules } from "./store/inbox.ts";
 import { keyValueRules } from "./store/key-value.ts";
 import { moveRules } from "./store/moves.ts";
 import { outboxRules } from "./store/outbox.ts";
+import { queueRules } from "./store/queues.ts";
 import { sessionRules } from "./store/sessions.ts";
 import { unitRules } from "./store/units.ts";
 import { upkeepRules } from "./store/upkeep.ts";
@@ -30,6 +31,7 @@ export function storeContract(options: StoreContractOptions): void {
   describe(options.name, () => {
     describe("inbox", () => inboxRules(withStore));
     describe("units", () => unitRules(withStore));
+    describe("queues", () => queueRules(withStore));
     describe("handing back", () => handBackRules(withStore));
     describe("ownership", () => ownershipRules(withStore));
     describe("outbox", () => outboxRules(withStore));

@@ -88,15 +88,18 @@ function byStatus(status: number, said: string, target: Target): EngineError {
       hint: `Check the name of the model, and ${settings}.baseUrl, which usually ends in /v1.`,
     });
   }
-  if (status === 429) {
-    return /quota|billing|credit/i.test(said)
+  if (status === 429 || status === 402) {
+    return status === 402 || /quota|billing|credit/i.test(said)
       ? new EngineError("model_quota", {
-          detail: `${at} says that the quota is used up (429)${because}`,
+          detail: `${at} says that the quota is used up (${status})${because}`,
           hint: "Look at the account there.",
         })
       : new EngineError("model_busy", { detail: `${at} has too many requests (429)${because}`, hint: "Try again later.", retryable: true });
   }
-  if (status === 413 || /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens/i.test(said)) {
+  if (
+    status === 413 ||
+    /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i.test(said)
+  ) {
     return new EngineError("model_context_full", {
       detail: `The conversation is too long for ${modelId} (${status})${because}`,
       hint: "Begin anew with /new, or lower the history limit.",

@@ -5,7 +5,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
 import { hasFiles, withoutFiles } from "./attachments.ts";
+import { askedAgainIfEmpty } from "./empty.ts";
 import { explain, mayMeanFiles, retryDelay } from "./failure.ts";
+import { History } from "./history.ts";
 import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
 import { shownUrl, type Target } from "./provider.ts";
 
@@ -27,6 +29,9 @@ export interface Candidate {
 }
 
 type Opened = ReturnType<Candidate["open"]>;
+
+/** Failures of one model or of its account: another model may do what this one cannot. */
+const otherModelMayHelp: ReadonlySet<string> = new Set(["model_unauthorized", "model_quota", "model_context_full"]);
 
 /** Parts that come before a model says anything. */
 const preludes: ReadonlySet<ModelPart["type"]> = new Set(["stream-start", "response-metadata", "raw"]);
@@ -108,15 +113,29 @@ function noFiles({ providerId, modelId }: Target, cause: EngineError): EngineErr
 async function persist(
   opened: Opened,
   call: ModelCall,
-  options: { readonly patience: Patience; readonly isLast: boolean; readonly needsFiles: boolean },
+  options: {
+    readonly patience: Patience;
+    readonly isLast: boolean;
+    readonly needsFiles: boolean;
+    readonly history: History;
+    readonly log: Pick<PluginLog, "warn">;
+  },
 ): Promise<ModelStream> {
+  const { history, log } = options;
   let asked = call;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await begin(opened, asked, options.patience);
+      return await begin(opened, history.apply(asked), options.patience);
     } catch (thrown) {
       call.abortSignal?.throwIfAborted();
       const failure = explain(thrown, opened.target);
+      if (failure.error.reason === "model_context_full" && history.shorten(asked)) {
+        log.warn(
+          { model: opened.target.modelId, detail: failure.error.message },
+          "the conversation is too long for the model; the older half of its history is left out",
+        );
+        continue;
+      }
       if (mayMeanFiles(failure.error) && hasFiles(asked)) {
         if (options.needsFiles) throw noFiles(opened.target, failure.error);
         // What was said is worth an answer also where the file cannot be looked at.
@@ -144,17 +163,22 @@ export function createResilientModel(
   },
 ): Model {
   const { candidates, patience, log, needsFiles = false, onModel } = options;
+  const histories = candidates.map(() => new History());
 
   async function doStream(call: ModelCall): Promise<ModelStream> {
     for (const [index, candidate] of candidates.entries()) {
       const next = candidates[index + 1];
       try {
-        const stream = await persist(candidate.open(), call, { patience, isLast: next === undefined, needsFiles });
+        const opened = candidate.open();
+        const history = histories[index] as History;
+        const ask = () => persist(opened, call, { patience, isLast: next === undefined, needsFiles, history, log });
+        const answer = await ask();
         onModel(candidate.name);
-        return stream;
+        return askedAgainIfEmpty(answer, ask);
       } catch (thrown) {
         call.abortSignal?.throwIfAborted();
-        if (next === undefined || !(thrown instanceof EngineError) || !thrown.retryable) throw thrown;
+        if (next === undefined || !(thrown instanceof EngineError)) throw thrown;
+        if (!thrown.retryable && !otherModelMayHelp.has(thrown.reason)) throw thrown;
         log.warn(
           { model: candidate.name, next: next.name, reason: thrown.reason, detail: thrown.message },
           "the model cannot be used, the next one is asked",

@@ -1,5 +1,6 @@
 /** One turn: the AI SDK's stream becomes ours. */
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
+import { emptyAnswer } from "./empty.ts";
 import type { Library } from "./library.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
 import { findTarget, openModel } from "./provider.ts";
@@ -57,15 +58,28 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
     onError: () => undefined,
   });
   try {
-    yield* translate(result.stream, () => speaking, signal);
+    yield* translate(result.stream, { speaking: () => speaking, maxSteps, signal });
   } finally {
     ending.abort();
   }
 }
 
-async function* translate(parts: AsyncIterable<Part>, speaking: () => string, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+/** The model wants to call tools for ever. */
+function exhausted(maxSteps: number): EngineError {
+  return new EngineError("model_tool_loop", {
+    detail: `The model called tools in ${maxSteps} rounds and did not come to an answer`,
+    hint: "Ask for less at once, or raise plugins.entries.ai.options.maxSteps.",
+  });
+}
+
+async function* translate(
+  parts: AsyncIterable<Part>,
+  { speaking, maxSteps, signal }: { readonly speaking: () => string; readonly maxSteps: number; readonly signal: AbortSignal },
+): AsyncGenerator<TurnEvent> {
   let said = "";
+  let answered = false;
   let broken = false;
+  let wantsTools = false;
   for await (const part of parts) {
     switch (part.type) {
       case "text-start":
@@ -75,6 +89,7 @@ async function* translate(parts: AsyncIterable<Part>, speaking: () => string, si
       case "text-delta":
         if (part.text === "") break;
         said = part.text;
+        answered ||= part.text.trim() !== "";
         yield { type: "text", delta: broken ? `\n\n${part.text}` : part.text };
         broken = false;
         break;
@@ -96,6 +111,7 @@ async function* translate(parts: AsyncIterable<Part>, speaking: () => string, si
         };
         break;
       case "finish-step": {
+        wantsTools = part.finishReason === "tool-calls";
         const { inputTokens, outputTokens } = part.usage;
         if (inputTokens === undefined && outputTokens === undefined) break;
         yield { type: "usage", inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, model: speaking() };
@@ -111,6 +127,8 @@ async function* translate(parts: AsyncIterable<Part>, speaking: () => string, si
     }
   }
   signal.throwIfAborted();
+  if (wantsTools) throw exhausted(maxSteps);
+  if (!answered) throw emptyAnswer(speaking());
   yield { type: "done" };
 }
 

@@ -118,7 +118,9 @@ describe("kill -9", () => {
     await stop(second);
   });
 
-  test("a message that kills the process three times is given up and listed; other chats are served", { timeout: 60_000 }, async () => {
+  test("a message that kills the process three times is given up and listed, with one apology; other chats are served", {
+    timeout: 60_000,
+  }, async () => {
     const place = await prepare(5);
     place.quicken();
     const { platform } = place;
@@ -142,6 +144,7 @@ describe("kill -9", () => {
     platform.act.say(ada, ada, "still there?");
     await answered(platform, ada, "You said: still there?");
     await stop(gateway);
+    expect(answers(platform, ada)).toEqual([expect.stringContaining("interrupted three times"), "You said: still there?"]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { createWire, renderRequest, type WireAnswer } from "../support/wire.ts";
 import { bearer, type HookGateway, jsonType, startHookGateway } from "./hook-room.ts";
 
-export const limitSeconds = 0.5;
+const limitSeconds = 0.5;
 
 /** Each spoils its own call. */
 export const spoilt: Readonly<Record<string, string>> = {

@@ -1,7 +1,9 @@
 /** Acceptance of events: how they travel to the writer, and where it puts them. */
+import { isQueueKey } from "../queue-key.ts";
 import type { NewEvent } from "../store.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
+import { createQueueBounds } from "./event-queue.ts";
 import { eventState, unitState } from "./schema.ts";
 
 const dedupeMs = 7 * 24 * 3_600_000;
@@ -79,6 +81,7 @@ interface Standing {
 const waits: Standing = { state: eventState.waiting, attempts: 0, unit: null };
 
 export function acceptanceWrites(desk: Desk) {
+  const bounds = createQueueBounds(desk);
   const insert = (event: PackedEvent, { state, attempts, unit }: Standing): number => {
     const [id, at, source, kind, account, lane, authority, gatherKey, due, body, rest, extend] = event;
     const dedupeKey = rest?.dedupeKey ?? null;
@@ -114,6 +117,8 @@ export function acceptanceWrites(desk: Desk) {
     if (event[12] === 0 || !desk.holdsFence() || !isAtRest(event)) {
       insert(event, waits);
       desk.count("waiting", 1);
+      const key = event[7];
+      if (isQueueKey(key)) bounds.added({ lane: event[5], key }, event[1]);
       return null;
     }
     const unit = desk.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", event[0], event[5], unitState.running);

@@ -130,7 +130,7 @@ async function openStore({ directory, now, slowFlushMs = 0, owner = false }: Sql
 /** An event that was taken as it was accepted. Its body is read from the text that was written: what runs is what is kept. */
 function unitOfNew({ event, id, at }: NewEvent, sequence: number, body: string): Unit {
   const taken: StoredEvent = { ...event, id, sequence, acceptedAt: at, attempts: 1, body: JSON.parse(body) as Json };
-  return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn", more: false };
+  return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn" };
 }
 
 function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
@@ -166,6 +166,11 @@ function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       own.forget(unitId);
       return settled;
     },
+    requeue({ unitId, at, outcome, reason, decisions }) {
+      own.forget(unitId);
+      return queue.write("requeue", { unitId, at, outcome, reason, decisions: packDecisions(decisions) }, durable);
+    },
+    leftOutReported: (key, count) => queue.write("leftOutReported", { key, count }),
     setPreview: (unitId, preview) => queue.write("setPreview", { unitId, preview: JSON.stringify(preview) }),
     replay: (eventId, now) => queue.write("replay", { eventId, now }, durable),
   } satisfies Partial<Store>;
@@ -264,6 +269,7 @@ async function prune(queue: WriteQueue, limits: PruneLimits): Promise<Pruned> {
     { subject: "dedupe", before: forgotten, keep: 0 },
     { subject: "kv", before: now, keep: 0 },
     { subject: "sent", before: now - keepSentMs, keep: 0 },
+    { subject: "queues", before: now, keep: 0 },
     { subject: "events", before: now - keepEventsMs, keep: keepEvents },
   ];
   let ended = 0;

@@ -13,6 +13,8 @@ const listed: Readonly<Record<OperationName, true>> = {
   sent: true,
   unsendable: true,
   handBack: true,
+  requeue: true,
+  leftOutReported: true,
   setPreview: true,
   begin: true,
   replay: true,

@@ -2,6 +2,7 @@
 import type { ErrorCode } from "../../errors.ts";
 import { acceptanceWrites } from "./acceptance.ts";
 import type { Desk } from "./desk.ts";
+import { eventQueueWrites } from "./event-queue.ts";
 import { inboxWrites } from "./inbox.ts";
 import { keyValueWrites } from "./key-value.ts";
 import { moveWrites } from "./moves.ts";
@@ -18,6 +19,7 @@ export function createOperations(desk: Desk) {
     ...acceptanceWrites(desk),
     ...inboxWrites(desk),
     ...unitWrites(desk),
+    ...eventQueueWrites(desk),
     ...outboxWrites(desk),
     ...sessionWrites(desk),
     ...keyValueWrites(desk),

@@ -1,11 +1,12 @@
 /** Removal of what is past its limits, in steps small enough that acceptances go in between. */
 import type { Desk } from "./desk.ts";
+import { leaveOutOld, removeUnitWithoutEvents } from "./event-queue.ts";
 import { eventState } from "./schema.ts";
 
 const stepRows = 250;
 
 export interface PruneInput {
-  readonly subject: "dedupe" | "kv" | "sent" | "events";
+  readonly subject: "dedupe" | "kv" | "sent" | "events" | "queues";
   /** Rows that ended before this time go. */
   readonly before: number;
   /** Settled events to keep at most. */
@@ -37,17 +38,10 @@ const expired = {
 } as const;
 
 export function pruneWrites(desk: Desk) {
-  const removeUnit = (unit: number) => {
-    if (desk.one("SELECT 1 FROM inbox WHERE unit = ? LIMIT 1", unit)) return;
-    desk.run("DELETE FROM decisions WHERE unit = ?", unit);
-    desk.run("DELETE FROM outbox WHERE unit = ?", unit);
-    desk.run("DELETE FROM units WHERE id = ?", unit);
-  };
-
   const removeEvents = (events: readonly OldEvent[]) => {
     for (const event of events) {
       desk.run("DELETE FROM inbox WHERE sequence = ?", event.sequence);
-      if (event.unit !== null) removeUnit(event.unit);
+      if (event.unit !== null) removeUnitWithoutEvents(desk, event.unit);
     }
     desk.count("kept", -events.length);
   };
@@ -83,6 +77,10 @@ export function pruneWrites(desk: Desk) {
 
     prune(input: PruneInput): PruneResult {
       if (input.subject === "events") return pruneEvents(input);
+      if (input.subject === "queues") {
+        leaveOutOld(desk, input.before);
+        return { removed: 0, after: null };
+      }
       const removed = desk.run(expired[input.subject], input.before, stepRows);
       return { removed, after: removed < stepRows ? null : 0 };
     },

@@ -1,8 +1,10 @@
 /** Units of work: what a run takes out of a lane, and how it gives it back or ends it. */
 import type { Outcome } from "../../types.ts";
+import { isQueueKey } from "../queue-key.ts";
 import type { Ending, PreviewLeft, Settlement, Store, Unit } from "../store.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
+import { leftOutOf, takeNewest } from "./event-queue.ts";
 import { dueOf, dueSince, eventColumns, type Head, headOf, type PackedEventRow, unpackEventRow } from "./inbox.ts";
 import { eventState, unitState } from "./schema.ts";
 import { type PackedSent, packSent, recordSent } from "./sent.ts";
@@ -28,7 +30,7 @@ type PackedUnit = readonly [
   stage: Unit["stage"],
   previews: string | null,
   ending: string | null,
-  more: 0 | 1,
+  leftOut: number,
   others: 0 | 1,
   events: readonly PackedEventRow[],
 ];
@@ -38,8 +40,8 @@ export type ClaimResult = PackedUnit | number | null;
 
 export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnType<Store["claim"]>> {
   if (result === null || typeof result === "number") return { unit: null, due: result };
-  const [stage, previews, ending, more, others, rows] = result;
-  const events = rows.map(unpackEventRow);
+  const [stage, previews, ending, leftOut, others, rows] = result;
+  const events = rows.map((row, index) => (index === 0 && leftOut > 0 ? { ...unpackEventRow(row), leftOut } : unpackEventRow(row)));
   const leader = events[0];
   if (!leader) throw new Error(`The lane ${lane} gave a unit without events.`);
   const unit: Unit = {
@@ -51,7 +53,6 @@ export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnTy
     ...(ending !== null && { ending: JSON.parse(ending) as Ending }),
     // An earlier version kept ids alone, a list: of them nobody knows any more where they are.
     ...(previews?.startsWith("{") === true && { preview: JSON.parse(previews) as PreviewLeft }),
-    more: more === 1,
   };
   return { unit, others: others === 1 };
 }
@@ -80,7 +81,7 @@ export function runningUnit(desk: Desk, unitId: string): UnitRow {
 }
 
 /** Gathered events of one key, oldest first; those whose turn is done already stay with their unit. */
-function gathered(desk: Desk, lane: string, head: Head, limit: number): { members: readonly Member[]; more: boolean } {
+function gathered(desk: Desk, lane: string, head: Head, limit: number): readonly Member[] {
   const side = (withoutDue: 0 | 1) =>
     desk.all<Member>(
       `SELECT sequence, id, unit FROM inbox
@@ -89,13 +90,12 @@ function gathered(desk: Desk, lane: string, head: Head, limit: number): { member
        ORDER BY sequence LIMIT ?`,
       lane,
       head.gather_key,
-      limit + 1,
+      limit,
     );
   const all = [...side(1), ...side(0)].sort((a, b) => a.sequence - b.sequence);
-  if (all.length <= limit) return { members: all, more: false };
   const first = all.slice(0, limit);
-  if (first.some((member) => member.sequence === head.sequence)) return { members: first, more: true };
-  return { members: [...first.slice(0, limit - 1), ...all.filter((member) => member.sequence === head.sequence)], more: true };
+  if (all.length <= limit || first.some((member) => member.sequence === head.sequence)) return first;
+  return [...first.slice(0, limit - 1), ...all.filter((member) => member.sequence === head.sequence)];
 }
 
 /** Most messages have a key of their own, under which an edit may join them, and nothing else waits under it. */
@@ -109,13 +109,17 @@ function anyWaits(desk: Desk, lane: string): boolean {
   return desk.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) !== undefined;
 }
 
-function membersOf(desk: Desk, lane: string, head: Head, limit: number): { members: readonly Member[]; more: boolean } {
+function membersOf(
+  desk: Desk,
+  lane: string,
+  head: Head,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): readonly Member[] {
   if (head.stage === "delivery") {
-    const members = desk.all<Member>("SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence", head.unit);
-    return { members, more: false };
+    return desk.all<Member>("SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence", head.unit);
   }
-  if (head.gather_key !== null) return gathered(desk, lane, head, Math.max(1, limit));
-  return { members: [head], more: false };
+  if (isQueueKey(head.gather_key)) return takeNewest(desk, { lane, key: head.gather_key }, now);
+  return head.gather_key === null ? [head] : gathered(desk, lane, head, Math.max(1, limit));
 }
 
 /** A unit that was handed back keeps its row, so that its decisions and previews stay with it. */
@@ -141,6 +145,14 @@ function handBackUnit(desk: Desk, unit: Pick<UnitRow, "id">, due: number, uncoun
   desk.run("UPDATE units SET state = ?, not_before = ? WHERE id = ?", unitState.waiting, due, unit.id);
   desk.count("running", -events);
   desk.count("waiting", events);
+}
+
+interface PackedRequeue {
+  readonly unitId: string;
+  readonly at: number;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly decisions: string | null;
 }
 
 /** The end of a unit on its way to the writer. */
@@ -191,7 +203,7 @@ export function unitWrites(desk: Desk) {
       const due = alone ? dueSince(head, head.not_before, now) : dueOf(desk, lane, head, now);
       if (due > now) return due;
 
-      const { members, more } = alone ? { members: [head], more: false } : membersOf(desk, lane, head, limit);
+      const members = alone ? [head] : membersOf(desk, lane, head, { now, limit });
       const leader = members[0];
       if (!leader) throw new Error(`The lane ${lane} has a head without events.`);
       const id = openUnit(desk, lane, leader, members);
@@ -209,13 +221,48 @@ export function unitWrites(desk: Desk) {
       const again = members.some((member) => member.unit !== null);
       const left = again ? desk.one<LeftRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id) : undefined;
       const { stage, previews, ending } = left ?? { stage: "turn", previews: null, ending: null };
-      return [stage, previews, ending, more ? 1 : 0, anyWaits(desk, lane) ? 1 : 0, events];
+      const leftOut = stage === "turn" && isQueueKey(head.gather_key) ? leftOutOf(desk, head.gather_key) : 0;
+      return [stage, previews, ending, leftOut, anyWaits(desk, lane) ? 1 : 0, events];
     },
 
     handBack(input: { readonly unitId: string; readonly due: number; readonly uncount: boolean; readonly decisions: string | null }): void {
       const unit = runningUnit(desk, input.unitId);
       handBackUnit(desk, unit, input.due, input.uncount ? 1 : 0);
       appendDecisions(desk, unit.id, input.decisions);
+    },
+
+    requeue({ unitId, at, outcome, reason, decisions }: PackedRequeue): void {
+      const unit = runningUnit(desk, unitId);
+      const hasText = "coalesce(json_extract(body, '$.text'), '') <> ''";
+      const again = desk.run(
+        `UPDATE inbox SET state = 2, attempts = attempts - 1, due = NULL WHERE unit = ? AND state = 3 AND ${hasText}`,
+        unit.id,
+      );
+      appendDecisions(desk, unit.id, decisions);
+      const rest = desk.one<{ id: string }>("SELECT id FROM inbox WHERE unit = ? AND state = 3 ORDER BY sequence LIMIT 1", unit.id);
+      if (rest === undefined) {
+        desk.run(
+          "UPDATE units SET state = ?, stage = 'turn', not_before = 0, previews = NULL, ending = NULL WHERE id = ?",
+          unitState.waiting,
+          unit.id,
+        );
+      } else {
+        desk.run("UPDATE inbox SET unit = NULL WHERE unit = ? AND state = 2", unit.id);
+        const ended = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit.id);
+        desk.run(
+          "UPDATE units SET state = 2, event_id = ?, outcome = ?, reason = ?, settled_at = ?, previews = NULL, ending = NULL WHERE id = ?",
+          rest.id,
+          outcome,
+          reason,
+          at,
+          unit.id,
+        );
+        desk.count("running", -ended);
+        desk.count(outcome, ended);
+        desk.count("kept", ended);
+      }
+      desk.count("running", -again);
+      desk.count("waiting", again);
     },
 
     settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, row, allSent]: PackedSettlement): boolean {

@@ -144,18 +144,19 @@ describe("a heartbeat's turn", () => {
     expect(await parse([])).toBeUndefined();
   });
 
-  test("takes two hundred events at once", async () => {
-    const events = Array.from({ length: 200 }, (_, index) => wake(`event number ${index}`, index));
-    const { request, text } = await parsed(events);
-    expect(request?.heartbeat?.events).toHaveLength(200);
-    expect(text).toContain("200. ");
+  test("cuts an event that is longer than a prompt takes", async () => {
+    const { text } = await parsed([wake("x".repeat(250_000), 0)]);
+    expect(text.length).toBeLessThan(21_000);
+    expect(text).toContain("[cut: 250000 characters]");
   });
 
-  test("gives each event an equal share, however long one is", async () => {
-    const { text } = await parsed([wake("x".repeat(250_000), 0), wake("the last word", 1)]);
-    expect(text.length).toBeLessThan(70_000);
-    expect(text).toContain("[cut: 250000 characters]");
-    expect(text).toContain("the last word");
+  test.each([
+    [1, "1 earlier event was left out."],
+    [299_951, "299951 earlier events were left out."],
+  ])("says how many events were left out: %i", async (leftOut, line) => {
+    const { text } = await parsed([{ ...wake("first", 0), leftOut }, wake("second", 1)]);
+    expect(text).toContain(`\n\n${line}\n\n1. `);
+    expect((await parsed([wake("first")])).text).not.toContain("left out");
   });
 });
 

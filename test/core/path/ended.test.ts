@@ -19,7 +19,7 @@ function unit(lane: string): Unit {
     authority: "channel",
     body: null,
   } as const;
-  return { id: "e", lane, events: [event], attempts: 1, stage: "turn", more: false };
+  return { id: "e", lane, events: [event], attempts: 1, stage: "turn" };
 }
 
 function createLines() {

@@ -43,7 +43,7 @@ async function killInTurn(times: number): Promise<void> {
   await store.close();
 }
 
-test("an event that was killed in all its attempts fails, and the preview that it left is removed", async () => {
+test("an event that was killed in all its attempts fails with an apology, and the preview that it left is removed", async () => {
   await killInTurn(3);
   const loopback = createLoopback({ previews: true });
   const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
@@ -51,6 +51,15 @@ test("an event that was killed in all its attempts fails, and the preview that i
   const report = await running.settled("e");
   expect(report).toMatchObject({ outcome: "failed", reason: "attempts_exhausted" });
   expect(loopback.removed).toEqual(["half-said"]);
+  expect(loopback.sent).toEqual([{ chat: "7", text: expect.stringContaining("interrupted three times") }]);
+});
+
+test("an event that is killed once more while its apology is looked for ends without one", async () => {
+  await killInTurn(4);
+  const loopback = createLoopback({ previews: true });
+  const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+  running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
+  expect(await running.settled("e")).toMatchObject({ outcome: "failed", reason: "attempts_exhausted" });
   expect(loopback.sent).toEqual([]);
 });
 
@@ -59,7 +68,12 @@ const elsewhere = { channel: "loopback", account: "default", chat: "8" };
 const changes: readonly (readonly [string, HookName, () => unknown, readonly object[]])[] = [
   ["nobody understands the event any more", "ingress", () => ({ silent: "forgotten" }), []],
   ["its sender is let in no more", "gating", () => ({ code: "closed" }), []],
-  ["no way is found for its answer", "routing", () => Promise.reject(new Error("lost the map")), []],
+  [
+    "no way is found for its answer",
+    "routing",
+    () => Promise.reject(new Error("lost the map")),
+    [{ chat: "7", text: expect.stringContaining("could not answer") }],
+  ],
   ["it stays silent now", "turn", () => null, []],
   [
     "its answer goes to another chat, whose messages have other ids",

@@ -21,7 +21,7 @@ async function crowd(count: number): Promise<{ readonly lanes: Lanes; readonly e
   await lanes.start();
   for (let index = 0; index < count; index += 1) {
     const id = `unit-${index}`;
-    const unit: Unit = { id, lane: id, events: [], attempts: 1, stage: "turn", more: false };
+    const unit: Unit = { id, lane: id, events: [], attempts: 1, stage: "turn" };
     lanes.begin(id)?.(Promise.resolve({ eventId: id, duplicate: false, unit }));
   }
   await vi.advanceTimersByTimeAsync(0);

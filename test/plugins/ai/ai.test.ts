@@ -154,7 +154,7 @@ describe("tools", () => {
   test("are called in at most `maxSteps` rounds", async () => {
     server.script(...Array.from({ length: 9 }, () => callTools([{ name: "add", args: { a: 1, b: 1 } }])));
     const { error } = await collect(openEngine({ maxSteps: 3 }).engine.run(turnOf("go", { providers, tools: [add] }), never));
-    expect(error).toBeUndefined();
+    expect(expectFailure(error, "model_tool_loop").message).toContain("3 rounds");
     expect(server.requests).toHaveLength(3);
   });
 
@@ -340,11 +340,103 @@ describe("fallbacks", () => {
     expect(text).toBe("Here.");
   });
 
-  test("are not asked for a mistake that is ours: a bad key, a wrong name", async () => {
-    server.script(refuse(401, "no"));
+  const ofOneModel: readonly [string, ReturnType<typeof say>][] = [
+    ["a key that is refused", refuse(401, "no")],
+    ["a quota that is used up", refuse(429, "You exceeded your current quota")],
+    ["an account without credit", refuse(402, "Insufficient balance")],
+    ["too long a conversation", refuse(400, "This model's maximum context length is 4096 tokens")],
+  ];
+  test.each(ofOneModel)("are asked after %s", async (_, answer) => {
+    server.script(answer);
+    other.script(say("Here."));
+    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
+    expect(text).toBe("Here.");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("are not asked for a mistake of the configuration: a wrong name", async () => {
+    server.script(refuse(404, "The model `small` does not exist"));
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
-    expectFailure(error, "model_unauthorized");
+    expectFailure(error, "model_unknown");
     expect(other.requests).toHaveLength(0);
+  });
+});
+
+describe("a conversation that is too long for the model", () => {
+  const full = refuse(400, "This model's maximum context length is 4096 tokens");
+  const messages = Array.from({ length: 16 }, (_, index) => ({
+    role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
+    text: `${index % 2 === 0 ? "question" : "answer"} ${Math.floor(index / 2)}`,
+  })).concat({ role: "user", text: "and now?" });
+  const sent = (index: number) => server.requests[index]?.body.messages.map(({ role, content }) => `${role}: ${content}`);
+
+  test("is sent again without the older half of its history, and the system prompt and the question stay", async () => {
+    server.script(full, full, say("Now."));
+    const { engine, warnings } = openEngine();
+    const { text } = await collect(engine.run(turnOf("and now?", { providers, messages }), never));
+    expect(text).toBe("Now.");
+    expect(server.requests.map(({ body }) => body.messages.length)).toEqual([18, 10, 6]);
+    expect(sent(2)).toEqual([
+      "system: Be short.",
+      "user: question 6",
+      "assistant: answer 6",
+      "user: question 7",
+      "assistant: answer 7",
+      "user: and now?",
+    ]);
+    expect(warnings).toHaveLength(2);
+  });
+
+  test("is sent five times at most, the last time without any history", async () => {
+    server.script(...Array.from({ length: 9 }, () => full));
+    const { error } = await collect(openEngine().engine.run(turnOf("and now?", { providers, messages }), never));
+    expectFailure(error, "model_context_full");
+    expect(sent(4)).toEqual(["system: Be short.", "user: and now?"]);
+    expect(server.requests).toHaveLength(5);
+  });
+
+  test("stays short for the later steps of its turn, which keep their tool calls", async () => {
+    const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => ({ seen: true }) };
+    server.script(full, callTools([{ name: "look", args: {} }]), say("Seen."));
+    const { text } = await collect(openEngine().engine.run(turnOf("and now?", { providers, messages, tools: [look] }), never));
+    expect(text).toBe("Seen.");
+    expect(server.requests.map(({ body }) => body.messages.length)).toEqual([18, 10, 12]);
+    expect(sent(2)?.slice(1, 2)).toEqual(["user: question 4"]);
+  });
+});
+
+describe("an empty answer", () => {
+  test("is asked for once more, also after thoughts, and both calls are counted", async () => {
+    server.script(say("", { reasoning: "hm" }), say("Here."));
+    const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(text).toBe("Here.");
+    expect(server.requests).toHaveLength(2);
+    expect(events.filter(({ type }) => type === "usage")).toEqual([
+      { type: "usage", inputTokens: 22, outputTokens: 14, model: "local/small" },
+    ]);
+  });
+
+  test("twice is a failure", async () => {
+    server.script(say(""), say(" \n"), say("Too late."));
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expectFailure(error, "model_empty");
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test("after a tool call asks for that step only, and does not run the tool again", async () => {
+    let runs = 0;
+    const count: EngineTool = {
+      name: "count",
+      description: "Counts.",
+      parameters: { type: "object" },
+      run: async () => {
+        runs += 1;
+        return { runs };
+      },
+    };
+    server.script(callTools([{ name: "count", args: {} }]), say(""), say("One."));
+    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools: [count] }), never));
+    expect({ text, runs }).toEqual({ text: "One.", runs: 1 });
   });
 });
 

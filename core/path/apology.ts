@@ -1,0 +1,36 @@
+/** What a person reads when their message ends `failed`. The reason is for the operator, in the trace. */
+import type { Address, Inbound } from "../types.ts";
+import { type Stop, textReply } from "./ending.ts";
+
+const unexplained = "Sorry, something went wrong and I could not answer. The operator can see why.";
+const tryLater = "Sorry, the model does not answer at the moment. Please try again later.";
+const askLess = "Please ask for less at once.";
+
+/** By the reason of the end: what the person can do about it. */
+const remedies: ReadonlyMap<string, string> = new Map([
+  ["model_context_full", "This conversation is too long for the model. /new starts a new one."],
+  ["model_empty", "Sorry, the model gave an empty answer twice. Please send your message again."],
+  ["model_tool_loop", `Sorry, I used all the tool calls that one answer is allowed, and did not finish. ${askLess}`],
+  ["turn_timeout", `Sorry, the answer took longer than it is allowed to. ${askLess}`],
+  ["answer_too_long", `Sorry, the answer was longer than it is allowed to be. ${askLess}`],
+  ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
+  ["model_busy", tryLater],
+  ["model_unavailable", tryLater],
+  ["model_unreachable", tryLater],
+  ["model_stalled", tryLater],
+  ["model_cut_off", tryLater],
+]);
+
+/** Kinds of what a person does in a chat and expects an answer to. */
+const personal: ReadonlySet<Inbound["kind"]> = new Set(["message", "edit", "press"]);
+
+/** `undefined`: no person asked (a heartbeat, a hook), or the answer had nowhere to go. */
+export function apologyTo(reason: string, { inbound, to }: { readonly inbound: Inbound; readonly to: Address | null }): Stop["say"] {
+  if (to === null || inbound.request !== undefined || !personal.has(inbound.kind)) return undefined;
+  return { address: to, reply: textReply(remedies.get(reason) ?? unexplained) };
+}
+
+/** The place where a message was written, for one that was not routed. */
+export function placeOf({ channel, account, chat }: Inbound): Address {
+  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+}

@@ -1,0 +1,19 @@
+/** What the spine offers to those who bring events. */
+import type { AcceptedEvent, NewEvent } from "../state/store.ts";
+import type { RawEvent, Silent } from "../types.ts";
+import type { Lanes } from "./lanes.ts";
+
+export interface ReceiveOptions extends Pick<NewEvent, "fingerprint" | "settled" | "follows"> {
+  /** It is known already that nothing follows from it: it ends with its acceptance. */
+  readonly silent?: Silent;
+}
+
+export interface Path {
+  readonly lanes: Lanes;
+  /** Begins with what an earlier process left. */
+  start(): Promise<void>;
+  /** Resolves when the event is committed. */
+  receive(event: RawEvent, options?: ReceiveOptions): Promise<AcceptedEvent>;
+  /** Aborts sends that wait; what they would have sent goes out at the next start. */
+  interrupt(): void;
+}

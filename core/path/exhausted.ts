@@ -1,0 +1,21 @@
+/** The end of a unit whose attempts did not end, such as one that kills the process. */
+import type { Ending } from "../state/store.ts";
+import type { Route } from "../types.ts";
+import type { Trace } from "./ending.ts";
+
+export const exhausted = "attempts_exhausted";
+
+export function exhaustedEnding(
+  trace: Trace,
+  { attempts, route }: { readonly attempts: number; readonly route: Route | undefined },
+): Ending {
+  trace.add("accept", {
+    plugin: "core",
+    verdict: "failed",
+    code: exhausted,
+    detail: `${attempts} attempts did not end`,
+    hint: "The log lines around them say more.",
+  });
+  const place = route === undefined ? {} : { sessionKey: route.sessionKey, agentId: route.agentId };
+  return { outcome: "failed", reason: exhausted, ...place };
+}

@@ -1,0 +1,11 @@
+/** Which gather keys are queues. */
+
+/**
+ * Gather keys that begin so are queues: at most 1,000 events wait under one, for at most seven days. A unit takes the newest (50, or 20,000
+ * characters of their texts, those that are due first), and what is older ends `silent(left_out)`.
+ */
+export const queuePrefix = "heartbeat:";
+
+export function isQueueKey(key: string | null | undefined): key is string {
+  return key?.startsWith(queuePrefix) === true;
+}

@@ -1,0 +1,95 @@
+/** Queues: what waits under one key of events that ask for no turn by themselves is bounded, and what is left out is counted. */
+import { expect, test } from "vitest";
+import { queuePrefix } from "../../state/queue-key.ts";
+import { answered, idsOf, newEvent, start, take, type WithStore } from "./fixture.ts";
+
+const key = `${queuePrefix}main`;
+const day = 24 * 60 * 60_000;
+const waits = (index: number, words: Parameters<typeof newEvent>[1] = {}) =>
+  newEvent(`e${index}`, { gather: { key, due: null }, ...words });
+const tick = (id: string, due = start) => {
+  const { event, ...rest } = newEvent(id, { gather: { key, due } });
+  return { ...rest, event: { ...event, body: {} } };
+};
+const failed = { outcome: "failed", reason: "model_unavailable", decisions: [], at: start } as const;
+
+export function queueRules(withStore: WithStore): void {
+  test(
+    "a unit takes the newest fifty, the others end as left out, and the count stays until a turn has reported it",
+    withStore(async ({ store, clock }) => {
+      await Promise.all(Array.from({ length: 120 }, (_, index) => store.accept(waits(index))));
+      await store.accept(tick("tick"));
+      const unit = await take(store);
+      expect(idsOf(unit)).toEqual([...Array.from({ length: 50 }, (_, index) => `e${index + 70}`), "tick"]);
+      expect(unit.events[0]?.leftOut).toBe(70);
+      expect(await store.event("e69")).toMatchObject({ state: "settled", outcome: "silent", reason: "left_out" });
+      expect(await store.stats()).toMatchObject({ waiting: 0, running: 51, settled: { silent: 70 } });
+
+      await store.requeue({ ...failed, unitId: unit.id });
+      expect(await store.event("tick")).toMatchObject({ state: "settled", outcome: "failed", reason: "model_unavailable" });
+      expect(await store.claim("lane", { now: clock.now, limit: 50 })).toEqual({ unit: null, due: null });
+      await store.accept(tick("tock"));
+      const again = await take(store);
+      expect(idsOf(again)).toHaveLength(51);
+      expect(again).toMatchObject({ attempts: 1, events: [{ id: "e70", leftOut: 70 }, ...Array.from({ length: 50 }, () => ({}))] });
+
+      await store.leftOutReported(key, 70);
+      await store.settle({ ...answered, unitId: again.id, at: start, decisions: [] });
+      await Promise.all([store.accept(waits(200)), store.accept(tick("third"))]);
+      expect((await take(store)).events[0]?.leftOut).toBeUndefined();
+    }),
+  );
+
+  test(
+    "an event that asked for the turn itself is always taken, and waits like the others when the turn fails",
+    withStore(async ({ store }) => {
+      await store.accept(newEvent("now", { gather: { key, due: start } }));
+      await Promise.all(Array.from({ length: 60 }, (_, index) => store.accept(waits(index))));
+      const unit = await take(store);
+      expect(idsOf(unit)).toEqual(["now", ...Array.from({ length: 49 }, (_, index) => `e${index + 11}`)]);
+      await store.requeue({ ...failed, unitId: unit.id });
+      expect(await store.event("now")).toMatchObject({ state: "waiting" });
+      expect(await store.stats()).toMatchObject({ waiting: 50, running: 0, settled: { silent: 11 } });
+    }),
+  );
+
+  test(
+    "a unit has at most 20,000 characters of texts, the newest; one that is longer by itself goes alone",
+    withStore(async ({ store }) => {
+      const long = (index: number, length: number) => {
+        const { event, ...rest } = waits(index);
+        return { ...rest, event: { ...event, body: { text: "x".repeat(length) } } };
+      };
+      for (let index = 0; index < 5; index += 1) await store.accept(long(index, 6_000));
+      await store.accept(tick("tick"));
+      const unit = await take(store);
+      expect(idsOf(unit)).toEqual(["e2", "e3", "e4", "tick"]);
+      await store.settle({ ...answered, unitId: unit.id, at: start, decisions: [] });
+      await store.accept(long(5, 10));
+      await store.accept(long(6, 30_000));
+      await store.accept(tick("tock"));
+      expect(idsOf(await take(store))).toEqual(["e6", "tock"]);
+    }),
+  );
+
+  test(
+    "at most a thousand events wait, and none for longer than seven days",
+    withStore(async ({ store, clock }) => {
+      for (let round = 0; round < 5; round += 1) {
+        await Promise.all(Array.from({ length: 500 }, (_, index) => store.accept(waits(round * 500 + index))));
+        expect((await store.stats()).waiting).toBeLessThanOrEqual(1_000);
+      }
+      const { waiting, settled } = await store.stats();
+      expect(waiting + settled.silent).toBe(2_500);
+      expect(await store.event("e2499")).toMatchObject({ state: "waiting" });
+      clock.now += 8 * day;
+      await store.accept(waits(2_500, { at: clock.now }));
+      await store.prune({ now: clock.now, keepEventsMs: 7 * day, keepEvents: 1_000, keepSentMs: day });
+      expect(await store.stats()).toMatchObject({ waiting: 1, settled: { silent: 2_500 } });
+      await store.accept(tick("tick", clock.now));
+      const unit = await take(store, "lane", clock.now);
+      expect(idsOf(unit)).toEqual(["e2500", "tick"]);
+      expect(unit.events[0]?.leftOut).toBe(2_500);
+    }),
+  );
+}

@@ -1,0 +1,57 @@
+/** A model's step that ends without a word and without a tool call is asked for once more. */
+import { EngineError } from "service-gateway/sdk";
+import type { ModelPart, ModelStream } from "./library.ts";
+
+type Finish = Extract<ModelPart, { readonly type: "finish" }>;
+
+/** Thoughts alone are no answer. */
+function saysSomething(part: ModelPart): boolean {
+  if (part.type === "text-delta") return part.delta.trim() !== "";
+  return part.type === "tool-call" || part.type === "tool-input-start" || part.type === "file" || part.type === "error";
+}
+
+function sum(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
+}
+
+/** Both calls are paid for. */
+function withUsageOf(first: Finish, second: Finish): Finish {
+  const { inputTokens, outputTokens } = second.usage;
+  const usage = {
+    ...second.usage,
+    inputTokens: { ...inputTokens, total: sum(first.usage.inputTokens.total, inputTokens.total) },
+    outputTokens: { ...outputTokens, total: sum(first.usage.outputTokens.total, outputTokens.total) },
+  };
+  return { ...second, usage };
+}
+
+export function askedAgainIfEmpty(answer: ModelStream, again: () => Promise<ModelStream>): ModelStream {
+  async function* parts(): AsyncGenerator<ModelPart> {
+    let spoke = false;
+    let empty: Finish | undefined;
+    for await (const part of answer.stream) {
+      spoke ||= saysSomething(part);
+      if (part.type === "finish" && !spoke) empty = part;
+      else yield part;
+    }
+    if (empty === undefined) return;
+    try {
+      for await (const part of (await again()).stream) {
+        // The step has begun already.
+        if (part.type === "stream-start") continue;
+        yield part.type === "finish" ? withUsageOf(empty, part) : part;
+      }
+    } catch (error) {
+      yield { type: "error", error };
+    }
+  }
+  return { ...answer, stream: ReadableStream.from(parts()) };
+}
+
+/** The turn has ended, and there is nothing to send. */
+export function emptyAnswer(model: string): EngineError {
+  return new EngineError("model_empty", {
+    detail: `${model} ended its answer without a word, twice`,
+    hint: "Send the message again, or choose another model.",
+  });
+}

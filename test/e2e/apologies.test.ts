@@ -1,0 +1,122 @@
+/** A message whose turn fails: its sender reads one apology that names a remedy; a hook's or a heartbeat's failure disturbs nobody. */
+import { expect, onTestFinished, test } from "vitest";
+import ai from "../../plugins/ai/index.ts";
+import botchat from "../../plugins/botchat/index.ts";
+import { callTools, refuse, say } from "../openai-server/answers.ts";
+import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
+import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { endsOf } from "./conversation.ts";
+import { answered, answers, hookToken, openChannel, openPlatform, people, postHook } from "./room.ts";
+
+const full = refuse(400, "This model's maximum context length is 4096 tokens");
+
+async function open({ model = "local/small" as string | object, maxSteps = 3 } = {}) {
+  const server = await createOpenAiServer({ answer: (text) => say(`You said: ${text.split("] ").at(-1)}`) });
+  const spare = await createOpenAiServer({ answer: () => say("The spare model answers.") });
+  const platform = await openPlatform();
+  const directory = temporaryDirectory();
+  const provider = ({ url }: OpenAiServer) => ({ api: "openai-compatible", baseUrl: url });
+  const { gateway } = await startGateway({
+    directory,
+    plugins: [botchat, ai],
+    config: {
+      agents: { defaults: { model, heartbeat: { every: "0" } } },
+      models: { providers: { local: provider(server), spare: provider(spare) } },
+      plugins: { entries: { ai: { options: { maxSteps, retries: 0 } } } },
+      hooks: { enabled: true, token: hookToken },
+      channels: { botchat: openChannel(platform, { streamMode: "off" }) },
+    },
+  });
+  onTestFinished(async () => {
+    await gateway.close();
+    await server.close();
+    await spare.close();
+    removeDirectory(directory);
+  });
+  const [ada = 0] = people(platform);
+  return {
+    server,
+    spare,
+    platform,
+    ada,
+    url: gateway.url,
+    ends: () => endsOf(directory),
+    said: () => answers(platform, ada),
+    async ask(text: string) {
+      platform.act.say(ada, ada, text);
+      await answered(platform, ada, `You said: ${text}`);
+    },
+  };
+}
+
+test("an empty answer is asked for once more; empty twice, the sender reads an apology", async () => {
+  const { server, platform, ada, said, ends } = await open();
+  server.script(say(""), say("Here I am."));
+  platform.act.say(ada, ada, "are you there?");
+  await answered(platform, ada, "Here I am.");
+  server.script(say(""), say("  "));
+  platform.act.say(ada, ada, "and now?");
+  await answered(platform, ada, "send your message again");
+  await expect.poll(ends).toEqual(["answered answered", "failed model_empty"]);
+  expect(said()).toHaveLength(2);
+  expect(server.requests).toHaveLength(4);
+});
+
+test("a tool loop without an end: the sender reads that it was one", async () => {
+  const { server, platform, ada, said, ends } = await open({ maxSteps: 2 });
+  server.script(...Array.from({ length: 5 }, () => callTools([{ name: "react", args: { emoji: "👍" } }])));
+  platform.act.say(ada, ada, "go on for ever");
+  await answered(platform, ada, "all the tool calls");
+  await expect.poll(ends).toEqual(["failed model_tool_loop"]);
+  expect(said()).toHaveLength(1);
+  expect(server.requests).toHaveLength(2);
+});
+
+test("too long a conversation is answered without its older half, and is kept whole", async () => {
+  const place = await open();
+  for (const text of ["one", "two", "three", "four"]) await place.ask(text);
+  const before = place.server.requests.length;
+  place.server.script(full);
+  await place.ask("five");
+  await place.ask("six");
+  const sizes = place.server.requests.slice(before).map(({ body }) => body.messages.length);
+  // The instructions, four turns and the question; the same with two turns; and all of it again for the next question.
+  expect(sizes).toEqual([10, 6, 12]);
+  expect(JSON.stringify(place.server.requests[before + 1]?.body.messages)).not.toContain("two");
+  expect(JSON.stringify(place.server.requests.at(-1)?.body.messages)).toContain("You said: one");
+});
+
+test("a message that is too long by itself: the sender reads how to start anew", async () => {
+  const { server, platform, ada, said, ends } = await open();
+  server.script(full, full);
+  platform.act.say(ada, ada, "a very long message");
+  await answered(platform, ada, "This conversation is too long for the model. /new starts a new one.");
+  await expect.poll(ends).toEqual(["failed model_context_full"]);
+  expect(said()).toHaveLength(1);
+});
+
+test("a fallback answers where the first model's key is refused", async () => {
+  const { server, platform, ada, said } = await open({ model: { primary: "local/small", fallbacks: ["spare/big"] } });
+  server.requireKey("another-key");
+  platform.act.say(ada, ada, "hello");
+  await answered(platform, ada, "The spare model answers.");
+  expect(said()).toHaveLength(1);
+});
+
+test("the failure of a hook's turn and of a heartbeat sends nothing to the chat; the summary names it", async () => {
+  const place = await open();
+  const { server, platform, ada, url, said, ends } = place;
+  await place.ask("remember where I am");
+  server.script(refuse(400, "no such field"));
+  await postHook(url, "agent", { message: "look", name: "Door", deliver: true, wakeMode: "next-heartbeat" });
+  await expect.poll(ends, { timeout: 10_000 }).toContain("failed model_refused");
+  server.script(refuse(400, "no such field"));
+  const asked = server.requests.length;
+  await postHook(url, "wake", { text: "the bell rang", mode: "now" });
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(asked + 1);
+  expect(JSON.stringify(server.requests.at(-1)?.body.messages)).toContain("Hook Door (model_refused)");
+  // What a person writes next is answered after all of it.
+  platform.act.say(ada, ada, "anything?");
+  await answered(platform, ada, "You said: anything?");
+  expect(said()).toEqual([expect.stringContaining("remember where I am"), expect.stringContaining("anything?")]);
+});

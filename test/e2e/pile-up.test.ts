@@ -1,0 +1,109 @@
+/** Wakes that pile up over HTTP: one model call of bounded size reads the newest and how many were left out, and the rows stay bounded. */
+import { expect, onTestFinished, test } from "vitest";
+import { openSqliteStore } from "../../core/state/sqlite/index.ts";
+import ai from "../../plugins/ai/index.ts";
+import { refuse, say } from "../openai-server/answers.ts";
+import { createOpenAiServer } from "../openai-server/index.ts";
+import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { hookToken, postHook } from "./room.ts";
+
+const hour = 60 * 60_000;
+const day = 24 * hour;
+
+async function open({ now = Date.now }: { readonly now?: () => number } = {}) {
+  const server = await createOpenAiServer({ answer: () => say("Noted.") });
+  const directory = temporaryDirectory();
+  const { gateway } = await startGateway({
+    directory,
+    plugins: [ai],
+    gateway: { now },
+    config: {
+      agents: { defaults: { model: "local/small", heartbeat: { every: "0" } } },
+      models: { providers: { local: { api: "openai-compatible", baseUrl: server.url } } },
+      plugins: { entries: { ai: { options: { retries: 0 } } } },
+      hooks: { enabled: true, token: hookToken, rateLimit: { perMinute: 0 } },
+    },
+  });
+  const store = await openSqliteStore({ directory: gateway.stateDirectory, now });
+  onTestFinished(async () => {
+    await store.close();
+    await gateway.close();
+    await server.close();
+    removeDirectory(directory);
+  });
+  const wake = async (text: string, mode: "now" | "next-heartbeat" = "next-heartbeat") => {
+    const response = await postHook(gateway.url, "wake", { text, mode });
+    expect(response.ok).toBe(true);
+    return ((await response.json()) as { eventId: string }).eventId;
+  };
+  return {
+    server,
+    store,
+    wake,
+    async pileUp(count: number) {
+      for (let sent = 0; sent < count; sent += 50)
+        await Promise.all(Array.from({ length: 50 }, (_, index) => wake(`event ${sent + index}.`)));
+    },
+    prompt: (index: number) => String(server.requests[index]?.body.messages.at(-1)?.content),
+  };
+}
+
+test("three thousand wakes, then one now: a single call reads it, the newest others, and how many were left out", async () => {
+  const { server, store, wake, pileUp, prompt } = await open();
+  await pileUp(3_000);
+  expect((await store.stats()).waiting).toBeLessThanOrEqual(1_000);
+  const last = await wake("The door opened.", "now");
+  await expect.poll(async () => (await store.event(last))?.outcome, { timeout: 10_000 }).toBe("silent");
+  expect(server.requests).toHaveLength(1);
+  expect(prompt(0)).toContain("2951 earlier events were left out.");
+  expect(prompt(0)).toContain("The door opened.");
+  expect(prompt(0).match(/event \d+\./g)).toHaveLength(49);
+  expect(prompt(0).length).toBeLessThan(30_000);
+  expect((await store.stats()).waiting).toBe(0);
+
+  await wake("It closed again.", "now");
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  expect(prompt(1)).not.toContain("left out");
+});
+
+test("long wakes: at most 20,000 characters of them are read", async () => {
+  const { server, wake, prompt } = await open();
+  for (let index = 0; index < 6; index += 1) await wake(`${index} ${"x".repeat(6_000)}`);
+  await wake("The door opened.", "now");
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1);
+  expect(prompt(0)).toContain("3 earlier events were left out.");
+  expect(prompt(0).match(/x{6000}/g)).toHaveLength(3);
+});
+
+test("a failed call takes nothing from the queue: the next one reads all of it", async () => {
+  const { server, store, wake, prompt } = await open();
+  await wake("One.");
+  server.script(refuse(400, "no such field"));
+  const failed = await wake("Two.", "now");
+  await expect
+    .poll(async () => (await store.event(failed))?.decisions.map(({ code }) => code), { timeout: 10_000 })
+    .toContain("model_refused");
+  await expect.poll(async () => (await store.event(failed))?.state).toBe("waiting");
+  await wake("Three.", "now");
+  await expect.poll(async () => (await store.event(failed))?.outcome, { timeout: 10_000 }).toBe("silent");
+  expect(server.requests).toHaveLength(2);
+  for (const text of ["One.", "Two.", "Three."]) expect(prompt(1)).toContain(text);
+});
+
+test("a week without heartbeats: the rows that wait stay bounded, and none waits for longer than seven days", async () => {
+  let at = Date.now();
+  const { store, wake, pileUp } = await open({ now: () => at });
+  for (let days = 0; days < 8; days += 1) {
+    await pileUp(300);
+    at += day;
+  }
+  const limits = { keepEventsMs: 7 * day, keepEvents: 1_000, keepSentMs: day };
+  await store.prune({ now: at, ...limits });
+  const { waiting } = await store.stats();
+  expect(waiting).toBeLessThanOrEqual(1_000);
+  expect(waiting).toBeGreaterThan(0);
+  at += 8 * day;
+  await wake("The first for a week.");
+  await store.prune({ now: at, ...limits });
+  expect((await store.stats()).waiting).toBe(1);
+});
