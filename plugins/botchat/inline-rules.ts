@@ -19,7 +19,13 @@ function bars(state: StateInline, silent: boolean): boolean {
   if (silent || state.src.charCodeAt(state.pos) !== bar) return false;
   // Not inside a word: `a||b` is an expression, not a spoiler.
   const found = state.scanDelims(state.pos, false);
-  if (found.length !== 2) return false;
+  if (found.length < 2) return false;
+  if (found.length > 2) {
+    // The last two may hide text. The others are text at once: a run that is scanned again from each bar costs its square.
+    state.pending += state.src.slice(state.pos, state.pos + found.length - 2);
+    state.pos += found.length - 2;
+    return true;
+  }
   state.push("text", "", 0).content = "||";
   state.delimiters.push({ marker: bar, length: 0, token: state.tokens.length - 1, end: -1, open: found.can_open, close: found.can_close });
   state.pos += 2;
