@@ -13,16 +13,21 @@ const closing = /[\p{Pe}\p{Pf}]/u;
 /** A letter in brackets that is one character is that letter, and no bracket. */
 const enclosed = /^\((.+)\)$/;
 
+/** Ideographs and syllables pass for no Latin letter; a text may have thousands of them, each another. */
+const itself = /[\u3400-\u9fff\uac00-\ud7a3\u{20000}-\u{2f7ff}]/u;
+const lineBreak = /[\u0085\u2028\u2029]/;
+
 const longestForm = 4;
 
 /** A character as markup writes it, also when somebody has escaped it more than once. */
-const entity = /^&(?:amp;){0,4}(?:(lt|gt|lbrack|rbrack|lsqb|rsqb|shy|zwj|zwnj|lrm|rlm)|#0{0,5}(\d{1,7})|#x0{0,5}([0-9a-f]{1,6}));?/i;
-const longestEntity = 40;
+const entity = /&(?:amp;){0,4}(?:(lt|gt|lbrack|rbrack|lsqb|rsqb|shy|zwj|zwnj|lrm|rlm)|#0{0,5}(\d{1,7})|#x0{0,5}([0-9a-f]{1,6}));?/iy;
 const named: Readonly<Record<string, string>> = { lt: "<", gt: ">", lbrack: "[", lsqb: "[", rbrack: "]", rsqb: "]" };
 
 export interface Skeleton {
   /** Lower case, look-alikes folded, brackets as `<`, `[` or `(` and their partners. */
   readonly text: string;
+  /** Each unit stands for the one at the same place in the source. */
+  readonly isPlain: boolean;
   /** Where in the source begins, and ends, what a UTF-16 unit of `text` stands for. */
   from(unit: number): number;
   to(unit: number): number;
@@ -37,59 +42,78 @@ const tagLetter = /[\u{e0020}-\u{e007e}]/u;
 
 /** The ways in which a text can be read: as it is seen and, where it hides letters that are not, with those. */
 export function buildSkeletons(source: string): readonly Skeleton[] {
-  if (plain.test(source) && !beginsEntity.test(source)) {
+  if (plain.test(source) && !(source.includes("&") && beginsEntity.test(source))) {
     const text = source.toLowerCase().replaceAll("{", "(").replaceAll("}", ")");
-    return [{ text, from: (unit) => unit, to: (unit) => unit + 1 }];
+    return [{ text, isPlain: true, from: (unit) => unit, to: (unit) => unit + 1 }];
   }
   const seen = buildSkeleton(source, false);
   return tagLetter.test(source) ? [seen, buildSkeleton(source, true)] : [seen];
 }
 
 function buildSkeleton(source: string, withTagLetters: boolean): Skeleton {
-  const from: number[] = [];
-  const to: number[] = [];
+  let units = new Uint16Array(source.length + longestForm);
+  let from = new Uint32Array(units.length);
+  let to = new Uint32Array(units.length);
   // A text repeats its letters; to look one up again is cheaper than to take it apart again.
-  const known = new Map<string, string>();
-  const fold = (character: string): string => {
-    let folded = known.get(character);
+  const known = new Map<number, string>();
+  const fold = (point: number): string => {
+    let folded = known.get(point);
     if (folded === undefined) {
+      const character = String.fromCodePoint(point);
       folded = foldCharacter(withTagLetters && tagLetter.test(character) ? unTag(character) : character);
-      known.set(character, folded);
+      known.set(point, folded);
     }
     return folded;
   };
-  let text = "";
+  let length = 0;
   for (let index = 0; index < source.length; ) {
-    const code = source.codePointAt(index) ?? 0;
-    const written = code === ampersand ? readEntity(source, index) : undefined;
-    const folded = written === undefined ? (ascii[code] ?? fold(String.fromCodePoint(code))) : fold(written.character);
-    const length = written?.length ?? (code > 0xffff ? 2 : 1);
-    for (let unit = 0; unit < folded.length; unit++) {
-      from.push(index);
-      to.push(index + length);
+    const point = source.codePointAt(index) ?? 0;
+    const written = point === ampersand ? readEntity(source, index) : undefined;
+    const character = written?.point ?? point;
+    const folded = ascii[character] ?? fold(character);
+    const end = index + (written?.length ?? (point > 0xffff ? 2 : 1));
+    if (length + folded.length > units.length) {
+      units = grown(units, new Uint16Array(2 * units.length));
+      from = grown(from, new Uint32Array(units.length));
+      to = grown(to, new Uint32Array(units.length));
     }
-    text += folded;
-    index += length;
+    for (let unit = 0; unit < folded.length; unit += 1) {
+      units[length] = folded.charCodeAt(unit);
+      from[length] = index;
+      to[length] = end;
+      length += 1;
+    }
+    index = end;
   }
-  return { text, from: (unit) => from[unit] ?? 0, to: (unit) => to[unit] ?? 0 };
+  const text = Buffer.from(units.buffer, 0, length * units.BYTES_PER_ELEMENT).toString("utf16le");
+  return { text, isPlain: false, from: (unit) => from[unit] ?? 0, to: (unit) => to[unit] ?? 0 };
+}
+
+function grown<T extends Uint16Array | Uint32Array>(full: T, larger: T): T {
+  larger.set(full);
+  return larger;
 }
 
 function unTag(character: string): string {
   return String.fromCharCode((character.codePointAt(0) ?? 0) & 0x7f);
 }
 
-function readEntity(source: string, index: number): { readonly character: string; readonly length: number } | undefined {
-  const match = entity.exec(source.slice(index, index + longestEntity));
+/** What has no place in Unicode, or is named and not seen, reads like an invisible character: 0. */
+function readEntity(source: string, index: number): { readonly point: number; readonly length: number } | undefined {
+  entity.lastIndex = index;
+  const match = entity.exec(source);
   if (match === null) return undefined;
   const [all, name, decimal, hexadecimal] = match;
+  if (name !== undefined) return { point: named[name.toLowerCase()]?.charCodeAt(0) ?? 0, length: all.length };
   const code = decimal === undefined ? Number.parseInt(hexadecimal ?? "0", 16) : Number(decimal);
-  const character = name === undefined ? (code > 0x10ffff ? "" : String.fromCodePoint(code)) : (named[name.toLowerCase()] ?? "");
-  return { character, length: all.length };
+  return { point: code > 0x10ffff ? 0 : code, length: all.length };
 }
 
 function foldCharacter(character: string): string {
   const own = folds.get(character.toLowerCase());
   if (own !== undefined) return own;
+  if (itself.test(character)) return character;
+  if (lineBreak.test(character)) return "\n";
   let out = "";
   // The compatibility form, taken apart: an accent is a mark of its own then, and is dropped like one.
   const parts = character.normalize("NFKD").toLowerCase();

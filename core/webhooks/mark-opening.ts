@@ -1,0 +1,104 @@
+/** Whether a word that reads like that of a mark is one: what stands before it decides, and what ordinary texts have there. */
+import type { Skeleton } from "./lookalike.ts";
+import type { MarkCharacter } from "./mark-characters.ts";
+import { isOrdinary } from "./ordinary-words.ts";
+import type { Reading } from "./word-reader.ts";
+
+/** Letters between what opens the mark and the word: `end` behind one bracket or signs, `beginning of` behind several brackets. */
+const lead = { single: 3, several: 16 } as const;
+/** So far from what opens a mark, white space aside, the word belongs to something else. */
+const farthest = 200;
+/** Words before the word that say which mark it is. */
+const verb = /^(?:end|begin|start|stop|close|open|finish|terminate)/;
+
+export interface MarkText {
+  readonly skeleton: Skeleton;
+  readonly source: string;
+  readonly characterAt: (point: number) => MarkCharacter;
+  readonly readingAt: (unit: number, character: MarkCharacter) => Reading | undefined;
+}
+
+export interface MarkOpening {
+  /** Unit of the skeleton with which the mark begins. */
+  readonly first: number;
+  readonly by: "bracket" | "signs";
+}
+
+/** What opens the mark whose word stands from `from` to `to`; `undefined`: nothing does. */
+export function markOpening(text: MarkText, range: { readonly from: number; readonly to: number }): MarkOpening | undefined {
+  const { skeleton, characterAt, readingAt } = text;
+  const read = skeleton.text;
+  let letters = 0;
+  let distance = 0;
+  let before = "";
+  let newLine = false;
+  /** Brackets before signs open more. */
+  let signs: MarkOpening | undefined;
+  for (let unit = range.from - 1; unit >= 0 && distance <= farthest && letters <= lead.several; unit -= 1) {
+    const code = read.charCodeAt(unit);
+    // The second half of a pair: its character is looked at with the first.
+    if (code >= 0xdc00 && code <= 0xdfff && unit > 0) continue;
+    const character = characterAt(read.codePointAt(unit) ?? code);
+    if (character.sort === "line") newLine = true;
+    if (character.sort !== "space" && character.sort !== "line") distance += 1;
+    if (character.sort === "word") {
+      if (readingAt(unit, character) === "letter") letters += 1;
+      before = read.charAt(unit) + before;
+    }
+    if (character.sort !== "bracket" && character.sort !== "sign") continue;
+    const run = runOf(read, unit, characterAt);
+    if (character.sort === "bracket" && isOpening(code)) {
+      const brackets = bracketsBefore(read, unit + 1);
+      if (letters <= (brackets > 1 ? lead.several : code === round ? -1 : lead.single))
+        return { first: unit + 1 - brackets, by: "bracket" };
+    }
+    const opens = signs === undefined && run.signs > 1 && (letters <= lead.single || verb.test(before));
+    if (opens && !isOrdinary(text, range, { first: run.touching, last: unit, lead: before, newLine }))
+      signs = { first: run.first, by: "signs" };
+    if (character.sort === "bracket") return signs;
+  }
+  return signs;
+}
+
+const round = 40;
+const isOpening = (code: number): boolean => code === 60 || code === 91 || code === round;
+
+/** How many opening brackets stand directly before `end`. */
+function bracketsBefore(text: string, end: number): number {
+  let count = 0;
+  while (isOpening(text.charCodeAt(end - 1 - count))) count += 1;
+  return count;
+}
+
+interface Run {
+  readonly first: number;
+  /** The first of those that have no white space between them. */
+  readonly touching: number;
+  readonly signs: number;
+}
+
+const longestRun = 100;
+/** What was put in the place of something that was found opens nothing. */
+const replaced = " removed]";
+
+/** The signs that end at `last`, with spaces between them. */
+function runOf(text: string, last: number, characterAt: (point: number) => MarkCharacter): Run {
+  let first = last;
+  let touching = last;
+  let signs = 0;
+  let together = true;
+  for (let unit = last; unit >= 0 && last - unit < longestRun; unit -= 1) {
+    const code = text.charCodeAt(unit);
+    if (code >= 0xdc00 && code <= 0xdfff && unit > 0) continue;
+    const { sort } = characterAt(text.codePointAt(unit) ?? code);
+    if (sort === "space") {
+      together = false;
+      continue;
+    }
+    if ((sort !== "sign" && sort !== "bracket") || (code === 93 && text.endsWith(replaced, unit + 1))) break;
+    signs += 1;
+    first = unit;
+    if (together) touching = unit;
+  }
+  return { first, touching, signs };
+}

@@ -1,0 +1,34 @@
+/** Names of control tokens, without spaces, hyphens and underscores. */
+
+/** Nothing else is called like this, whatever the brackets. */
+const special =
+  "imstart imend startofturn endofturn startofimage endofimage beginoftext endoftext eotid eomid startheaderid endheaderid startofrole endofrole pythontag endofsentence beginofsentence eostoken bostoken";
+const tools =
+  "toolcall toolcalls tooluse tooluses toolresponse toolresult toolresults tooloutput toolcontent availabletools functioncall functioncalls functionresult functionresults functionresponse";
+const roles = "system assistant systemprompt systemmessage";
+const people = "user human tool developer";
+const short = "s bos eos pad unk sys inst mask cls sep think thinking";
+const invoked = "invoke parameter function";
+const square =
+  "inst sys bos eos think toolcalls toolcontent toolresults availabletools callid args systemprompt systemmessage system assistant internal";
+/** Numbered ones that vocabularies keep free. */
+const reserved = /^(?:unused\d{1,4}|reservedspecialtoken\d{1,4}|extraid\d{1,4})$/;
+
+const setOf = (...lists: readonly string[]): ReadonlySet<string> => new Set(lists.flatMap((list) => list.split(" ")));
+
+const specialWords = setOf(special);
+const toolWords = setOf(tools);
+const angleWords = setOf(special, tools, roles, people, short);
+const squareWords = setOf(square);
+const anyAttribute = setOf(tools, roles, "think thinking sys inst");
+const withAttributes = setOf(people, invoked);
+
+export const isSpecialWord = (name: string): boolean => specialWords.has(name);
+export const isToolWord = (name: string): boolean => toolWords.has(name);
+/** The whole content of angle brackets. */
+export const isTokenName = (name: string): boolean => angleWords.has(name) || reserved.test(name);
+export const isSquareWord = (name: string): boolean => squareWords.has(name) || toolWords.has(name);
+/** A tag of this name is one of a template whatever stands behind the name. */
+export const takesAnyAttribute = (name: string): boolean => anyAttribute.has(name);
+/** A tag of this name is one when it has attributes with values; else it may be a placeholder, such as `<user name>`. */
+export const takesAttributes = (name: string): boolean => withAttributes.has(name);
