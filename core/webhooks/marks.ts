@@ -59,7 +59,7 @@ export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
 }
 
 /** Where the character before `unit` begins; -1 before the first. */
-export function startBefore(text: string, unit: number): number {
+function startBefore(text: string, unit: number): number {
   const low = text.charCodeAt(unit - 1);
   const high = text.charCodeAt(unit - 2);
   return low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff ? unit - 2 : unit - 1;
