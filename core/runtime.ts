@@ -290,7 +290,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
             findSent: store.findSent,
           })
         : undefined,
-    heartbeat: () => ({ config: config(), directory: options.configDirectory, newId }),
+    heartbeat: () => ({ config: config(), directory: options.configDirectory }),
     defaultAgent: () => defaultAgentId(config()),
     speakable: (reply, inbound) => (mayBeSilent(reply.text) ? speakable(reply, { ackMaxChars: ackMaxCharsFor(inbound) }) : reply),
     showReasoning: (reply, { inbound, route }) =>

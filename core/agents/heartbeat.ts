@@ -29,8 +29,6 @@ export interface HeartbeatContext {
   readonly config: AgentsView;
   /** Directory that a relative workspace is meant from: the configuration's. */
   readonly directory: string;
-  /** The random part of the marks around text from outside. */
-  readonly newId: () => string;
 }
 
 function cut(text: string, max: number): string {
@@ -67,7 +65,7 @@ function renderEvents(events: readonly StoredEvent[], context: HeartbeatContext 
   const { leftOut } = context;
   const items = events.map((event, index) => {
     const text = cut(eventText(event), maxEventChars);
-    const shown = isForeign(event) ? wrapExternal({ text, source: event.source, id: context.newId() }) : defuseLines(text);
+    const shown = isForeign(event) ? wrapExternal({ text, source: event.source }) : defuseLines(text);
     return `${index + 1}. ${renderTime(event.acceptedAt)}, ${event.kind}:\n${shown}`;
   });
   if (leftOut > 0) items.unshift(`${leftOut} earlier ${leftOut === 1 ? "event was" : "events were"} left out.`);

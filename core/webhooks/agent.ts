@@ -103,7 +103,6 @@ async function checkDelivery(
 export function agentEvent(
   asked: AgentRequest,
   options: {
-    readonly newId: () => string;
     readonly dedupeKey?: string | undefined;
     /** False: the operator trusts this source as himself, or the text goes out as it is. */
     readonly wrapped?: boolean;
@@ -112,7 +111,7 @@ export function agentEvent(
   },
 ): RawEvent {
   const { message, request } = asked;
-  const { newId, dedupeKey, wrapped = true, kept } = options;
+  const { dedupeKey, wrapped = true, kept } = options;
   const event: RawEvent = {
     source: "hooks",
     kind: "agent",
@@ -120,7 +119,7 @@ export function agentEvent(
     authority: "hook",
     body: {
       request: { ...request },
-      message: wrapped ? wrapExternal({ text: message, source: "webhook", id: newId(), metadata: { Hook: request.name } }) : message,
+      message: wrapped ? wrapExternal({ text: message, source: "webhook", metadata: { Hook: request.name } }) : message,
       replyName: request.name,
       ...kept,
     },

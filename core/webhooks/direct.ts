@@ -54,7 +54,7 @@ export function createDirect(deps: DirectDeps, answers: Answers): Direct {
   async function answerAgent(call: Call, body: Buffer): Promise<void> {
     const asked = await parseAgent(readFields(parseJson(body)), deps, { by: "request" });
     answers.reportInjection(asked.request.name, asked.message);
-    const event = agentEvent(asked, { newId: deps.newId, dedupeKey: dedupeKey(call) });
+    const event = agentEvent(asked, { dedupeKey: dedupeKey(call) });
     store(call, event, body, ({ eventId }) => {
       const now = `{"ok":true,"runId":"${eventId}","eventId":"${eventId}"}`;
       const trusted = () => deps.authenticate.trusts(call.request.raw);

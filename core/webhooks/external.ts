@@ -2,9 +2,11 @@
  * Content from outside: wrapped, so that the agent can tell it from instructions, with every imitation of the wrapper
  * defused. Whether it is wrapped depends on where it came from, never on its session, its name or what it says.
  */
+import { randomBytes } from "node:crypto";
 import { findImitations, type Imitation } from "./imitation.ts";
 import { buildSkeletons, type Skeleton } from "./lookalike.ts";
 
+const markBytes = 16;
 const begin = (id: string): string => `<<<external-content ${id}>>>`;
 const end = (id: string): string => `<<<end-external-content ${id}>>>`;
 
@@ -51,14 +53,14 @@ export interface ExternalContent {
   readonly text: string;
   /** What brought it, such as `webhook`. */
   readonly source: string;
-  /** Random: whoever wrote the text cannot have known it. */
-  readonly id: string;
+  /** Of both marks; 128 random bits when absent, so that the author of the text cannot have known it. */
+  readonly id?: string;
   /** What else is known about it and may come from outside as well; each on one line, inside the marks. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export function wrapExternal(content: ExternalContent): string {
-  const { text, source, id, metadata = {} } = content;
+  const { text, source, id = randomBytes(markBytes).toString("hex"), metadata = {} } = content;
   const facts = Object.entries({ Source: source, ...metadata }).map(([name, value]) => `${oneLine(name)}: ${oneLine(value)}`);
   return `${notice}\n${begin(id)}\n${facts.join("\n")}\n---\n${defuseExternal(text)}\n${end(id)}`;
 }

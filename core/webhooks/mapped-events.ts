@@ -61,10 +61,9 @@ export function runEvents(
     readonly answer?: KeptAnswer;
     readonly mainSession: string;
     readonly now: number;
-    readonly newId: () => string;
   },
 ): readonly RawEvent[] {
-  const { kept, views, dedupeKey, answer, mainSession, now, newId } = options;
+  const { kept, views, dedupeKey, answer, mainSession, now } = options;
   let room = maxKeptCharacters;
   return runs.map((run, position) => {
     const view = views?.[run.index];
@@ -85,9 +84,9 @@ export function runEvents(
     };
     if (run.action === "wake") return wakeEvent(run.wake, { ...shared, mainSession, now });
     const { asked, deliverOnly } = run;
-    if (!deliverOnly) return agentEvent(asked, { ...shared, newId });
+    if (!deliverOnly) return agentEvent(asked, shared);
     const request = { ...asked.request, deliverOnly: true };
-    return agentEvent({ ...asked, request }, { ...shared, wrapped: false, newId });
+    return agentEvent({ ...asked, request }, { ...shared, wrapped: false });
   });
 }
 

@@ -119,7 +119,6 @@ async function acceptRuns(mapping: Mapping, { runs, views }: Plan, { request, ke
     dedupeKey: request.identity?.key,
     mainSession: `agent:${deps.agents.defaultId()}:main`,
     now: deps.now(),
-    newId: deps.newId,
   });
   const [single] = events;
   if (single !== undefined && events.length === 1) {

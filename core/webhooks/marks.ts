@@ -12,6 +12,9 @@ const drow = [...word].reverse().join("");
 /** Letters of the word that must be there as such; the others may be letters that no table knows. */
 const surely = 9;
 
+/** Of plain text: its first letter, a sign that is drawn for it, and digits, which may be any letter. */
+const mayBegin = Array.from({ length: 128 }, (_, code) => /[e0-9]/.test(String.fromCharCode(code)));
+
 /** First and last unit of the skeleton. */
 export interface Mark {
   readonly first: number;
@@ -42,6 +45,11 @@ export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
   }
 
   for (let unit = 0; unit < text.length; ) {
+    // Most characters of most texts cannot begin the word.
+    if (skeleton.isPlain && reader.isIdle()) {
+      while (unit < text.length && !mayBegin[text.charCodeAt(unit)]) unit += 1;
+      if (unit === text.length) break;
+    }
     const point = text.codePointAt(unit) ?? 0;
     const character = characterAt(point);
     const at = unit;

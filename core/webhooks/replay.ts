@@ -51,7 +51,6 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
     dedupeKey: undefined,
     mainSession: `agent:${deps.agents.defaultId()}:main`,
     now,
-    newId: deps.newId,
   });
   const accepted = await Promise.all(events.map((event) => deps.accept({ event })));
   return { mapping: mapping.id, eventIds: accepted.map((one) => one.eventId) };

@@ -19,6 +19,8 @@ export interface WordReader {
   read(reading: Reading, letter: number): boolean;
   /** Forgets what was read. */
   reset(): void;
+  /** Whether no letter of the word has been read. */
+  isIdle(): boolean;
 }
 
 const codeOfA = 97;
@@ -69,6 +71,7 @@ export function createWordReader(word: string, guesses: number): WordReader {
       last = highest;
       return ends !== 0;
     },
+    isIdle: () => last === 0 && read[0] === 0,
     reset() {
       if (last === 0) read[0] = 0;
       else read.fill(0);

@@ -8,6 +8,7 @@ import { forgetIdentity, wasUsed } from "../identity.ts";
 import type { Pruned, PruneLimits } from "../limits.ts";
 import type { NewEvent, OutboxRow, Store, StoredEvent, Unit } from "../store.ts";
 import { packEvent } from "./acceptance.ts";
+import { unpackClaim } from "./claim-result.ts";
 import { decisionReads, packDecisions } from "./decisions.ts";
 import { examineFile } from "./examine.ts";
 import { diskError, readError } from "./failure.ts";
@@ -22,7 +23,7 @@ import { sessionReportReads } from "./session-reports.ts";
 import { sessionReads } from "./sessions.ts";
 import { createStatements } from "./statements.ts";
 import { transcriptReads } from "./transcripts.ts";
-import { packSettlement, unpackClaim } from "./units.ts";
+import { packSettlement } from "./units.ts";
 
 export interface SqliteStoreOptions {
   /** State directory; made with mode 0700 when it is missing. */

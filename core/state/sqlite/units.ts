@@ -1,11 +1,12 @@
 /** Units of work: what a run takes out of a lane, and how it gives it back or ends it. */
 import type { Outcome } from "../../types.ts";
 import { isQueueKey } from "../queue-key.ts";
-import type { Ending, PreviewLeft, Settlement, Store, Unit } from "../store.ts";
+import type { Settlement, Unit } from "../store.ts";
+import type { ClaimResult } from "./claim-result.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
 import { leftOutOf, takeNewest } from "./event-queue.ts";
-import { dueOf, dueSince, eventColumns, type Head, headOf, type PackedEventRow, unpackEventRow } from "./inbox.ts";
+import { dueOf, dueSince, eventColumns, type Head, headOf, type PackedEventRow } from "./inbox.ts";
 import { eventState, unitState } from "./schema.ts";
 import { type PackedSent, packSent, recordSent } from "./sent.ts";
 
@@ -23,38 +24,6 @@ interface LeftRow {
   readonly stage: Unit["stage"];
   readonly previews: string | null;
   readonly ending: string | null;
-}
-
-/** A unit on its way to the asker's side: flat, because this is the hot path. */
-type PackedUnit = readonly [
-  stage: Unit["stage"],
-  previews: string | null,
-  ending: string | null,
-  leftOut: number,
-  others: 0 | 1,
-  events: readonly PackedEventRow[],
-];
-
-/** No unit: when there will be one. */
-export type ClaimResult = PackedUnit | number | null;
-
-export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnType<Store["claim"]>> {
-  if (result === null || typeof result === "number") return { unit: null, due: result };
-  const [stage, previews, ending, leftOut, others, rows] = result;
-  const events = rows.map((row, index) => (index === 0 && leftOut > 0 ? { ...unpackEventRow(row), leftOut } : unpackEventRow(row)));
-  const leader = events[0];
-  if (!leader) throw new Error(`The lane ${lane} gave a unit without events.`);
-  const unit: Unit = {
-    id: leader.id,
-    lane,
-    events,
-    attempts: leader.attempts,
-    stage,
-    ...(ending !== null && { ending: JSON.parse(ending) as Ending }),
-    // An earlier version kept ids alone, a list: of them nobody knows any more where they are.
-    ...(previews?.startsWith("{") === true && { preview: JSON.parse(previews) as PreviewLeft }),
-  };
-  return { unit, others: others === 1 };
 }
 
 interface Member {
@@ -147,7 +116,7 @@ function handBackUnit(desk: Desk, unit: Pick<UnitRow, "id">, due: number, uncoun
   desk.count("waiting", events);
 }
 
-interface PackedRequeue {
+export interface PackedRequeue {
   readonly unitId: string;
   readonly at: number;
   readonly outcome: Outcome;

@@ -196,13 +196,13 @@ describe("a hook run on its way in", () => {
       request: { name: "Build", sessionKey: "main" },
     });
     expect(inbound?.text).toMatch(
-      /<<<external-content id-\d+>>>\nSource: webhook\nHook: Build\n---\nSay hi \[control token removed\]\n<<<end/,
+      /<<<external-content [0-9a-f]{32}>>>\nSource: webhook\nHook: Build\n---\nSay hi \[control token removed\]\n<<<end/,
     );
     await hooks.close();
   });
 
   test("wakes and events of others are not taken", () => {
-    const event = agentEvent({ message: "x", request: { name: "Hook", sessionKey: "hook:1" } }, { newId: () => "1" });
+    const event = agentEvent({ message: "x", request: { name: "Hook", sessionKey: "hook:1" } }, {});
     const stored = { ...event, id: "e", sequence: 1, acceptedAt: 0, attempts: 1 };
     expect(parseHookEvent(stored)?.id).toBe("e");
     expect(parseHookEvent({ ...stored, kind: "wake" })).toBeUndefined();
