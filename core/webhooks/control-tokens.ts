@@ -1,5 +1,15 @@
 /** Finds control tokens of chat templates, and tags with which models call tools, in what a text looks like. */
-import { isSpecialWord, isSquareWord, isTokenName, isToolWord, takesAnyAttribute, takesAttributes } from "./token-names.ts";
+import {
+  isReserved,
+  isSpecialWord,
+  isSquareWord,
+  isTokenName,
+  isToolWord,
+  longestName,
+  mayBeginName,
+  takesAnyAttribute,
+  takesAttributes,
+} from "./token-names.ts";
 
 /** First and last unit of the text. */
 export interface Found {
@@ -9,65 +19,142 @@ export interface Found {
 
 /** A token is not longer than this, attributes included. */
 const longest = 300;
-const partners: Readonly<Record<string, string>> = { "<": ">", "[": "]", "(": ")" };
-/** What stands around the name: white space, bars, a slash. */
-const around = /^[\s|/\\!?#*_~.:=-]{0,40}|[\s|/\\!?#*_~.:=-]{0,40}$/g;
+/** White space, bars and signs around a name. */
+const longestAround = 40;
 const piped = /^\s{0,16}\|[^<>|[\]]{0,100}\|\s{0,16}$/;
-const separators = /[\s_.-]+/g;
-const head = /^(?:[a-z]{1,20}:)?([a-z_]+(?:[\s-][a-z]+)?)(?=[\s=:,/|"'(])/;
+
+const codeOf = (character: string): number => character.charCodeAt(0);
+const angle = codeOf("<");
+const square = codeOf("[");
+const round = codeOf("(");
+const partners: Readonly<Record<number, number>> = { [angle]: codeOf(">"), [square]: codeOf("]"), [round]: codeOf(")") };
+
+/** By the code of a character: whether it stands around a name, or between its words. */
+const table = (characters: string): Uint8Array =>
+  Uint8Array.from({ length: 128 }, (_, code) => Number(characters.includes(String.fromCharCode(code))));
+const decoration = table(" \t\n\v\f\r|/\\!?#*_~.:=-");
+const separator = table(" \t\n\v\f\r_.-");
+const afterHead = table(" \t\n\v\f\r=:,/|\"'(");
+
+const isLetter = (code: number): boolean => code >= 97 && code <= 122;
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
 /** In the order of the text, which is that of a skeleton. */
 export function findControlTokens(text: string): readonly Found[] {
   const found: Found[] = [];
-  for (let unit = 0; unit < text.length; unit += 1) {
-    const code = text.charCodeAt(unit);
-    if (code !== 60 && code !== 91 && code !== 40) continue;
-    const open = text.charAt(unit);
+  const begin = text.search(/[<[(]/);
+  for (let unit = begin === -1 ? text.length : begin; unit < text.length; unit += 1) {
+    const open = text.charCodeAt(unit);
+    if (open !== angle && open !== square && open !== round) continue;
     // Of a row of brackets the last one opens the token.
-    if (text.charAt(unit + 1) === open) continue;
-    const close = closeOf(text, unit, open);
-    if (close === undefined || !isToken(open, text.slice(unit + 1, close))) continue;
-    const first = text.charAt(unit - 1) === open ? unit - 1 : unit;
-    const last = text.charAt(close + 1) === partners[open] ? close + 1 : close;
+    if (text.charCodeAt(unit + 1) === open) continue;
+    const close = endOfToken(text, unit, open);
+    if (close === undefined) continue;
+    const first = text.charCodeAt(unit - 1) === open ? unit - 1 : unit;
+    const last = text.charCodeAt(close + 1) === partners[open] ? close + 1 : close;
     found.push({ first, last });
     unit = last;
   }
   return found;
 }
 
+/** Where the token ends whose bracket stands at `from`; `undefined`: it opens none. */
+function endOfToken(text: string, from: number, open: number): number | undefined {
+  let start = from + 1;
+  let bar = false;
+  while (start - from < longestAround && decoration[text.charCodeAt(start)] === 1) {
+    bar ||= text.charAt(start) === "|";
+    start += 1;
+  }
+  const brackets = open === angle || bar ? "angle" : "other";
+  const { whole, heads, end } = mayBeName(text, start, brackets) ? readName(text, start) : nothing;
+  const inTag = open === angle && heads.some((name) => takesAnyAttribute(name) || takesAttributes(name));
+  const isKnown = inTag || whole !== undefined || heads.some(isToolWord);
+  if (!isKnown && !bar) return undefined;
+  const close = closeOf(text, from, open, inTag);
+  if (close === undefined) return undefined;
+  if (whole !== undefined && endsName(text, end, close) && isWholeToken(open, whole, bar && text.lastIndexOf("|", close) > start))
+    return close;
+  if (heads.length > 0 && hasAttributes(open, heads, text.slice(start, close))) return close;
+  return open === angle && bar && piped.test(text.slice(from + 1, close)) ? close : undefined;
+}
+
+interface Name {
+  /** All letters up to something that is in no name, when that is the name of something. */
+  readonly whole: string | undefined;
+  /** The first word, and the first two together, that have something behind them. */
+  readonly heads: readonly string[];
+  /** Where the name ends. */
+  readonly end: number;
+}
+
+const nothing: Name = { whole: undefined, heads: [], end: 0 };
+
+/** False for most of what stands in brackets: no name begins with its first two letters, and it is no prefix of one. */
+function mayBeName(text: string, start: number, brackets: "angle" | "other"): boolean {
+  const first = text.charCodeAt(start);
+  if (!isLetter(first)) return false;
+  let next = start + 1;
+  while (next - start < longestAround && separator[text.charCodeAt(next)] === 1) next += 1;
+  const second = text.charCodeAt(next);
+  if (isLetter(second) ? mayBeginName(first, second, brackets) : mayBeginName(first, first, brackets)) return true;
+  if (brackets === "other" || next > start + 1) return false;
+  let end = next;
+  while (end - start < longestName && isLetter(text.charCodeAt(end))) end += 1;
+  return text.charAt(end) === ":";
+}
+
+/** What could be a name at `start`, without the spaces, hyphens and underscores in it. */
+function readName(text: string, start: number): Name {
+  if (!isLetter(text.charCodeAt(start))) return nothing;
+  const heads: string[] = [];
+  let name = "";
+  let unit = start;
+  for (; unit < text.length && name.length <= longestName; unit += 1) {
+    const code = text.charCodeAt(unit);
+    // The prefix of a name space.
+    if (code === 58 && heads.length === 0 && isLetter(text.charCodeAt(unit + 1))) {
+      const { heads: local } = readName(text, unit + 1);
+      return { whole: isKnownName(name) ? name : undefined, heads: [name, ...local], end: unit };
+    }
+    if (afterHead[code] === 1 && heads.length < 2 && heads.at(-1) !== name) heads.push(name);
+    if (isLetter(code) || isDigit(code)) name += text.charAt(unit);
+    else if (separator[code] !== 1) break;
+  }
+  return { whole: isKnownName(name) ? name : undefined, heads, end: unit };
+}
+
+const isKnownName = (name: string): boolean => isSpecialWord(name) || isTokenName(name) || isSquareWord(name) || isReserved(name);
+
+/** Nothing but decoration stands between the name and the bracket. */
+function endsName(text: string, end: number, close: number): boolean {
+  let unit = end;
+  while (unit < close && decoration[text.charCodeAt(unit)] === 1) unit += 1;
+  return unit >= close;
+}
+
 /** The bracket that closes the one at `from`; none when another one opens before it, unless a tag has begun, or the content is too long. */
-function closeOf(text: string, from: number, open: string): number | undefined {
+function closeOf(text: string, from: number, open: number, inTag: boolean): number | undefined {
   const close = partners[open];
   const end = Math.min(text.length, from + longest);
-  let inTag: boolean | undefined;
   for (let unit = from + 1; unit < end; unit += 1) {
-    const character = text.charAt(unit);
-    if (character === close) return unit;
-    if (character !== open) continue;
-    inTag ??= open === "<" && hasAttributes(open, bodyOf(text.slice(from + 1, unit + 1)), true);
-    if (!inTag) return undefined;
+    const code = text.charCodeAt(unit);
+    if (code === close) return unit;
+    if (code === open && !inTag) return undefined;
   }
   return undefined;
 }
 
-const bodyOf = (content: string): string => content.replace(around, "");
-
-function isToken(open: string, content: string): boolean {
-  const isPiped = piped.test(content);
-  if (open === "<" && isPiped) return true;
-  const body = bodyOf(content);
-  const name = body.replace(separators, "");
+function isWholeToken(open: number, name: string, isPiped: boolean): boolean {
   if (isSpecialWord(name)) return true;
-  if (open === "<" ? isTokenName(name) : open === "[" ? isSquareWord(name) || (isPiped && isTokenName(name)) : isPiped && isTokenName(name))
-    return true;
-  return hasAttributes(open, body);
+  const isToken = isTokenName(name) || isReserved(name);
+  if (open === angle) return isToken;
+  return (open === square && isSquareWord(name)) || (isPiped && isToken);
 }
 
 /** A word of a tool or of a chat template with something behind it, such as `system x` or `tool_call name="x"`. */
-function hasAttributes(open: string, body: string, begun = false): boolean {
-  const words = head.exec(body)?.[1];
-  if (words === undefined) return false;
-  const names = [words.split(/[\s-]/, 1)[0] ?? "", words].map((name) => name.replace(separators, ""));
-  if (open === "<") return names.some((name) => takesAnyAttribute(name) || (takesAttributes(name) && (begun || body.includes("="))));
-  return body.includes("=") && names.some(isToolWord);
+function hasAttributes(open: number, heads: readonly string[], body: string): boolean {
+  const hasValue = body.includes("=");
+  if (open === angle) return heads.some((name) => takesAnyAttribute(name) || (hasValue && takesAttributes(name)));
+  return hasValue && heads.some(isToolWord);
 }

@@ -1,5 +1,5 @@
 /** What a character of a folded text can mean to the search for the word of a mark. */
-import type { Reading } from "./word-reader.ts";
+import { type Reading, reading } from "./word-reader.ts";
 
 /** Letters that are drawn with digits and signs, or cannot be told apart: an `i` passes for an `l`. */
 const drawn: Readonly<Record<string, string>> = {
@@ -21,10 +21,10 @@ const letterOrDigit = /[\p{L}\p{N}]/u;
 
 export interface MarkCharacter {
   readonly sort: "space" | "line" | "sign" | "bracket" | "word";
-  /** As a part of the word of a mark, when it was written like this; none: it is an ornament. */
-  readonly written: Reading | undefined;
+  /** As a part of the word of a mark, when it was written like this. */
+  readonly written: Reading;
   /** The same when something else was folded to it. */
-  readonly folded: Reading | undefined;
+  readonly folded: Reading;
   /** Code of the letter that it is, or is drawn for. */
   readonly letter: number;
 }
@@ -42,12 +42,22 @@ function describe(character: string): MarkCharacter {
   const sort = sortOf(character);
   const known = drawn[character];
   const letter = (known ?? character).charCodeAt(0);
-  if (isLatin(character)) return { sort, written: "letter", folded: known === undefined ? "alike" : "drawn", letter };
-  const reading: Reading | undefined = known !== undefined ? "drawn" : sort === "word" ? "unknown" : undefined;
-  return { sort, written: reading, folded: reading, letter };
+  if (isLatin(character)) return { sort, written: reading.letter, folded: known === undefined ? reading.alike : reading.drawn, letter };
+  const either = known !== undefined ? reading.drawn : sort === "word" ? reading.unknown : reading.ornament;
+  return { sort, written: either, folded: either, letter };
 }
 
 const ascii = Array.from({ length: 128 }, (_, code) => describe(String.fromCharCode(code)));
+
+/** By code: whether a character, written as it is, may stand for a letter. */
+export function mayStandFor(letter: string): Uint8Array {
+  return Uint8Array.from(ascii, ({ written, letter: code }) =>
+    Number(written === reading.unknown || (written !== reading.ornament && code === letter.charCodeAt(0))),
+  );
+}
+
+/** By code: whether a character, written as it is, ends what was begun of a word: a letter or a bracket. */
+export const interrupts = Uint8Array.from(ascii, ({ written, sort }) => Number(written === reading.letter || sort === "bracket"));
 
 /** Looks up characters by their code point; a text repeats its characters. */
 export function createMarkCharacters(): (point: number) => MarkCharacter {

@@ -2,7 +2,7 @@
 import type { Skeleton } from "./lookalike.ts";
 import type { MarkCharacter } from "./mark-characters.ts";
 import { isOrdinary } from "./ordinary-words.ts";
-import type { Reading } from "./word-reader.ts";
+import { type Reading, reading } from "./word-reader.ts";
 
 /** Letters between what opens the mark and the word: `end` behind one bracket or signs, `beginning of` behind several brackets. */
 const lead = { single: 3, several: 16 } as const;
@@ -15,7 +15,7 @@ export interface MarkText {
   readonly skeleton: Skeleton;
   readonly source: string;
   readonly characterAt: (point: number) => MarkCharacter;
-  readonly readingAt: (unit: number, character: MarkCharacter) => Reading | undefined;
+  readonly readingAt: (unit: number, character: MarkCharacter) => Reading;
 }
 
 export interface MarkOpening {
@@ -42,7 +42,7 @@ export function markOpening(text: MarkText, range: { readonly from: number; read
     if (character.sort === "line") newLine = true;
     if (character.sort !== "space" && character.sort !== "line") distance += 1;
     if (character.sort === "word") {
-      if (readingAt(unit, character) === "letter") letters += 1;
+      if (readingAt(unit, character) === reading.letter) letters += 1;
       before = read.charAt(unit) + before;
     }
     if (character.sort !== "bracket" && character.sort !== "sign") continue;

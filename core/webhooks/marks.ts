@@ -3,17 +3,17 @@
  * however many brackets it has.
  */
 import type { Skeleton } from "./lookalike.ts";
-import { createMarkCharacters, type MarkCharacter } from "./mark-characters.ts";
+import { createMarkCharacters, interrupts, type MarkCharacter, mayStandFor } from "./mark-characters.ts";
 import { markOpening } from "./mark-opening.ts";
-import { createWordReader } from "./word-reader.ts";
+import { reading, WordReader } from "./word-reader.ts";
 
 const word = "externalcontent";
 const drow = [...word].reverse().join("");
 /** Letters of the word that must be there as such; the others may be letters that no table knows. */
 const surely = 9;
 
-/** Of plain text: its first letter, a sign that is drawn for it, and digits, which may be any letter. */
-const mayBegin = Array.from({ length: 128 }, (_, code) => /[e0-9]/.test(String.fromCharCode(code)));
+const begins = mayStandFor(word.charAt(0));
+const continues = mayStandFor(word.charAt(1));
 
 /** First and last unit of the skeleton. */
 export interface Mark {
@@ -25,7 +25,7 @@ export interface Mark {
 export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
   const { text } = skeleton;
   const characterAt = createMarkCharacters();
-  const reader = createWordReader(word, word.length - surely);
+  const reader = new WordReader(word, word.length - surely);
   const found: Mark[] = [];
 
   /** A letter that was folded may be another one, or nothing but an ornament; one of ASCII is what it is. */
@@ -35,19 +35,18 @@ export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
 
   /** Where the word begins that ends with the character before `end`. */
   function beginOf(end: number): number {
-    const backward = createWordReader(drow, word.length - surely);
+    const backward = new WordReader(drow, word.length - surely);
     for (let unit = startBefore(text, end); unit >= 0; unit = startBefore(text, unit)) {
       const character = characterAt(text.codePointAt(unit) ?? 0);
-      const reading = readingAt(unit, character);
-      if (reading !== undefined && backward.read(reading, character.letter)) return unit;
+      const kind = readingAt(unit, character);
+      if (kind !== reading.ornament && backward.read(kind, character.letter)) return unit;
     }
     return 0;
   }
 
   for (let unit = 0; unit < text.length; ) {
-    // Most characters of most texts cannot begin the word.
     if (skeleton.isPlain && reader.isIdle()) {
-      while (unit < text.length && !mayBegin[text.charCodeAt(unit)]) unit += 1;
+      unit = nextBeginning(text, unit);
       if (unit === text.length) break;
     }
     const point = text.codePointAt(unit) ?? 0;
@@ -55,15 +54,30 @@ export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
     const at = unit;
     unit += point > 0xffff ? 2 : 1;
     if (character.sort === "bracket") reader.reset();
-    if (character.written === undefined) continue;
-    const reading = readingAt(at, character);
-    if (reading === undefined || !reader.read(reading, character.letter)) continue;
+    if (character.written === reading.ornament || !reader.read(readingAt(at, character), character.letter)) continue;
     const opening = markOpening({ skeleton, source, characterAt, readingAt }, { from: beginOf(unit), to: unit });
     if (opening === undefined) continue;
     found.push({ first: opening.first, last: closingEnd(text, unit, opening.by) });
     reader.reset();
   }
   return found;
+}
+
+/** Where the word may begin next in a text of ASCII: few texts have many of its second letter. The length of the text: nowhere. */
+function nextBeginning(text: string, from: number): number {
+  for (let second = from + 1; second < text.length; second += 1) {
+    if (continues[text.charCodeAt(second)] === 0) continue;
+    // Back over signs, and digits that may be ornaments.
+    let first = second;
+    for (let unit = second - 1; unit >= from; unit -= 1) {
+      const code = text.charCodeAt(unit);
+      if (begins[code] === 1) first = unit;
+      if (interrupts[code] === 1) break;
+    }
+    if (first < second) return first;
+    from = second;
+  }
+  return text.length;
 }
 
 /** Where the character before `unit` begins; -1 before the first. */

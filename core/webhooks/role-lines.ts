@@ -13,12 +13,12 @@ const turns = ["human", "assistant"];
 const labels = ["system", "user", "developer", "ai"];
 /** A beginning of a line up to its colon. */
 const role = new RegExp(
-  `(?:^|[\\n\\v\\f\\r])[ \\t*_#>~\`|<[('"-]{0,24}(?:(${spaced(turns)})|(${spaced(labels)}))[ \\t*_~\`>\\])|'"]{0,12}$`,
+  `(?:^|[\\n\\v\\f\\r])[ \\t*_#>~\`|<[(-]{0,24}(?:(${spaced(turns)})|(${spaced(labels)}))[ \\t*_~\`>\\])|]{0,12}$`,
   "d",
 );
 const longest = 80;
 /** What stands between the role and its colon, beside the last letter of a role. */
-const mayEndRole = /[a-z \t*_~`>\])|'"]/;
+const mayEndRole = /[a-z \t*_~`>\])|]/;
 
 /** In the order of the text, which is that of a skeleton. */
 export function findRoleLines(text: string): readonly RoleLine[] {

@@ -14,6 +14,9 @@ const square =
 /** Numbered ones that vocabularies keep free. */
 const reserved = /^(?:unused\d{1,4}|reservedspecialtoken\d{1,4}|extraid\d{1,4})$/;
 
+/** Letters of the longest name. */
+export const longestName = 24;
+
 const setOf = (...lists: readonly string[]): ReadonlySet<string> => new Set(lists.flatMap((list) => list.split(" ")));
 
 const specialWords = setOf(special);
@@ -23,10 +26,32 @@ const squareWords = setOf(square);
 const anyAttribute = setOf(tools, roles, "think thinking sys inst");
 const withAttributes = setOf(people, invoked);
 
+const codeOfA = 97;
+
+/** By the first two letters: whether one of the names begins with them. */
+function beginningsOf(names: ReadonlySet<string>): Uint8Array {
+  const beginnings = new Uint8Array(26 * 26);
+  for (const name of names) {
+    const second = name.length > 1 ? [name.charCodeAt(1)] : Array.from({ length: 26 }, (_, letter) => codeOfA + letter);
+    for (const code of second) beginnings[(name.charCodeAt(0) - codeOfA) * 26 + code - codeOfA] = 1;
+  }
+  return beginnings;
+}
+
+const numbered = "unused reserved extraid";
+const inAngles = beginningsOf(setOf(special, tools, roles, people, short, invoked, numbered));
+const inOthers = beginningsOf(setOf(special, tools, square));
+
+/** Whether a name in such brackets may begin with these letters, by their codes; one of a single letter with that letter twice. */
+export function mayBeginName(first: number, second: number, brackets: "angle" | "other"): boolean {
+  return (brackets === "angle" ? inAngles : inOthers)[(first - codeOfA) * 26 + second - codeOfA] === 1;
+}
+
 export const isSpecialWord = (name: string): boolean => specialWords.has(name);
 export const isToolWord = (name: string): boolean => toolWords.has(name);
 /** The whole content of angle brackets. */
-export const isTokenName = (name: string): boolean => angleWords.has(name) || reserved.test(name);
+export const isTokenName = (name: string): boolean => angleWords.has(name);
+export const isReserved = (name: string): boolean => /^[urxe]/.test(name) && reserved.test(name);
 export const isSquareWord = (name: string): boolean => squareWords.has(name) || toolWords.has(name);
 /** A tag of this name is one of a template whatever stands behind the name. */
 export const takesAnyAttribute = (name: string): boolean => anyAttribute.has(name);
