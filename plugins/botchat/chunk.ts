@@ -4,7 +4,7 @@
  */
 import { graphemes } from "./graphemes.ts";
 import { styleBeyond } from "./html.ts";
-import { isBlank, type RichText, slice, type Whole } from "./rich-text.ts";
+import { createSlicer, isBlank, type RichText, type Whole } from "./rich-text.ts";
 
 export interface ChunkOptions {
   /** UTF-16 units of one message. */
@@ -51,18 +51,25 @@ const word = /\s+/g;
 /** A text with what does not change from cut to cut. */
 interface Source {
   readonly rich: RichText;
+  /** The part between two places. */
+  readonly part: ReturnType<typeof createSlicer>;
   /** Blocks of code and aligned tables. */
   readonly verbatim: readonly Whole[];
   /** UTF-16 units of every message but the first. */
   readonly limit: number;
 }
 
+/** The range that begins before `at` and ends behind it. The ranges are ordered, and none lies in another. */
 function inside(ranges: readonly Whole[], at: number): Whole | undefined {
-  for (const range of ranges) {
-    if (range.start >= at) return undefined;
-    if (range.end > at) return range;
+  let from = 0;
+  let to = ranges.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((ranges[middle]?.start ?? at) < at) from = middle + 1;
+    else to = middle;
   }
-  return undefined;
+  const last = ranges[from - 1];
+  return last !== undefined && last.end > at ? last : undefined;
 }
 
 function cutAfter({ rich, verbatim }: Source, from: number, room: number): number {
@@ -112,13 +119,13 @@ function trimmed(text: string, start: number, end: number): readonly [number, nu
 /** End of the message that begins at `from` and has at most `room` units. */
 function cutFor(source: Source, [from, last]: readonly [number, number], room: number): number {
   const cut = last - from <= room ? last : beforeWhole(source, from, cutAfter(source, from, room));
-  const beyond = styleBeyond(slice(source.rich, from, cut), mostStyles);
+  const beyond = styleBeyond(source.part(from, cut), mostStyles);
   return beyond === undefined ? cut : cutAfter(source, from, beyond);
 }
 
 /** Where each message begins and ends. What is decided about one that begins at `from` depends on nothing beyond `from + limit + longestCharacter`. */
 export function messageRanges(rich: RichText, { limit, firstLimit = limit, mode }: ChunkOptions): (readonly [number, number])[] {
-  const source = { rich, verbatim: rich.spans.filter(({ kind }) => kind === "pre"), limit };
+  const source = { rich, part: createSlicer(rich), verbatim: rich.spans.filter(({ kind }) => kind === "pre"), limit };
   const starts = mode === "newline" ? [0, ...paragraphs(source)] : [0];
   const ranges: (readonly [number, number])[] = [];
   for (const [index, start] of starts.entries()) {
@@ -134,5 +141,6 @@ export function messageRanges(rich: RichText, { limit, firstLimit = limit, mode 
 }
 
 export function chunkText(rich: RichText, options: ChunkOptions): RichText[] {
-  return messageRanges(rich, options).map((range) => slice(rich, ...range));
+  const part = createSlicer(rich);
+  return messageRanges(rich, options).map((range) => part(...range));
 }

@@ -8,7 +8,7 @@ import { absurdDepth, clean, writeBlocks } from "./markdown.ts";
 import { markdownParser } from "./markdown-parser.ts";
 import type { AccountOptions } from "./options.ts";
 import { chunkMarkdown, messageLimit, textPayload } from "./render.ts";
-import { nothingYet, type RichText, slice } from "./rich-text.ts";
+import { createSlicer, nothingYet, type RichText, slice } from "./rich-text.ts";
 import { newWalk } from "./walk.ts";
 
 type Payload = { readonly [key: string]: Json };
@@ -85,7 +85,8 @@ export function createGrowingText(
     }
     const rich = read(markdown);
     const ranges = messageRanges(rich, options);
-    const messages = ranges.map((range) => textPayload(slice(rich, ...range), settings));
+    const part = createSlicer(rich);
+    const messages = ranges.map((range) => textPayload(part(...range), settings));
     const all = [...kept, ...messages];
     keep(messages, ranges);
     return all;

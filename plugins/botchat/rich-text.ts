@@ -28,16 +28,32 @@ export interface RichText {
 
 /** The part of a text from `start` to `end`, with its styles. */
 export function slice(rich: RichText, start: number, end: number): RichText {
-  if (start === 0 && end === rich.text.length) return rich;
-  const cut = <T extends Whole>(ranges: readonly T[]) => {
-    const kept: T[] = [];
-    for (const range of ranges) {
-      if (range.start >= end) break;
-      if (range.end > start) kept.push({ ...range, start: Math.max(range.start, start) - start, end: Math.min(range.end, end) - start });
-    }
-    return kept;
+  return createSlicer(rich)(start, end);
+}
+
+/** Cuts a text from its beginning on: no part may begin before an earlier one. All parts together cost one walk over the styles. */
+export function createSlicer(rich: RichText): (start: number, end: number) => RichText {
+  const spans = createCutter(rich.spans);
+  const wholes = createCutter(rich.wholes);
+  return (start, end) => {
+    if (start === 0 && end === rich.text.length) return rich;
+    return { text: rich.text.slice(start, end), spans: spans(start, end), wholes: wholes(start, end) };
   };
-  return { text: rich.text.slice(start, end), spans: cut(rich.spans), wholes: cut(rich.wholes) };
+}
+
+function createCutter<T extends Whole>(ranges: readonly T[]): (start: number, end: number) => T[] {
+  /** Begun, and not ended before the last part; few, because no style stands in itself. */
+  let begun: T[] = [];
+  let next = 0;
+  return (start, end) => {
+    begun = begun.filter((range) => range.end > start);
+    for (let range = ranges[next]; range !== undefined && range.start < end; range = ranges[++next]) {
+      if (range.end > start) begun.push(range);
+    }
+    return begun
+      .filter((range) => range.start < end)
+      .map((range) => ({ ...range, start: Math.max(range.start, start) - start, end: Math.min(range.end, end) - start }));
+  };
 }
 
 /** True when a reader would see nothing: the platform refuses such a message. */
@@ -74,6 +90,8 @@ export function createRichTextBuilder(begun: RichText = nothingYet): RichTextBui
   /** In the order of opening, hence by start and the outer one first. */
   const spans: Growing[] = [...begun.spans];
   const open: Growing[] = [];
+  /** How often each style was opened again within itself, which changes nothing: texts made for it nest thousands of times. */
+  const again = new Map<Style["kind"], number>();
   const wholes: Whole[] = [...begun.wholes];
   const write = (more: string) => {
     if (more === "") return;
@@ -92,11 +110,20 @@ export function createRichTextBuilder(begun: RichText = nothingYet): RichTextBui
       if (text !== "" && ends < 2) write(ends === 0 ? "\n\n" : "\n");
     },
     open(style) {
+      if (open.some(({ kind }) => kind === style.kind)) {
+        again.set(style.kind, (again.get(style.kind) ?? 0) + 1);
+        return;
+      }
       const span = { ...style, start: text.length, end: -1 };
       spans.push(span);
       open.push(span);
     },
     close(kind) {
+      const inner = again.get(kind) ?? 0;
+      if (inner > 0) {
+        again.set(kind, inner - 1);
+        return;
+      }
       const found = open.findLastIndex((each) => each.kind === kind);
       const [span] = found < 0 ? [] : open.splice(found, 1);
       if (span !== undefined) span.end = text.length;
@@ -109,6 +136,7 @@ export function createRichTextBuilder(begun: RichText = nothingYet): RichTextBui
     soFar: () => ({ text, spans: spans.filter((span) => span.end > span.start), wholes: [...wholes] }),
     finish() {
       for (const span of open.splice(0)) span.end = text.length;
+      again.clear();
       const rich = { text, spans: spans.filter((span) => span.end > span.start), wholes };
       return slice(rich, 0, text.trimEnd().length);
     },

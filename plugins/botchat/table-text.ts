@@ -106,7 +106,7 @@ export function writeTable(walk: Walk, tokens: readonly Token[], at: number): nu
   }
   const [head = [], ...body] = rows;
   const table = { alignments, rows: rows.map((row) => row.map(({ plain }) => plain)) };
-  const widths = widthsOf(table);
+  const widths = widthsOf(table, phoneColumns);
   const fits = lineWidth(widths) <= phoneColumns;
   if (fits) startVerbatim(walk);
   else startBlock(walk, false);

@@ -26,10 +26,13 @@ export function columnsOf(text: string): number {
 
 const between = " | ";
 
-/** Columns of each column. */
-export function widthsOf({ alignments, rows }: Table): readonly number[] {
+/** Columns of each column; of a table whose lines are wider than `most`, only so many rows are measured as show it. */
+export function widthsOf({ alignments, rows }: Table, most = Number.POSITIVE_INFINITY): readonly number[] {
   const widths = alignments.map(() => 1);
-  for (const row of rows) for (const [column, width] of widths.entries()) widths[column] = Math.max(width, columnsOf(row[column] ?? ""));
+  for (const row of rows) {
+    if (lineWidth(widths) > most) break;
+    for (const [column, width] of widths.entries()) widths[column] = Math.max(width, columnsOf(row[column] ?? ""));
+  }
   return widths;
 }
 
