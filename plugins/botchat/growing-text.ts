@@ -15,6 +15,8 @@ type Payload = { readonly [key: string]: Json };
 
 /** Might define a reference, which is a link everywhere in the text; no label has a bracket in it. */
 const definition = /^[ \t>*+\-\d.)]*\[(?:[^[\]\\]|\\.)*\]:/ms;
+/** What is not yet in a kept message is read at each edit up to this length; more only when it is twice as long as the last time. */
+const easyLength = 20_000;
 const lineEnd = /\r\n?|\n/g;
 
 /** Where a line of the text begins. */
@@ -38,7 +40,10 @@ function parseBlocks(text: string) {
   return { tokens, settled: Math.max(0, last), line: tokens[last]?.map?.[0] ?? 0 };
 }
 
-/** Reads the text anew each time that it has grown; one that does not begin with the last one is another text. */
+/**
+ * Reads the text anew each time that it has grown; one that does not begin with the last one is another text. While a very long
+ * block grows, the messages may be older than the text.
+ */
 export function createGrowingText(
   settings: Pick<AccountOptions, "textChunkLimit" | "chunkMode" | "linkPreview">,
 ): (markdown: string) => readonly Payload[] {
@@ -48,12 +53,18 @@ export function createGrowingText(
   /** What it says, without the messages that are kept. */
   let settled = nothingYet;
   let kept: Payload[] = [];
+  let last: readonly Payload[] = [];
+  /** Characters to read at which they are read again. */
+  let readAt = 0;
 
   function forget(): void {
     source = "";
     settled = nothingYet;
     kept = [];
   }
+
+  /** How many characters are read at the next edit. */
+  const leftOf = (markdown: string) => settled.text.length + markdown.length - source.length;
 
   /** All that is not in a kept message. */
   function read(markdown: string): RichText {
@@ -76,8 +87,7 @@ export function createGrowingText(
     settled = slice(settled, ranges[open]?.[0] ?? 0, settled.text.length);
   }
 
-  return (markdown) => {
-    if (!markdown.startsWith(source)) forget();
+  function messagesOf(markdown: string): readonly Payload[] {
     const rest = markdown.slice(source.length);
     if (definition.test(rest) || absurdDepth.test(rest)) {
       forget();
@@ -90,5 +100,17 @@ export function createGrowingText(
     const all = [...kept, ...messages];
     keep(messages, ranges);
     return all;
+  }
+
+  return (markdown) => {
+    if (!markdown.startsWith(source)) {
+      forget();
+      readAt = 0;
+    }
+    const left = leftOf(markdown);
+    if (left > easyLength && left < readAt) return last;
+    last = messagesOf(markdown);
+    readAt = 2 * leftOf(markdown);
+    return last;
   };
 }

@@ -98,3 +98,13 @@ test("messages that cannot change any more are kept, not made again", () => {
   expect(before.length).toBeGreaterThan(15);
   expect(kept).toBeGreaterThanOrEqual(before.length - 6);
 });
+
+test("of a block that is very long, messages are made again when it is twice as long", () => {
+  const messagesOf = createGrowingText({ ...short, textChunkLimit: 4_000 });
+  const long = { ...short, textChunkLimit: 4_000 };
+  const word = "some *words* ";
+  const begun = messagesOf(word.repeat(2_000));
+  expect(begun).toEqual(whole(word.repeat(2_000), long));
+  expect(messagesOf(word.repeat(3_000))).toBe(begun);
+  expect(messagesOf(word.repeat(4_000))).toEqual(whole(word.repeat(4_000), long));
+});
