@@ -123,9 +123,19 @@ function quoteLines(markdown: string, source: string, quotes: readonly Entity[],
   return result;
 }
 
+/** Without what lies in another of its type, which the platform does not send: it says nothing more, and costs a style for each line. */
+function withoutRepeats(entities: readonly Entity[]): readonly Entity[] {
+  const ends = new Map<string, number>();
+  return entities.filter(({ type, start, end }) => {
+    if (start < (ends.get(type) ?? 0)) return false;
+    ends.set(type, end);
+    return true;
+  });
+}
+
 /** Text and entities as Markdown. Nothing is escaped: what a person typed stays as it was typed. */
 export function entitiesToMarkdown(source: string, raw: Json | undefined): string {
-  const entities = readEntities(source, raw);
+  const entities = withoutRepeats(readEntities(source, raw));
   const marks = entities.flatMap((entity) => {
     const mark = markOf(source, entity);
     return mark === undefined ? [] : pieces(source, mark);
@@ -136,12 +146,17 @@ export function entitiesToMarkdown(source: string, raw: Json | undefined): strin
   const points = [...new Set([0, source.length, ...marks.flatMap((mark) => [mark.start, mark.end])])].sort((a, b) => a - b);
   const offsets: number[] = [];
   let markdown = "";
-  let stack: Mark[] = [];
+  let stack: readonly Mark[] = [];
+  const waiting = marks.toSorted((a, b) => a.start - b.start || b.end - a.end);
+  let begun = 0;
+  let active: readonly Mark[] = [];
   for (const [index, point] of points.entries()) {
     const next = points[index + 1] ?? point;
-    const active = marks.filter((mark) => mark.start <= point && mark.end >= next && mark.end > point);
+    const first = begun;
+    while ((waiting[begun]?.start ?? Number.POSITIVE_INFINITY) <= point) begun += 1;
+    active = [...active, ...waiting.slice(first, begun)].filter((mark) => mark.end > point);
     const verbatim = active.find((mark) => mark.verbatim);
-    const wanted = verbatim === undefined ? active.sort((a, b) => a.start - b.start || b.end - a.end) : [verbatim];
+    const wanted = verbatim === undefined ? active : [verbatim];
     let shared = 0;
     while (shared < stack.length && stack[shared] === wanted[shared]) shared += 1;
     for (const mark of stack.slice(shared).reverse()) markdown += mark.close;

@@ -39,11 +39,15 @@ export function trimText(input: FormattedText): FormattedText {
 export function detectEntities(input: FormattedText): FormattedText {
   if (!/[/@.#]/.test(input.text)) return { text: input.text, entities: orderEntities(input.entities) };
   const found: Entity[] = [];
+  const taken = new Uint8Array(input.text.length);
+  for (const { type, offset, length } of input.entities)
+    if (!splittable.has(type) && !quotes.has(type)) taken.fill(1, offset, offset + length);
   for (const { type, pattern } of detectors) {
     for (const match of input.text.matchAll(pattern)) {
-      const entity = { type, offset: match.index, length: match[0].length };
-      const taken = (other: Entity): boolean => !splittable.has(other.type) && !quotes.has(other.type) && overlaps(other, entity);
-      if (!found.some((other) => overlaps(other, entity)) && !input.entities.some(taken)) found.push(entity);
+      const end = match.index + match[0].length;
+      if (taken.subarray(match.index, end).includes(1)) continue;
+      found.push({ type, offset: match.index, length: match[0].length });
+      taken.fill(1, match.index, end);
     }
   }
   return { text: input.text, entities: orderEntities(found.length === 0 ? input.entities : [...input.entities, ...found]) };
@@ -67,7 +71,9 @@ export function orderEntities(input: readonly Entity[]): readonly Entity[] {
     if (splittable.has(entity.type)) rest.push(entity);
     else {
       const row = quotes.has(entity.type) ? quoted : whole;
-      if (!row.some((other) => overlaps(other, entity))) row.push(entity);
+      // In the order of their beginnings, and none over another: only the last one can reach so far.
+      const last = row.at(-1);
+      if (last === undefined || !overlaps(last, entity)) row.push(entity);
     }
   }
   const code = whole.filter((entity) => entity.type === "code" || entity.type === "pre");

@@ -1,0 +1,24 @@
+/** Messages of people made to cost more than their length. */
+import { expect, test } from "vitest";
+import { entitiesToMarkdown } from "../../../plugins/botchat/entities.ts";
+import { leastCostOf } from "../../support/cost.ts";
+import { expectLinear } from "../../support/linear.ts";
+
+const styles = ["bold", "italic", "underline", "strikethrough", "spoiler"];
+const over = (text: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ type: styles[index % styles.length] ?? "", offset: index, length: text.length - index }));
+
+test("five styles over lines of one letter each cost what their length does", async () => {
+  await expectLinear(
+    (text) => entitiesToMarkdown(text, over(text, styles.length)),
+    (length) => "a\n".repeat(length / 2),
+    { size: 20_000, ceiling: 300 },
+  );
+});
+
+test("a hundred styles within each other cost no more than one of each kind", async () => {
+  const text = "a\n".repeat(2_048);
+  const marked = () => entitiesToMarkdown(text, over(text, 100));
+  expect(marked()).toBe(entitiesToMarkdown(text, over(text, styles.length)));
+  expect(await leastCostOf(marked, { below: 60 })).toBeLessThan(60);
+});
