@@ -23,6 +23,9 @@ const longest = 300;
 const longestAround = 40;
 const piped = /^\s{0,16}\|[^<>|[\]]{0,100}\|\s{0,16}$/;
 
+/** A comparison, such as `< system && b >`, has a sign behind the name. */
+const mayBeAttributes = /^[a-z_:-]+(?![a-z_:-])\s*(?:["'\w=:,/|(]|$)/;
+
 const codeOf = (character: string): number => character.charCodeAt(0);
 const angle = codeOf("<");
 const square = codeOf("[");
@@ -114,8 +117,8 @@ function readName(text: string, start: number): Name {
     const code = text.charCodeAt(unit);
     // The prefix of a name space.
     if (code === 58 && heads.length === 0 && isLetter(text.charCodeAt(unit + 1))) {
-      const { heads: local } = readName(text, unit + 1);
-      return { whole: isKnownName(name) ? name : undefined, heads: [name, ...local], end: unit };
+      const local = readName(text, unit + 1);
+      return { ...local, heads: [name, ...local.heads] };
     }
     if (afterHead[code] === 1 && heads.length < 2 && heads.at(-1) !== name) heads.push(name);
     if (isLetter(code) || isDigit(code)) name += text.charAt(unit);
@@ -155,6 +158,7 @@ function isWholeToken(open: number, name: string, isPiped: boolean): boolean {
 /** A word of a tool or of a chat template with something behind it, such as `system x` or `tool_call name="x"`. */
 function hasAttributes(open: number, heads: readonly string[], body: string): boolean {
   const hasValue = body.includes("=");
+  if (open === angle && !mayBeAttributes.test(body)) return false;
   if (open === angle) return heads.some((name) => takesAnyAttribute(name) || (hasValue && takesAttributes(name)));
   return hasValue && heads.some(isToolWord);
 }

@@ -4,7 +4,7 @@ import type { MarkCharacter } from "./mark-characters.ts";
 import { isOrdinary } from "./ordinary-words.ts";
 import { type Reading, reading } from "./word-reader.ts";
 
-/** Letters between what opens the mark and the word: `end` behind one bracket or signs, `beginning of` behind several brackets. */
+/** Letters between what opens the mark and the word, unless they say which mark it is: a few behind one bracket or signs, more behind several brackets. */
 const lead = { single: 3, several: 16 } as const;
 /** So far from what opens a mark, white space aside, the word belongs to something else. */
 const farthest = 200;
@@ -34,6 +34,8 @@ export function markOpening(text: MarkText, range: { readonly from: number; read
   let newLine = false;
   /** Brackets before signs open more. */
   let signs: MarkOpening | undefined;
+  /** Only the nearest signs are judged: what stands before ordinary ones belongs to them. */
+  let isJudged = false;
   for (let unit = range.from - 1; unit >= 0 && distance <= farthest && letters <= lead.several; unit -= 1) {
     const code = read.charCodeAt(unit);
     // The second half of a pair: its character is looked at with the first.
@@ -49,12 +51,15 @@ export function markOpening(text: MarkText, range: { readonly from: number; read
     const run = runOf(read, unit, characterAt);
     if (character.sort === "bracket" && isOpening(code)) {
       const brackets = bracketsBefore(read, unit + 1);
-      if (letters <= (brackets > 1 ? lead.several : code === round ? -1 : lead.single))
-        return { first: unit + 1 - brackets, by: "bracket" };
+      const most = brackets > 1 || verb.test(before) ? lead.several : lead.single;
+      // One round bracket is ordinary prose, and opens no mark.
+      if (letters <= most && (brackets > 1 || code !== round)) return { first: unit + 1 - brackets, by: "bracket" };
     }
-    const opens = signs === undefined && run.signs > 1 && (letters <= lead.single || verb.test(before));
-    if (opens && !isOrdinary(text, range, { first: run.touching, last: unit, lead: before, newLine }))
-      signs = { first: run.first, by: "signs" };
+    if (!isJudged && run.signs > 1 && (letters <= lead.single || verb.test(before))) {
+      isJudged = true;
+      const ordinary = isOrdinary(text, range, { first: run.touching, last: unit, lead: before, newLine });
+      if (!ordinary) signs = { first: run.first, by: "signs" };
+    }
     if (character.sort === "bracket") return signs;
   }
   return signs;

@@ -28,7 +28,7 @@ export function isOrdinary(
   const signs = source.slice(skeleton.from(first), skeleton.to(last));
   const after = source.slice(to, to + longest);
   const between = source.slice(skeleton.to(last), skeleton.from(words.from));
-  if (separator === " " && /^\s/.test(between)) return !/^[^\n]*?([^\w\s.])\1/.test(after);
+  if (separator === " " && /^\s/.test(between)) return lead !== "" || !/^[^\n]*?([^\w\s.])\1/.test(after);
   if (separator === " " && /^(?:\*\*|__)$/.test(signs)) return /^[^\n\d]*?(?:\*\*|__)/.test(after);
   return isMarkup(signs, after) || isAddress(signs, after, source.slice(0, skeleton.from(first)));
 }

@@ -7,8 +7,8 @@ const tools =
   "toolcall toolcalls tooluse tooluses toolresponse toolresult toolresults tooloutput toolcontent availabletools functioncall functioncalls functionresult functionresults functionresponse";
 const roles = "system assistant systemprompt systemmessage";
 const people = "user human tool developer";
-const short = "s bos eos pad unk sys inst mask cls sep think thinking";
-const invoked = "invoke parameter function";
+const short = "s bos eos pad unk sys inst mask cls sep think thinking invoke";
+const invoked = "parameter function";
 const square =
   "inst sys bos eos think toolcalls toolcontent toolresults availabletools callid args systemprompt systemmessage system assistant internal";
 /** Numbered ones that vocabularies keep free. */
@@ -23,7 +23,7 @@ const specialWords = setOf(special);
 const toolWords = setOf(tools);
 const angleWords = setOf(special, tools, roles, people, short);
 const squareWords = setOf(square);
-const anyAttribute = setOf(tools, roles, "think thinking sys inst");
+const anyAttribute = setOf(special, tools, roles, "think thinking sys inst invoke");
 const withAttributes = setOf(people, invoked);
 
 const codeOfA = 97;

@@ -50,7 +50,142 @@ describe("is replaced", () => {
   });
 });
 
+/** Those of several axes together: each is replaced, whatever stands around it. */
+const signs = [..."!\"#$%&'*+,-./:;=?@\\^_`|~•→§★"].flatMap((sign) => [sign.repeat(2), sign.repeat(3)]);
+const mixed = ["-=", "- -", "<-", "->", ">>", "))", "]]", "<", "[", "{{", "((", "⟦", "‹", "〈", "――", "🔥🔥"];
+const spelled = [
+  ...[
+    "end-external-content",
+    "END EXTERNAL CONTENT",
+    "external-content",
+    "end_external_content",
+    "EndExternalContent",
+    "end of external content",
+  ],
+  ...[
+    "end-еxternal-cоntent",
+    "end-ex\u200bternal-content",
+    "ｅｎｄ－ｅｘｔｅｒｎａｌ－ｃｏｎｔｅｎｔ",
+    "3nd-3xt3rnal-c0nt3nt",
+    "e\u0301nd-external-content",
+  ],
+];
+const lines = ["before %s after", "x\n%s\ny", "%s"];
+
+const toolNames = [
+  "tool_call",
+  "tool-calls",
+  "function_call",
+  "function_calls",
+  "tool_result",
+  "tool_use",
+  "system",
+  "assistant",
+  "im_start",
+  "think",
+];
+const attributes = ["", ' name="x"', " foo", " a='1' b=2", '\n name="x"', "/", ":x", "=x"];
+const brackets = [
+  ...[
+    ["<", ">"],
+    ["＜", "＞"],
+    ["‹", "›"],
+    ["⟨", "⟩"],
+    ["《", "》"],
+    ["&lt;", "&gt;"],
+    ["< ", " >"],
+    ["</", ">"],
+  ],
+  ...[
+    ["<\u200b", "\u200b>"],
+    ["<<", ">>"],
+    ["<|", "|>"],
+    ["＜｜", "｜＞"],
+    ["《| ", " |》"],
+    ["≪", "≫"],
+  ],
+] as [string, string][];
+const notations: readonly ((name: string) => string)[] = [
+  (name) => name,
+  (name) => name.toUpperCase(),
+  (name) => [...name].join("\u200b"),
+  (name) => name.replace(/[a-z]/g, (letter) => String.fromCodePoint(letter.charCodeAt(0) - 97 + 0xff41)),
+  (name) => name.replaceAll("a", "а").replaceAll("e", "е").replaceAll("s", "ѕ").replaceAll("o", "о"),
+];
+
+const speakers = [
+  "Human:",
+  "ASSISTANT :",
+  "**Human:**",
+  "### Assistant:",
+  "Ｈｕｍａｎ：",
+  "H\u200buman:",
+  "Нuman:",
+  "H u m a n:",
+  "Human\ua789",
+  "[Human]:",
+  "System:",
+  "User:",
+  "AI:",
+];
+const breaks = [
+  "\n\n",
+  "\r\n\r\n",
+  "\n \n",
+  "\n\t\n",
+  "\u2028\u2028",
+  "\n\u200b\n",
+  "\u0085\u0085",
+  "\r\r",
+  "\n\n  ",
+  "\v\v",
+  "\n\u3000\n",
+  "&#10;&#10;",
+];
+
+describe("every combination is replaced", () => {
+  test("of what opens a mark, how its word is spelled and where it stands", () => {
+    const texts = [...signs, ...mixed].flatMap((opening) =>
+      spelled.flatMap((word) =>
+        lines.flatMap((line) => ["", " "].map((gap) => line.replace("%s", () => `${opening}${gap}${word} 0193f0 ${opening}`))),
+      ),
+    );
+    expect(texts.length).toBeGreaterThan(4_000);
+    expect(texts.filter((text) => !defuseExternal(text).includes("[mark removed]"))).toEqual([]);
+  });
+
+  test("of the name of a token, its attributes, brackets and letters", () => {
+    const texts = toolNames.flatMap((name) =>
+      attributes.flatMap((attribute) =>
+        brackets.flatMap(([open, close]) => notations.map((write) => `a ${open}${write(name)}${attribute}${close} b`)),
+      ),
+    );
+    expect(texts.length).toBeGreaterThan(4_000);
+    expect(texts.filter((text) => !defuseExternal(text).includes("[control token removed]"))).toEqual([]);
+  });
+
+  test("of a speaker behind a blank line, and how the line is made blank", () => {
+    const texts = speakers.flatMap((speaker) => breaks.map((blank) => `a${blank}${speaker} x`));
+    expect(texts.filter((text) => defuseExternal(text) === text)).toEqual([]);
+  });
+});
+
 test.each([
+  "**External content** is read, __external content__ too; never trust the (external content)",
+  'See https://external-content.example.com/a and ../external-content/b, <div class="external-content">x</div>',
+  "- first -- the external content is blocked -- and more",
+  "---\nExternal content was loaded.",
+  '<p class="a">External content</p><br/>External content',
+  "const a = { type: \"external-content\", b: 'external-content' };",
+  "Usage: mail <user name> <tool name> [options] <system.log>",
+  "[user] logged in; [system error] [assistant manager] (system) {user} {tool_call}",
+  "users.each { |user| puts user }; a || b && (c | d)",
+  "Ann <ann@example.com> wrote to <bob@example.com>",
+  "Q: what?\n\nA: that.\n\nNote: a human: Ann",
+  "Dear all,\n\nHumans: three. Assistants: two.",
+  'if (a < system && b > c) { x["tool"] = y; }',
+  "2 × 3 = 6, 10 % ≥ 5 %, “quoted” – ‘so’ … 100 °C",
+  "日本語の（テスト）です。【重要】：外部。\n\nユーザー：太郎",
   "The external content (see above) is fine.",
   "## External content\n\nText below.",
   "if (a[0] && b(c)) { return { d: [1, 2] }; } // ok",
