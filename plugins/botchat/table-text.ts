@@ -4,7 +4,7 @@
  */
 import type { Token } from "markdown-it";
 import { plainText, writeInline } from "./markdown-inline.ts";
-import { type Alignment, alignTable, lineWidth, widthsOf } from "./table.ts";
+import { type Alignment, alignTable, createRuler, lineWidth, widthsOf } from "./table.ts";
 import { indentOf, startBlock, startVerbatim, type Walk } from "./walk.ts";
 
 /** What a phone shows in one line of its fixed-width font. */
@@ -106,7 +106,8 @@ export function writeTable(walk: Walk, tokens: readonly Token[], at: number): nu
   }
   const [head = [], ...body] = rows;
   const table = { alignments, rows: rows.map((row) => row.map(({ plain }) => plain)) };
-  const widths = widthsOf(table, phoneColumns);
+  const columns = createRuler();
+  const widths = widthsOf(table, columns, phoneColumns);
   const fits = lineWidth(widths) <= phoneColumns;
   if (fits) startVerbatim(walk);
   else startBlock(walk, false);
@@ -116,7 +117,7 @@ export function writeTable(walk: Walk, tokens: readonly Token[], at: number): nu
       return;
     }
     walk.out.open({ kind: "pre" });
-    walk.out.write(alignTable(table, widths));
+    walk.out.write(alignTable(table, widths, columns));
     walk.out.close("pre");
   });
   return end;

@@ -24,14 +24,27 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
+/** Measures each text once: cells repeat, and to take one apart is dear. */
+export function createRuler(): (text: string) => number {
+  const known = new Map<string, number>();
+  return (text) => {
+    let columns = known.get(text);
+    if (columns === undefined) {
+      columns = columnsOf(text);
+      known.set(text, columns);
+    }
+    return columns;
+  };
+}
+
 const between = " | ";
 
 /** Columns of each column; of a table whose lines are wider than `most`, only so many rows are measured as show it. */
-export function widthsOf({ alignments, rows }: Table, most = Number.POSITIVE_INFINITY): readonly number[] {
+export function widthsOf({ alignments, rows }: Table, columns: (text: string) => number, most: number): readonly number[] {
   const widths = alignments.map(() => 1);
   for (const row of rows) {
     if (lineWidth(widths) > most) break;
-    for (const [column, width] of widths.entries()) widths[column] = Math.max(width, columnsOf(row[column] ?? ""));
+    for (const [column, width] of widths.entries()) widths[column] = Math.max(width, columns(row[column] ?? ""));
   }
   return widths;
 }
@@ -41,16 +54,15 @@ export function lineWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, between.length * (widths.length - 1));
 }
 
-function pad(text: string, width: number, alignment: Alignment): string {
-  const missing = width - columnsOf(text);
+function pad(text: string, missing: number, alignment: Alignment): string {
   const before = alignment === "right" ? missing : alignment === "center" ? missing >> 1 : 0;
   return " ".repeat(before) + text + " ".repeat(missing - before);
 }
 
-export function alignTable({ alignments, rows }: Table, widths: readonly number[]): string {
+export function alignTable({ alignments, rows }: Table, widths: readonly number[], columns: (text: string) => number): string {
   const lines = rows.map((row) =>
     widths
-      .map((width, column) => pad(row[column] ?? "", width, alignments[column] ?? "left"))
+      .map((width, column) => pad(row[column] ?? "", width - columns(row[column] ?? ""), alignments[column] ?? "left"))
       .join(between)
       .trimEnd(),
   );

@@ -18,9 +18,9 @@ export async function expectLinear(
   let whole = Number.POSITIVE_INFINITY;
   // Each text in turn: what else the machine does then spoils both, or neither.
   for (let round = 0; round < rounds; round += 1) {
-    half = Math.min(half, await costOf(() => work(once)));
     whole = Math.min(whole, await costOf(() => work(twice)));
     if (whole <= Math.min(ceiling, 2.3 * noise)) return;
+    half = Math.min(half, await costOf(() => work(once)));
     if (round > 0 && whole <= ceiling && whole <= 2.3 * half) return;
   }
   expect(whole).toBeLessThanOrEqual(ceiling);
