@@ -67,7 +67,7 @@ function quotesFirst(spans: readonly Span[]): readonly Span[] {
   return [...spans.filter((span) => span.kind === "quote"), ...spans.filter((span) => span.kind !== "quote")];
 }
 
-function stretches({ text, spans }: RichText): Stretch[] {
+function stretches({ text, spans }: Pick<RichText, "text" | "spans">): Stretch[] {
   const points = [...new Set([0, text.length, ...spans.flatMap((span) => [span.start, span.end])])].sort((a, b) => a - b);
   const found: Stretch[] = [];
   let styles: readonly Span[] = [];
@@ -93,7 +93,17 @@ const mostKinds = 9;
 
 /** Where the style begins that is one too many for a message, if there is one; each time that a style goes on behind another counts anew. */
 export function styleBeyond(rich: RichText, most: number): number | undefined {
-  if ((2 * rich.spans.length + 1) * mostKinds <= most) return undefined;
+  const { text, spans } = rich;
+  if ((2 * spans.length + 1) * mostKinds <= most) return undefined;
+  // Mostly a few of the first styles decide: those that begin behind the place change nothing before it.
+  for (let looked = 4 * most; ; looked *= 4) {
+    const found = firstBeyond({ text, spans: spans.slice(0, looked) }, most);
+    const next = spans[looked];
+    if (next === undefined || (found !== undefined && found <= next.start)) return found;
+  }
+}
+
+function firstBeyond(rich: Pick<RichText, "text" | "spans">, most: number): number | undefined {
   let count = 0;
   for (const { start, styles, shared } of stretches(rich)) {
     count += styles.length - shared;
