@@ -154,8 +154,9 @@ export async function createEngine({
       const handles = given.map((value) => (typeof value === "string" ? context.newString(value) : context.newNumber(value)));
       const called = context.callFunction(functionOf(name), context.undefined, ...handles);
       for (const handle of handles) handle.dispose();
-      if (called.error === undefined) called.dispose();
-      else left(call, called.error);
+      if (called.error !== undefined) left(call, called.error);
+      // A text is the answer of a call that waited for nothing.
+      else called.value.consume((value) => context.typeof(value) === "string" && settle(call.id, "value", context.getString(value)));
       // One at a time: after the limit, none of those that wait may run.
       while (!interrupted && runtime.hasPendingJob()) {
         const job = runtime.executePendingJobs(1);
@@ -203,7 +204,7 @@ export async function createEngine({
   function settle(id: number, kind: string | undefined, text = "", stack = ""): void {
     const call = calls.get(id);
     if (call === undefined || call.settled !== undefined) return;
-    if (kind === "value" || kind === "none") call.settled = { outcome: kind === "none" ? undefined : text };
+    if (kind === "value") call.settled = { outcome: text === "" ? undefined : text };
     else if (text === "out of memory") overMemory(call);
     else {
       const message = text.replace(/^TransformError: /, "");

@@ -12,6 +12,7 @@ import { resolveModule } from "./root.ts";
 
 /** A module as its files were at some moment. */
 interface Loaded {
+  readonly root: string;
   readonly module: string;
   readonly file: string;
   readonly files: Files;
@@ -72,11 +73,12 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
   }
 
   function load(root: string, module: string): Loaded {
-    const { realRoot, file } = resolveModule(root, module);
     const known = loaded.get(module);
-    if (known !== undefined && known.file === file && known.ready?.isSpent() !== true) {
-      if (looked.has(module)) return known;
-      looked.add(module);
+    const isUsable = known?.root === root && known.ready?.isSpent() !== true;
+    if (isUsable && looked.has(module)) return known;
+    const { realRoot, file } = resolveModule(root, module);
+    looked.add(module);
+    if (isUsable && known.file === file) {
       const isOld = known.failed !== undefined && performance.now() - known.failed.at > failedMs;
       if (!isOld && !known.files.isStale(performance.now())) return known;
     }
@@ -103,7 +105,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
       compiledMs: () => compiledMs,
       fetch: settings.network ? async (request) => (await import("./requests.ts")).send(request) : undefined,
     });
-    const fresh: Loaded = { module, file, files, engine, ready: undefined, exports: [], failed: undefined };
+    const fresh: Loaded = { root, module, file, files, engine, ready: undefined, exports: [], failed: undefined };
     loaded.delete(module);
     loaded.set(module, fresh);
     const [oldest] = loaded.keys();

@@ -4,7 +4,7 @@ import { costOf } from "./cost.ts";
 
 /** Below this many milliseconds a ratio says more about the clock than about the work. */
 const noise = 20;
-const rounds = 5;
+const rounds = 8;
 
 /** The work on twice the text costs at most 2.3 times as much, and at most `ceiling` milliseconds of the processor. */
 export async function expectLinear(

@@ -2,8 +2,8 @@
 
 interface Bridge {
   readonly ask: (operation: string, ...given: readonly string[]) => string;
-  /** Ends a call. Not JSON, because this is the hot path, and these are texts. */
-  readonly settle: (id: string, kind: "value" | "none" | "threw" | "result", text: string, stack: string) => void;
+  /** Ends a call. `value`: JSON of the result, or nothing for none. */
+  readonly settle: (id: string, kind: "value" | "threw" | "result", text: string, stack: string) => void;
   /** The function that a CommonJS file is, made inside the engine. */
   readonly compile: (name: string) => (...values: readonly unknown[]) => void;
   /** The exports of an ES module that another module requires. */

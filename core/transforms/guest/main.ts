@@ -106,16 +106,15 @@ export function load(id: number, entry: string): void {
   );
 }
 
-export function call(id: number, name: string, json: string): void {
-  const end = (value: unknown): void => {
-    let answer: string | undefined;
+/** Answers as `settle` does, with the text: JSON of the result, or nothing for none. `undefined`: the call is settled by itself, or later. */
+export function call(id: number, name: string, json: string): string | undefined {
+  const render = (value: unknown): string | undefined => {
     try {
-      answer = renderAnswer(value);
+      return renderAnswer(value) ?? "";
     } catch (error) {
       fail(id, "result", error);
-      return;
+      return undefined;
     }
-    settle(String(id), answer === undefined ? "none" : "value", answer ?? "", "");
   };
   isMuted = false;
   try {
@@ -125,16 +124,22 @@ export function call(id: number, name: string, json: string): void {
     // As the gateway has it: a name of a header cannot reach a prototype.
     for (const map of [context.headers, context.query]) setPrototypeOf(map, null);
     const value: unknown = run(freezeJson(context));
-    if (typeof value !== "object" || value === null) end(value);
-    else
-      apply(then, value instanceof Promise ? value : new Promise((resolve) => resolve(value)), [
-        end,
-        (error: unknown) => fail(id, "threw", error),
-      ]);
+    if (!isThenable(value)) return render(value);
+    apply(then, value instanceof Promise ? value : new Promise((resolve) => resolve(value)), [
+      (result: unknown) => {
+        const answer = render(result);
+        if (answer !== undefined) settle(String(id), "value", answer, "");
+      },
+      (error: unknown) => fail(id, "threw", error),
+    ]);
   } catch (error) {
     fail(id, "threw", error);
   }
+  return undefined;
 }
+
+const isThenable = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && typeof (value as { readonly then?: unknown }).then === "function";
 
 function missing(name: string): Error {
   const wanted = name === "default" ? "no function as its default export" : `no function named ${stringify(name)}`;
