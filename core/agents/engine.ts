@@ -1,11 +1,12 @@
 /** Runs a turn: chooses engine and model, builds what the engine is handed, and ends it in time. */
 import type { PlaceSettings } from "../access/place.ts";
+import { resolveModel } from "../config/model-names.ts";
 import { EngineError, HostError, PluginError, reasonOf } from "../errors.ts";
 import { callPlugin, pluginDeadlines, pluginFault } from "../host/deadline.ts";
 import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../sdk.ts";
 import type { SessionRecord, Store } from "../state/store.ts";
 import type { Inbound, Route, Thinking, TurnEvent } from "../types.ts";
-import { chooseModels, resolveModel } from "./models.ts";
+import { chooseModels } from "./models.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
 import { reasoningMode } from "./reasoning.ts";
 import { createRunningTurns } from "./running-turns.ts";

@@ -1,30 +1,7 @@
-/** Names of models: aliases, the list of what is allowed, the order in which they are tried. */
+/** The models of a turn, in the order in which they are tried. */
+import { type ModelChoice, type ModelTable, resolveModel } from "../config/model-names.ts";
 import { HostError } from "../errors.ts";
-import type { AgentSettings, ModelChoice, ModelTable } from "./settings.ts";
-
-/** `provider/model` of an alias or of a full name; `undefined` when it is neither or not allowed. */
-export function resolveModel(name: string, table: ModelTable | undefined): string | undefined {
-  const wanted = name.trim();
-  if (table !== undefined && !Array.isArray(table)) {
-    for (const [model, { alias }] of Object.entries(table)) {
-      if (alias !== undefined && alias.toLowerCase() === wanted.toLowerCase()) return model;
-    }
-  }
-  const allowed = modelNames(table);
-  if (allowed.length > 0) return allowed.find((model) => model.toLowerCase() === wanted.toLowerCase());
-  return /^[^/\s]+\/\S+$/.test(wanted) ? wanted : undefined;
-}
-
-/** Every model of the table, as `provider/model`; empty when none is listed, which allows all. */
-export function modelNames(table: ModelTable | undefined): readonly string[] {
-  if (table === undefined) return [];
-  return Array.isArray(table) ? table : Object.keys(table);
-}
-
-export function aliasOf(model: string, table: ModelTable | undefined): string | undefined {
-  if (table === undefined || Array.isArray(table)) return undefined;
-  return (table as { readonly [name: string]: { readonly alias?: string } })[model]?.alias;
-}
+import type { AgentSettings } from "./settings.ts";
 
 function choice(model: ModelChoice | undefined): { readonly primary?: string; readonly fallbacks: readonly string[] } {
   if (model === undefined) return { fallbacks: [] };
@@ -53,7 +30,7 @@ export function chooseModels(
   const primary = own.primary === undefined ? undefined : resolveOwn(own.primary, table);
   let model = primary;
   if (asked !== undefined) {
-    model = asked === own.primary ? primary : resolveModel(asked, table);
+    model = resolveModel(asked, table);
     if (model === undefined) throw new HostError("model_unknown", { model: asked });
   }
   return { ...(model === undefined ? {} : { model }), fallbacks: fallbacks.filter((name) => name !== model) };

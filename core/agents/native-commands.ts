@@ -1,4 +1,5 @@
 /** The built-in chat commands. Their answers are short Markdown. */
+import { aliasOf, modelNames, resolveModel } from "../config/model-names.ts";
 import { reasonOf } from "../errors.ts";
 import type { CommandCall, CommandDefinition } from "../sdk.ts";
 import type { SessionRecord, Store } from "../state/store.ts";
@@ -6,7 +7,7 @@ import type { Inbound, Json, Thinking } from "../types.ts";
 import type { Commands } from "./commands.ts";
 import { type AgentTurns, chooseEngine, type Engines, type RunningTurn } from "./engine.ts";
 import { plainName } from "./envelope.ts";
-import { aliasOf, chooseModels, modelNames, resolveModel } from "./models.ts";
+import { chooseModels } from "./models.ts";
 import { resetSession } from "./sessions.ts";
 import { type AgentSettings, type AgentsView, agentSettings, knownAgentId } from "./settings.ts";
 

@@ -1,10 +1,6 @@
 /** What the configuration says about agents, and the settings of one of them. */
+import type { ModelChoice, ModelTable } from "../config/model-names.ts";
 import type { Thinking } from "../types.ts";
-
-export type ModelChoice = string | { readonly primary?: string; readonly fallbacks?: readonly string[] };
-
-/** Allowed models: a list of `provider/model`, or a map from it to an alias. */
-export type ModelTable = readonly string[] | { readonly [model: string]: { readonly alias?: string } };
 
 export interface HeartbeatSettings {
   /** Duration such as `30m`; `0`: no timer. */

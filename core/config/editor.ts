@@ -2,6 +2,7 @@
 import { HostError } from "../errors.ts";
 import { type ChatPlace, notChatWritable } from "./chat-writable.ts";
 import { type EditOptions, type EditResult, editConfig } from "./edit.ts";
+import { modelsOutsideList } from "./model-rules.ts";
 import { parsePath } from "./path.ts";
 import { type PluginSchemas, wholeSchema } from "./plugin-schemas.ts";
 import { parseConfigValue, showConfigValue } from "./values.ts";
@@ -24,7 +25,12 @@ export function createConfigEditor(options: {
   readonly schemas: () => PluginSchemas;
   readonly edit: EditOptions;
 }): ConfigEditor {
-  const { file, config, schemas, edit } = options;
+  const { file, config, schemas } = options;
+  // What the operator wrote by hand stays: only new problems refuse an edit.
+  const edit: EditOptions = {
+    ...options.edit,
+    check: (checked) => [...(options.edit.check?.(checked) ?? []), ...modelsOutsideList(checked.config)],
+  };
 
   async function write(path: string, value: unknown, place: ChatPlace): Promise<EditResult> {
     const segments = parsePath(path) ?? [];

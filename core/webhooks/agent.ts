@@ -1,4 +1,5 @@
 /** `POST <base>/agent`: an isolated turn of an agent. */
+import { isFullModelName } from "../config/model-names.ts";
 import type { Json, RawEvent, Thinking, TurnRequest } from "../types.ts";
 import { cleanHookName, wrapExternal } from "./external.ts";
 import { FieldProblem, type Fields, readBoolean, readChoice, readPositive, readString, readText } from "./fields.ts";
@@ -13,7 +14,8 @@ export interface AgentDeps extends AgentPolicy {
     readonly available: (id: string) => boolean;
     readonly hasLastRecipient: (channelId: string) => Promise<boolean>;
   };
-  readonly models: { readonly allowed: (model: string) => boolean };
+  /** Whether an agent may be asked to use a model, by its alias or its full name. */
+  readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
   readonly newId: () => string;
 }
 
@@ -44,8 +46,9 @@ export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker):
   const named = Object.hasOwn(fields, "agentId") ? (agentId ?? "") : undefined;
   const chosen = chooseAgent(named, deps);
   const key = chooseSessionKey({ ...asker, requested: sessionKey, persistent: sessionMode === "persistent" }, deps);
-  if (model !== undefined && !deps.models.allowed(model)) {
-    throw new FieldProblem("model_not_allowed", "model", "model is not in the list of allowed models.");
+  if (model !== undefined && !deps.models.allowed(model, chosen)) {
+    const why = isFullModelName(model) ? "is not in the list of allowed models" : "is neither an alias nor of the form provider/model";
+    throw new FieldProblem("model_not_allowed", "model", `model ${why}.`);
   }
   await checkDelivery({ channel, to, deliver }, deps);
 

@@ -7,7 +7,7 @@ export interface RuleContext {
   readonly hooks: HookSettings;
   readonly agents: { readonly exists: (id: string) => boolean; readonly defaultId: () => string };
   readonly channels: { readonly known: (id: string) => boolean; readonly available: (id: string) => boolean };
-  readonly models: { readonly allowed: (model: string) => boolean };
+  readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
   /** Path rules of a transform, without running it. */
   readonly checkTransform: (module: string) => { readonly message: string; readonly missing: boolean } | undefined;
 }
@@ -101,12 +101,16 @@ const checkAgent: Rule = (_, parts, { hooks, agents }, report) => {
   }
 };
 
-const checkModel: Rule = (_, parts, { models }, report) => {
+const checkModel: Rule = ({ settings }, parts, { models, agents }, report) => {
   const model = constant(parts, "model");
-  if (model !== undefined && !models.allowed(model))
-    report(["model"], `is ${JSON.stringify(model)}, which is not allowed`, {
-      hint: "Write provider/model or an alias; where agents.defaults.models is set, it must have it.",
-    });
+  const named = constant(parts, "agentId");
+  // The agent of a template is known with the delivery only, and its list is asked then.
+  if (model === undefined || (named === undefined && settings.agentId !== undefined)) return;
+  const agentId = named !== undefined && agents.exists(named) ? named : agents.defaultId();
+  if (models.allowed(model, agentId)) return;
+  report(["model"], `is ${JSON.stringify(model)}, which is not allowed for the agent ${agentId}`, {
+    hint: "Write provider/model or an alias. Where agents.list[].models or agents.defaults.models is set, it must list the model.",
+  });
 };
 
 const checkChannel: Rule = (_, parts, { channels }, report) => {

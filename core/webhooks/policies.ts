@@ -1,6 +1,6 @@
 /** What a configuration allows hooks to ask for: agents, models, channels. The same for requests and for what mappings say. */
-import { modelNames, resolveModel } from "../agents/models.ts";
-import { agentIds, defaultAgentId } from "../agents/settings.ts";
+import { agentIds, agentSettings, defaultAgentId } from "../agents/settings.ts";
+import { resolveModel } from "../config/model-names.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import type { AgentDeps } from "./agent.ts";
 import { knownChannelIds } from "./channel-ids.ts";
@@ -16,13 +16,7 @@ export function hookPolicies(
 ): Pick<AgentDeps, "agents" | "models"> & { readonly channels: Pick<AgentDeps["channels"], "known" | "available"> } {
   return {
     agents: { exists: (id) => agentIds(config()).includes(id), defaultId: () => defaultAgentId(config()) },
-    models: {
-      allowed(model) {
-        const { models } = config().agents.defaults;
-        const name = resolveModel(model, models);
-        return models === undefined || (name !== undefined && modelNames(models).includes(name));
-      },
-    },
+    models: { allowed: (model, agentId) => resolveModel(model, agentSettings(config(), agentId).models) !== undefined },
     channels: { known: (id) => knownChannelIds.has(id) || installed.channel(id), available: installed.available },
   };
 }

@@ -17,7 +17,7 @@ const modelSchema = Type.Union(
       { additionalProperties: false },
     ),
   ],
-  { description: "provider/model or an alias; or { primary, fallbacks }." },
+  annotate(chatWritable, { description: "provider/model or an alias; or { primary, fallbacks }. A chat may choose allowed models only." }),
 );
 
 const every = annotate(
@@ -114,7 +114,10 @@ const allowedModelsSchema = Type.Union(
   ],
   annotate(
     { fallback: [] },
-    { description: "Models that may be asked for: a list of provider/model, or a map of provider/model to { alias }." },
+    {
+      description:
+        "Models that webhooks and chats may ask for: a list of provider/model, or a map of provider/model to { alias }; absent: any, empty: none.",
+    },
   ),
 );
 
@@ -139,7 +142,7 @@ const defaultsSchema = Type.Object(
     timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 600, description: "Longest turn, in seconds." }),
     heartbeat: heartbeatSchema,
   },
-  { default: {}, description: "What holds for every agent that does not say otherwise." },
+  annotate({ fallback: { models: [] } }, { default: {}, description: "What holds for every agent that does not say otherwise." }),
 );
 
 const agentSchema = Type.Object(

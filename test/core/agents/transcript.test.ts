@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { chooseModels, resolveModel } from "../../../core/agents/models.ts";
+import { chooseModels } from "../../../core/agents/models.ts";
 import { renderReasoning, showReasoning } from "../../../core/agents/reasoning.ts";
 import { agentSettings } from "../../../core/agents/settings.ts";
 import { readTranscript, turnMessages } from "../../../core/agents/transcript.ts";
+import { resolveModel } from "../../../core/config/model-names.ts";
 import type { Reply } from "../../../core/types.ts";
 import { message, route } from "./inbound.ts";
 

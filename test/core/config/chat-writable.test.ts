@@ -10,9 +10,9 @@ const schema = wholeSchema({ channels: { botchat: { options: accountOptions, sec
 /** Reviewed by hand: a key is added here only when a stranger with an owner's phone can do no lasting harm with it. */
 const reviewed = `
 agents.defaults.heartbeat.ackMaxChars agents.defaults.heartbeat.activeHours agents.defaults.heartbeat.every agents.defaults.heartbeat.prompt
-agents.defaults.systemPrompt agents.defaults.thinking
+agents.defaults.model agents.defaults.systemPrompt agents.defaults.thinking
 agents.list[].groupChat.mentionPatterns agents.list[].heartbeat.ackMaxChars agents.list[].heartbeat.activeHours agents.list[].heartbeat.every
-agents.list[].heartbeat.prompt agents.list[].identity agents.list[].name agents.list[].systemPrompt agents.list[].thinking
+agents.list[].heartbeat.prompt agents.list[].identity agents.list[].model agents.list[].name agents.list[].systemPrompt agents.list[].thinking
 channels.botchat.ackReaction channels.botchat.blockStreaming channels.botchat.chunkMode channels.botchat.customCommands
 channels.botchat.dmHistoryLimit channels.botchat.dms channels.botchat.draftChunk channels.botchat.groups channels.botchat.historyLimit
 channels.botchat.linkPreview channels.botchat.reactionLevel channels.botchat.reactionNotifications channels.botchat.replyToMode
@@ -86,7 +86,8 @@ test.each<readonly [path: string, value: unknown, refused: string | undefined]>(
   ["channels", { other: { groups: {} } }, "channels.other"],
   ["agents.list", [{ id: "x", systemPrompt: "y" }], "agents.list"],
   ["agents.defaults.workspace", "/", "agents.defaults.workspace"],
-  ["agents.defaults.model", "x/y", "agents.defaults.model"],
+  ["agents.defaults.model", "x/y", undefined],
+  ["agents.defaults.models", ["x/y"], "agents.defaults.models"],
   ["plugins.load", ["/x"], "plugins.load"],
   ["state.dir", "/", "state.dir"],
   ["", { messages: { ackReaction: "" } }, "commands.ownerAllowFrom"],

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { startHookGateway } from "./hook-room.ts";
+
+const providers = { local: { api: "openai-compatible", baseUrl: "http://127.0.0.1:9" } };
+
+/** One gateway for each case would be slow: each agent has a list of its own. */
+const room = await startHookGateway({
+  hooks: { mappings: [{ match: { path: "strict" }, agentId: "{{ who }}", model: "local/large", messageTemplate: "x" }] },
+  config: {
+    commands: { config: true, ownerAllowFrom: ["7"] },
+    models: { providers },
+    bindings: [{ agentId: "closed", match: { channel: "loopback", peer: { kind: "direct", id: "8" } } }],
+    agents: {
+      defaults: {
+        engine: "scripted",
+        heartbeat: { every: "0" },
+        models: { "local/small": { alias: "fast" }, "local/large": {}, nonsense: {} },
+      },
+      list: [
+        { id: "main", model: "own/choice" },
+        { id: "own", models: ["local/own"] },
+        { id: "closed", models: [] },
+        { id: "broken", models: "local/small" },
+      ],
+    },
+  },
+});
+
+const agent = async (agentId: string, model: string) => {
+  const { status, json } = await room.post("agent", { message: "x", deliver: false, agentId, model });
+  return status === 202 ? "202" : `${status} ${json?.code}`;
+};
+
+describe("allowed models of webhooks", () => {
+  test.each([
+    ["main", "local/small", "202"],
+    ["main", "FAST", "202"],
+    ["main", "local/own", "400 model_not_allowed"],
+    // The operator's own choice is the default; nobody else may ask for it by name.
+    ["main", "own/choice", "400 model_not_allowed"],
+    ["main", "nonsense", "400 model_not_allowed"],
+    ["own", "local/own", "202"],
+    ["own", "local/small", "400 model_not_allowed"],
+    ["own", "fast", "400 model_not_allowed"],
+    ["closed", "local/small", "400 model_not_allowed"],
+    ["broken", "local/small", "400 model_not_allowed"],
+    // An unknown agent is the default agent.
+    ["unknown", "local/large", "202"],
+  ])("the agent %s asked for %s: %s", async (agentId, model, expected) => {
+    expect(await agent(agentId, model)).toBe(expected);
+  });
+
+  test("the agent that a template names has a list of its own", async () => {
+    expect((await room.post("strict", { who: "main" })).status).toBe(202);
+    expect((await room.post("strict", { who: "own" })).json).toMatchObject({ code: "model_not_allowed" });
+  });
+
+  test("a name that is neither an alias nor provider/model is said to be just that", async () => {
+    const { json } = await room.post("agent", { message: "x", model: "gpt" });
+    expect(json).toMatchObject({
+      code: "model_not_allowed",
+      error: expect.stringContaining("neither an alias nor of the form provider/model"),
+    });
+  });
+});
+
+test("without a list every full name is allowed, and a name of another form is not", async () => {
+  const open = await startHookGateway({ config: { agents: { defaults: { engine: "scripted", heartbeat: { every: "0" } } } } });
+  expect((await open.post("agent", { message: "x", model: "any/model" })).status).toBe(202);
+  expect((await open.post("agent", { message: "x", model: "gpt" })).json?.code).toBe("model_not_allowed");
+});
+
+test("a broken agents.defaults allows no model either", async () => {
+  const broken = await startHookGateway({ config: { agents: { defaults: 5, list: [{ id: "main", engine: "scripted" }] } } });
+  expect((await broken.post("agent", { message: "x", model: "local/small" })).json?.code).toBe("model_not_allowed");
+});
+
+describe("allowed models of chats", () => {
+  const say = async (text: string, sender = "7") => {
+    const before = room.loopback.sent.length;
+    await room.loopback.say(text, { sender });
+    await room.loopback.sentCount(before + 1);
+    return room.loopback.sent.at(-1)?.text ?? "";
+  };
+  const modelInFile = () => JSON.parse(readFileSync(room.configFile, "utf8")).agents.defaults.model;
+
+  test("/model takes what the list of the agent has, an empty list nothing", async () => {
+    expect(await say("/model fast")).toContain("`local/small`");
+    expect(await say("/model local/own")).toContain("no such model");
+    expect(await say("/model local/small", "8")).toContain("no such model");
+  });
+
+  test("/config set agents.defaults.model is held to the same list, its fallbacks too", async () => {
+    expect(await say("/config set agents.defaults.model local/other")).toContain('"local/other", which is not an allowed model');
+    expect(await say("/config set agents.defaults.model nonsense")).toContain("not an allowed model");
+    expect(await say('/config set agents.defaults.model {"primary":"fast","fallbacks":["local/other"]}')).toContain("fallbacks[0]");
+    expect(await say("/config set agents.list[1].model local/small")).toContain("not an allowed model");
+    expect(modelInFile()).toBeUndefined();
+    expect(await say("/config set agents.defaults.model local/large")).toContain("is set");
+    expect(modelInFile()).toBe("local/large");
+    expect(await say("/config set agents.defaults.models []")).toContain("cannot be changed from a chat");
+  });
+});
