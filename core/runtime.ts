@@ -134,12 +134,12 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     pairing,
     agentFor: (inbound) => agentFor(config(), inbound),
     activation: (inbound) => activation.of(sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session })),
+    isControl: (inbound) => commandIn(inbound)?.control === true,
     onInvalidPattern: (pattern, { path, reason }) => log.warn({ path, pattern }, `a mention pattern cannot be used: ${reason}`),
   });
   // Somebody who asked gets what stands beside the word; a heartbeat or a hook that says little more than the word says nothing.
   const ackMaxCharsFor = (inbound: Inbound) =>
     inbound.request === undefined ? 0 : (agentSettings(config(), agentFor(config(), inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
-  const isOwner = (inbound: Inbound) => gate.isOwner(inbound);
   const commands = createChatCommands({
     config,
     configFile: options.configFile,
@@ -150,7 +150,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     accounts: () => accounts,
     engines,
     turns,
-    isOwner,
+    isOwner: gate.isOwner,
     forget: ({ inbound, route }) => context.forget(inbound, route),
     now,
   });

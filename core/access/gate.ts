@@ -5,11 +5,12 @@ import { product } from "../product.ts";
 import type { CommandRole } from "../sdk.ts";
 import type { Inbound, Refusal } from "../types.ts";
 import { identityRule, parseAllowlistEntry } from "./allowlist.ts";
+import { buttonScope } from "./button-scope.ts";
 import { createMentionMatcher, type MentionMatcher, mentionPatterns } from "./mention.ts";
 import type { Pairing } from "./pairing.ts";
-import type { PathOf } from "./place.ts";
-import { authorize, type Verdict } from "./policy.ts";
-import { accountGone, commandForOwner, commandForPeople, pairingFull, pairingNotice } from "./refusals.ts";
+import { type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
+import { authorize, isListed, type Verdict } from "./policy.ts";
+import { accountGone, commandForListed, commandForOwner, commandForPeople, pairingFull, pairingNotice } from "./refusals.ts";
 import { settingPath } from "./setting-path.ts";
 
 export interface GateOptions {
@@ -20,6 +21,8 @@ export interface GateOptions {
   readonly agentFor: (inbound: Inbound) => string;
   /** What `/activation` said in the session of this group; `undefined`: nothing. */
   readonly activation: (inbound: Inbound) => "always" | "mention" | undefined;
+  /** Whether a message is a control command. */
+  readonly isControl: (inbound: Inbound) => boolean;
   readonly onInvalidPattern: (pattern: string, invalid: { readonly path: string; readonly reason: string }) => void;
 }
 
@@ -38,7 +41,7 @@ export interface Gate {
   isOwner(inbound: Inbound): Promise<boolean>;
 }
 
-export function createGate({ config, account, pairing, agentFor, activation, onInvalidPattern }: GateOptions): Gate {
+export function createGate({ config, account, pairing, agentFor, activation, isControl, onInvalidPattern }: GateOptions): Gate {
   // One matcher for each list of patterns: compiling is dear, and lists are few.
   const matchers = new Map<string, MentionMatcher>();
   const passes = new WeakMap<Inbound, Extract<Verdict, { readonly pass: true }>>();
@@ -80,6 +83,14 @@ export function createGate({ config, account, pairing, agentFor, activation, onI
     return listed === undefined && (await pairing.owners(channel, inbound.account)).includes(sender.id);
   }
 
+  /** The place whose list has to name the sender and does not; `undefined`: nothing more is asked of the sender. */
+  function unlistedPlace(inbound: Inbound): PlaceSettings | undefined {
+    if (inbound.authority !== "channel" || inbound.chat.kind === "direct") return undefined;
+    const live = account(inbound.channel, inbound.account);
+    const place = placeSettings(live?.access ?? {}, pathsOf(inbound), inbound.chat);
+    return isListed({ inbound, rule: live?.identity ?? identityRule(inbound.channel) }, place) ? undefined : place;
+  }
+
   return {
     isOwner,
     pathsOf,
@@ -95,6 +106,9 @@ export function createGate({ config, account, pairing, agentFor, activation, onI
         approved: (senderId) => pairing.isPaired(inbound.channel, inbound.account, senderId),
         mentioned: (text) => matcherFor(inbound).matches(text),
         activation: inbound.chat.kind === "direct" ? undefined : activation(inbound),
+        control: inbound.chat.kind !== "direct" && isControl(inbound),
+        listedPresses: buttonScope(live?.options?.capabilities) === "allowlist",
+        owner: () => isOwner(inbound),
       });
       return verdict instanceof Promise ? verdict.then((found) => refusalOf(inbound, found)) : refusalOf(inbound, verdict);
     },
@@ -115,7 +129,11 @@ export function createGate({ config, account, pairing, agentFor, activation, onI
     async checkCommand(inbound, { name, role }) {
       if (role === "anyone") return undefined;
       if (inbound.sender.anonymous === true) return commandForPeople(name);
-      if (role === "allowed" || (await isOwner(inbound))) return undefined;
+      if (role === "allowed") {
+        const place = unlistedPlace(inbound);
+        return place === undefined || (await isOwner(inbound)) ? undefined : commandForListed(name, inbound, place);
+      }
+      if (await isOwner(inbound)) return undefined;
       const listed = config().commands.ownerAllowFrom !== undefined;
       return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
     },

@@ -16,6 +16,7 @@ import {
   mentionRequired,
   pairingRequired,
   placeOff,
+  pressSenderNotListed,
   senderNotAllowed,
 } from "./refusals.ts";
 
@@ -33,6 +34,12 @@ export interface AuthorizeInput {
   readonly mentioned: (text: string) => boolean;
   /** What `/activation` said, in place of `requireMention`. */
   readonly activation?: "always" | "mention" | undefined;
+  /** The message is a control command, which a listed sender or an owner may give without a mention. */
+  readonly control?: boolean;
+  /** Presses in groups are for listed senders and owners. */
+  readonly listedPresses?: boolean;
+  /** Whether the sender is an owner. Asked only where it decides. */
+  readonly owner?: () => boolean | Promise<boolean>;
 }
 
 export type Verdict =
@@ -78,24 +85,40 @@ function authorizeDirect({ inbound, access, rule, pathOf, approved }: Asked): Ve
   return typeof paired === "boolean" ? judge(paired) : paired.then(judge);
 }
 
-function authorizeGroup(asked: Asked): Verdict {
+function authorizeGroup(asked: Asked): Verdict | Promise<Verdict> {
   const { inbound, access, pathOf } = asked;
   const place = placeSettings(access, pathOf, inbound.chat);
   if (!place.enabled) return refuse(placeOff(place));
   if (!place.listed) return refuse(groupNotListed(inbound, place));
   const verdict = authorizeGroupSender(asked, place);
-  if (!verdict.pass || isAddressed(asked)) return verdict;
-  if (asked.activation === "mention") return refuse(mentionActivated());
-  return place.requireMention && asked.activation === undefined ? refuse(mentionRequired(place)) : verdict;
+  if (!verdict.pass) return verdict;
+  const listedPress = inbound.kind === "press" && asked.listedPresses === true;
+  const refusal = listedPress ? pressSenderNotListed(inbound, place) : unaddressed(asked, place);
+  if (refusal === undefined) return verdict;
+  if (!listedPress && asked.control !== true) return refuse(refusal);
+  if (isListed(asked, place)) return verdict;
+  const judge = (isOwner: boolean) => (isOwner ? verdict : refuse(refusal));
+  const owner = asked.owner?.() ?? false;
+  return typeof owner === "boolean" ? judge(owner) : owner.then(judge);
 }
 
-function authorizeGroupSender({ inbound, rule }: Asked, place: PlaceSettings): Verdict {
-  const { groupPolicy, allowFrom, paths } = place;
+/** Whether the list of the place names the sender, whatever the policy of the place is. */
+export function isListed({ inbound, rule }: Pick<Asked, "inbound" | "rule">, { allowFrom }: Pick<PlaceSettings, "allowFrom">): boolean {
+  return letsIn(parseAllowlist(allowFrom, rule), inbound.sender);
+}
+
+function authorizeGroupSender(asked: Asked, place: PlaceSettings): Verdict {
+  const { groupPolicy, paths } = place;
   if (groupPolicy === "open") return pass("group_open", paths().groupPolicy);
   if (groupPolicy === "disabled") return refuse(groupPolicyDisabled(place));
-  return letsIn(parseAllowlist(allowFrom, rule), inbound.sender)
-    ? pass("group_sender_allowed", paths().allowFrom)
-    : refuse(groupSenderNotAllowed(inbound, place));
+  return isListed(asked, place) ? pass("group_sender_allowed", paths().allowFrom) : refuse(groupSenderNotAllowed(asked.inbound, place));
+}
+
+/** The refusal of a message that does not address the bot where it has to. */
+function unaddressed(asked: Asked, place: PlaceSettings): Refusal | undefined {
+  if (isAddressed(asked)) return undefined;
+  if (asked.activation === "mention") return mentionActivated();
+  return place.requireMention && asked.activation === undefined ? mentionRequired(place) : undefined;
 }
 
 /** A press is on the bot's own button, and a reaction has no words to mention anybody with. */

@@ -71,6 +71,14 @@ export const groupSenderNotAllowed = ({ sender }: Inbound, { paths }: PlaceSetti
       : addSender(sender, paths().allowFrom),
 });
 
+export const pressSenderNotListed = ({ sender }: Inbound, { paths }: PlaceSettings): Refusal => ({
+  code: "press_sender_not_listed",
+  detail:
+    sender.anonymous === true ? nobody : `Sender ${sender.id} is not listed, and buttons in groups are for listed senders and owners.`,
+  path: paths().allowFrom,
+  hint: `${addSender(sender, paths().allowFrom)} To open buttons to everyone in the group, set capabilities.inlineButtons to "all".`,
+});
+
 export const mentionRequired = ({ paths }: PlaceSettings): Refusal => ({
   code: "mention_required",
   outcome: "silent",
@@ -106,6 +114,14 @@ export const commandForOwner = (name: string, { sender }: Inbound, path: string)
   path,
   hint: addSender(sender, path),
   notice: `Only the owner of this bot may use \`/${name}\`.`,
+});
+
+export const commandForListed = (name: string, { sender }: Inbound, { paths }: PlaceSettings): Refusal => ({
+  code: "command_sender_not_listed",
+  detail: `/${name} in a group is for listed senders and owners, and sender ${sender.id} is neither.`,
+  path: paths().allowFrom,
+  hint: addSender(sender, paths().allowFrom),
+  notice: `You may not use \`/${name}\` in this group. Ask the owner of the bot to add your id, \`${sender.id}\`.`,
 });
 
 export const pairingFull = ({ channel, sender }: Inbound, refusal: Refusal): Refusal => ({

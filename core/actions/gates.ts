@@ -1,4 +1,5 @@
 /** What an account lets be done: the switches of its options, what its channel can do, how freely the agent may react, where buttons go. */
+import { buttonScope } from "../access/button-scope.ts";
 import type { PathOf } from "../access/place.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { ChannelCapabilities } from "../sdk.ts";
@@ -67,11 +68,4 @@ export function checkButtons(call: ActionCall, { live, pathOf }: Gated, kind: "d
   if ((scope === "dm" && kind === "group") || (scope === "group" && kind === "direct"))
     return refuse("buttons_off", `${pathOf(["capabilities", "inlineButtons"])} is "${scope}", and this is a ${kind} chat.`);
   return undefined;
-}
-
-/** The old form is a list of features that are on. */
-function buttonScope(capabilities: unknown): string {
-  if (Array.isArray(capabilities)) return capabilities.includes("inlineButtons") ? "all" : "off";
-  const scope = (capabilities as { readonly inlineButtons?: unknown } | undefined)?.inlineButtons;
-  return typeof scope === "string" ? scope : "allowlist";
 }

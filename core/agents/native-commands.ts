@@ -173,7 +173,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
         control: true,
         run: () => ["**Commands**", ...list().map(({ definition }) => commandLine(definition))].join("\n"),
       },
-      { name: "status", summary: "agent, session and model of this chat", role: "allowed", control: true, run: status },
+      { name: "status", summary: "agent, session and model of this chat", role: "anyone", control: true, run: status },
       { name: "whoami", summary: "your id, as configurations need it", role: "anyone", control: true, run: whoami },
       { name: "new", summary: "begin a new conversation", role: "allowed", run: reset },
       { name: "reset", summary: "the same as /new", role: "allowed", run: reset },

@@ -5,7 +5,7 @@ import { type Fields, id, record, text } from "./fields.ts";
 import type { AccountOptions } from "./options.ts";
 import { type ChannelInbound, parseChat, parseSender, threadOf } from "./place.ts";
 
-/** Where buttons work. `allowlist`: wherever the one who presses is let in, which the gateway decides; so does `all`. */
+/** Where buttons work. `allowlist` and `all`: everywhere; the gateway decides whose press is accepted. */
 export type ButtonScope = "off" | "dm" | "group" | "all" | "allowlist";
 
 /** The old form is a list of features that are on. */

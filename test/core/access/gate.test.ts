@@ -57,6 +57,7 @@ function gateFor({
     pairing,
     agentFor: () => "main",
     activation: () => undefined,
+    isControl: ({ text }) => text === "/stop",
     onInvalidPattern: (pattern, { path }) => invalid.push(`${path} ${pattern}`),
   });
   return { ...gate, invalid };

@@ -97,6 +97,7 @@ async function found(one: Case): Promise<Expected & { readonly hint?: string | u
     approved: (id) => one.who.approved === true && id === one.who.sender.id,
     mentioned: (text) => text.includes("robo"),
     activation: one.situation.activation,
+    control: one.situation.entry === "command",
   });
   const below = (path = "") => path.slice(account.length + 1);
   if (verdict.pass) return { verdict: "in", code: verdict.code, path: below(verdict.path) };

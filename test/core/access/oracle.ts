@@ -79,14 +79,17 @@ function ofGroup(situation: Situation): Expected {
 
   const policy = anywhere("groupPolicy") ?? { path: "groupPolicy", value: options.groupPolicy ?? "allowlist" };
   if (policy.value === "disabled") return deny("group_policy_disabled", policy.path);
+  const nobodyNamed = Array.isArray(options.allowFrom) ? options.allowFrom.length === 0 : true;
+  const list = anywhere("allowFrom") ??
+    firstSet(options, nobodyNamed ? ["groupAllowFrom"] : ["groupAllowFrom", "allowFrom"]) ?? { path: "groupAllowFrom", value: [] };
+  const listed = contains(list.value, "*") || contains(list.value, identity);
   let passed = allow("group_open", policy.path);
   if (policy.value === "allowlist") {
-    const nobodyNamed = Array.isArray(options.allowFrom) ? options.allowFrom.length === 0 : true;
-    const list = anywhere("allowFrom") ??
-      firstSet(options, nobodyNamed ? ["groupAllowFrom"] : ["groupAllowFrom", "allowFrom"]) ?? { path: "groupAllowFrom", value: [] };
-    if (!contains(list.value, "*") && !contains(list.value, identity)) return deny("group_sender_not_allowed", list.path);
+    if (!listed) return deny("group_sender_not_allowed", list.path);
     passed = allow("group_sender_allowed", list.path);
   }
+  // The command of these cases is a control command, which a listed sender may give without a mention.
+  if (situation.entry === "command" && listed) return passed;
 
   if (situation.addressed !== "no" || situation.entry === "press" || situation.entry === "reaction") return passed;
   // What is said in the chat is in no file, so there is no path.
