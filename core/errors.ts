@@ -111,6 +111,10 @@ export const errorTable = {
     text: "There is no state in {directory} yet.",
     hint: "Start a gateway with `service gateway` or `service dev`, or name its directory with --state.",
   },
+  chat_without_events: {
+    text: "There is no event of the chat {chat}.",
+    hint: "`service events list` shows which chats wrote; events are kept for seven days.",
+  },
   event_none: { text: "Nothing has happened yet.", hint: "Write to the bot, or call a webhook." },
   event_unknown: { text: "There is no event {event}.", hint: "Events are kept for seven days; `service why last` shows the newest." },
   pairing_code_unknown: {

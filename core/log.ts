@@ -1,10 +1,9 @@
 /** The log: JSON lines by pino, secrets removed by value; the only importer of pino. */
 import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { styleText } from "node:util";
 import { type Logger, pino } from "pino";
+import { renderLogLine } from "./log-line.ts";
 import { createRedactor } from "./redactor.ts";
-import { onOneLine } from "./visible.ts";
 
 export type Log = Logger;
 
@@ -29,23 +28,6 @@ export interface OpenLog {
   readonly redact: (text: string) => string;
   /** Writes what is buffered and closes the file. */
   close(): void;
-}
-
-const levelNames: Readonly<Record<number, string>> = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
-const levelStyles = { trace: "dim", debug: "dim", info: "cyan", warn: "yellow", error: "red", fatal: "red" } as const;
-
-/** One line for people: time, level, message, then the fields. Much of it came from outside, and a terminal obeys what it is shown. */
-export function renderLogLine(json: string, options: { readonly colour: boolean }): string {
-  const fields = JSON.parse(json) as Record<string, unknown>;
-  const { level, time, msg, pid: _pid, hostname: _hostname, ...rest } = fields;
-  const name = levelNames[Number(level)] ?? "info";
-  const style = (format: Parameters<typeof styleText>[0], text: string) => (options.colour ? styleText(format, text) : text);
-  const clock = new Date(Number(time)).toTimeString().slice(0, 8);
-  const details = Object.entries(rest)
-    .map(([key, value]) => `${style("dim", `${key}=`)}${onOneLine(typeof value === "string" ? value : JSON.stringify(value))}`)
-    .join(" ");
-  const levelText = style(levelStyles[name as keyof typeof levelStyles] ?? "cyan", name.padEnd(5));
-  return `${style("dim", clock)} ${levelText} ${onOneLine(String(msg ?? ""))}${details === "" ? "" : `  ${details}`}\n`;
 }
 
 /** Where lines go in the end. */

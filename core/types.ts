@@ -319,6 +319,8 @@ export interface Decision {
   readonly detail?: string;
   readonly path?: string;
   readonly hint?: string;
+  /** At ingress, for what people do in chats: the sender's id at the platform. */
+  readonly sender?: string;
 }
 
 /** The end of one unit of work, for observers. */

@@ -1,9 +1,9 @@
 /** Where a command works: its configuration, its state, and the gateway that may run on it. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
-import { type LoadedConfig, loadConfig } from "../config/load.ts";
-import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/locate.ts";
+import { dirname, join, resolve } from "node:path";
+import { type LoadedConfig, loadConfig, readConfigText } from "../config/load.ts";
+import { type ConfigLocation, locateConfig, locateState, namedState, readStateSection } from "../config/locate.ts";
 import { HostError } from "../errors.ts";
 import { product } from "../product.ts";
 import { wasUsed } from "../state/identity.ts";
@@ -39,6 +39,8 @@ export interface ContextOptions {
   readonly looks: boolean;
 }
 
+const isBroken = (error: unknown): boolean => error instanceof HostError && error.code === "config_syntax";
+
 const configVariable = `${product.environmentPrefix}CONFIG`;
 const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 
@@ -59,7 +61,21 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
 
   const load = () => loadConfig({ ...configFile, env });
   // A directory that was named stands whatever the file says: who looks for what is wrong may have a broken one.
-  const stateDirectory = async (): Promise<string> => namedState(env) ?? locateState({ ...(await load()), env, home });
+  const locate = async (): Promise<string> => {
+    const named = namedState(env);
+    if (named !== undefined) return named;
+    try {
+      return locateState({ ...(await load()), env, home });
+    } catch (error) {
+      const text = looks && isBroken(error) ? await readConfigText(configFile.file).catch(() => undefined) : undefined;
+      if (text === undefined) throw error;
+      const found = locateState({ config: { state: readStateSection(text) }, directory: dirname(configFile.file), env, home });
+      terminal.note(`${(error as HostError).message} The state is read all the same: ${found}.`);
+      return found;
+    }
+  };
+  let located: Promise<string> | undefined;
+  const stateDirectory = () => (located ??= locate());
   const hasState = async (): Promise<boolean> => wasStarted(await stateDirectory());
   return {
     terminal,

@@ -4,10 +4,15 @@ import type { Store } from "../state/store.ts";
 import type { Terminal } from "./terminal.ts";
 import { renderAgo, renderClock } from "./times.ts";
 
-/** The account that went down last, when that was after `since`, epoch milliseconds. */
-export async function failedSince(store: Store, since: number): Promise<AccountChange | null> {
+/** The account, of one channel or of any, that went down last, when that was after `since`, epoch milliseconds. */
+export async function failedSince(store: Store, since: number, channel?: string): Promise<AccountChange | null> {
   const kept = (await store.list(accountsNamespace)).map(({ value }) => value as unknown as AccountChange);
-  const down = kept.filter((change) => (change.state === "failed" || change.state === "waiting") && change.since > since);
+  const down = kept.filter(
+    (change) =>
+      (change.state === "failed" || change.state === "waiting") &&
+      change.since > since &&
+      (channel === undefined || change.channel === channel),
+  );
   return down.sort((a, b) => b.since - a.since)[0] ?? null;
 }
 

@@ -3,18 +3,21 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { HostError } from "../errors.ts";
-import { renderLogLine } from "../log.ts";
+import { renderLogLine } from "../log-line.ts";
 import type { CommandContext } from "./context.ts";
+import { parseSince } from "./times.ts";
 
 interface LogsOptions {
   readonly follow?: boolean;
   readonly json?: boolean;
-  readonly lines: number;
+  readonly lines?: number;
+  readonly since?: string;
   readonly level?: keyof typeof severities;
 }
 
 const severities = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const;
-/** How much of the end of the file is looked at for the lines of the past. */
+const usualLines = 100;
+/** How much of the end of the file is looked at for the lines of the past, unless a time is given. */
 const tailBytes = 1024 * 1024;
 const chunkBytes = 64 * 1024;
 const lookEveryMs = 250;
@@ -23,10 +26,13 @@ export async function showLogs(context: CommandContext, _: readonly [], options:
   const directory = await context.stateDirectory();
   const file = join(directory, "logs", "gateway.log");
   if (!existsSync(file) && options.follow !== true) throw new HostError("log_missing", { file });
+  const since = options.since === undefined ? undefined : parseSince(options.since, context.now());
   const print = printer(context, options);
-  const past = existsSync(file) ? readTail(file) : { lines: [], end: 0 };
-  const fitting = past.lines.filter((text) => severityOf(text) >= leastOf(options));
-  for (const line of fitting.slice(Math.max(0, fitting.length - options.lines))) print(line);
+  const past = existsSync(file) ? readPast(file, since) : { lines: [], end: 0 };
+  const fitting = past.lines.filter((text) => fits(text, { least: leastOf(options), since }));
+  // Somebody who names a time wants all lines from then on.
+  const { lines = since === undefined ? usualLines : fitting.length } = options;
+  for (const line of fitting.slice(Math.max(0, fitting.length - lines))) print(line);
   if (options.follow === true) await follow(file, past.end, print);
   return 0;
 }
@@ -36,23 +42,38 @@ const leastOf = ({ level }: LogsOptions): number => (level === undefined ? 0 : s
 function printer({ terminal }: CommandContext, options: LogsOptions): (line: string) => void {
   const colour = terminal.style("dim", "x") !== "x";
   return (line) => {
-    if (severityOf(line) < leastOf(options)) return;
+    if (!fits(line, { least: leastOf(options) })) return;
     terminal.line(options.json === true ? line : renderLogLine(line, { colour }).trimEnd());
   };
 }
 
-/** Below everything for what is no line of the log: a torn one after a crash. */
-function severityOf(line: string): number {
+/** Never what is no line of the log: a torn one after a crash. */
+function fits(line: string, { least, since = 0 }: { readonly least: number; readonly since?: number | undefined }): boolean {
   try {
-    return Number((JSON.parse(line) as { readonly level?: unknown }).level);
+    const { level, time } = JSON.parse(line) as { readonly level?: unknown; readonly time?: unknown };
+    return Number(level) >= least && Number(time) >= since;
   } catch {
-    return Number.NEGATIVE_INFINITY;
+    return false;
   }
 }
 
-function readTail(file: string): { readonly lines: readonly string[]; readonly end: number } {
+interface Past {
+  readonly lines: readonly string[];
+  /** Where the file goes on. */
+  readonly end: number;
+}
+
+function readPast(file: string, since: number | undefined): Past {
+  if (since === undefined) return readTail(file, tailBytes);
+  const current = readTail(file, Number.POSITIVE_INFINITY);
+  const earlier = `${file}.1`;
+  if (!existsSync(earlier)) return current;
+  return { ...current, lines: [...readTail(earlier, Number.POSITIVE_INFINITY).lines, ...current.lines] };
+}
+
+function readTail(file: string, bytes: number): Past {
   const { size } = statSync(file);
-  const from = Math.max(0, size - tailBytes);
+  const from = Math.max(0, size - bytes);
   const text = readRange(file, from, size);
   const whole = from === 0 ? text : text.slice(text.indexOf("\n") + 1);
   const complete = whole.slice(0, whole.lastIndexOf("\n") + 1);

@@ -3,11 +3,13 @@ import { Command, CommanderError, Option } from "commander";
 import { HostError, reasonOf } from "../errors.ts";
 import { product } from "../product.ts";
 import { type Add, type Described, group, type Handle, indented, type Run, wholeNumber } from "./declare.ts";
+import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
 import { addSessions } from "./sessions/commands.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
+import { sinceForms } from "./times.ts";
 import { packageVersion } from "./version.ts";
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. */
@@ -90,6 +92,7 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
 
   addRunning(program, add, handle);
   addLooking(program, add, handle);
+  addEvents(program, add, handle);
   addOperations(program, add, handle);
   addPairing(program, add, handle);
   addMessages(program, add, handle);
@@ -160,16 +163,19 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
   }).action(handle(async () => (await import("./status.ts")).showStatus));
   add(program, "why [event]", {
     summary: "Tell what happened to an event, and why. Without an id: the newest. The first letters of an id are enough.",
-    example: `${product.command} why last\n${product.command} why 0mwp4yhl93 --json`,
+    example: `${product.command} why last\n${product.command} why --chat botchat:1001\n${product.command} why 0mwp4yhl93 --json`,
     json: true,
-  }).action(handle(async () => (await import("./why.ts")).tellWhy));
+  })
+    .option("--chat <id>", "the newest event of a chat, such as botchat:1001 or 1001")
+    .action(handle(async () => (await import("./why.ts")).tellWhy));
   add(program, "logs", {
     summary: "Show the log.",
-    example: `${product.command} logs --follow --level warn`,
+    example: `${product.command} logs --follow --level warn\n${product.command} logs --since yesterday`,
     json: true,
   })
     .option("-f, --follow", "go on with what comes")
-    .option("-n, --lines <number>", "how many lines of the past", wholeNumber, 100)
+    .option("-n, --lines <number>", "how many lines of the past (default: 100; all with --since)", wholeNumber)
+    .option("--since <time>", `only lines since then: ${sinceForms}`)
     .addOption(new Option("--level <level>", "least level").choices(["trace", "debug", "info", "warn", "error"]))
     .action(handle(async () => (await import("./logs.ts")).showLogs));
   const plugins = group(program, "plugins", "Look at plugins.", `${product.command} plugins list`);

@@ -1,5 +1,8 @@
 /** `status`: the gateway, its channels, and what waits. */
+
+import { HostError } from "../errors.ts";
 import type { GatewayDescription } from "../gateway.ts";
+import { product } from "../product.ts";
 import type { StoreStats } from "../state/report.ts";
 import { waitingLine } from "./channels.ts";
 import type { CommandContext } from "./context.ts";
@@ -15,9 +18,16 @@ interface Status {
   readonly pid?: number;
   readonly startedAt?: number;
   readonly configFile: string;
+  /** Why the file cannot be used; a gateway that runs keeps the last good one. */
+  readonly configError?: string;
   readonly stateDirectory: string;
-  readonly events?: StoreStats;
+  readonly events?: Work;
   readonly gateway?: GatewayDescription | null;
+}
+
+interface Work extends StoreStats {
+  /** Epoch milliseconds since which the oldest event waits or runs; absent: none does. */
+  readonly oldestOpenAt?: number;
 }
 
 const stateStyles: Readonly<Record<string, Style>> = {
@@ -40,7 +50,8 @@ async function collect(context: CommandContext): Promise<Status> {
   const base = {
     configFile: context.configFile.file,
     stateDirectory,
-    ...((await context.hasState()) ? { events: await stats(context) } : {}),
+    ...(await configError(context)),
+    ...((await context.hasState()) ? { events: await work(context) } : {}),
   };
   const gateway = await context.gateway();
   if (gateway === null) return { running: false, ...base };
@@ -60,10 +71,24 @@ async function collect(context: CommandContext): Promise<Status> {
   };
 }
 
-async function stats(context: CommandContext): Promise<StoreStats> {
+async function configError(context: CommandContext): Promise<{ readonly configError?: string }> {
+  try {
+    await context.load();
+    return {};
+  } catch (error) {
+    if (error instanceof HostError) return { configError: error.message };
+    throw error;
+  }
+}
+
+async function work(context: CommandContext): Promise<Work> {
   const store = await context.openState();
   try {
-    return await store.stats();
+    const [stats, [oldest]] = await Promise.all([
+      store.stats(),
+      store.events({ open: true, includeInternal: true, oldestFirst: true, limit: 1 }),
+    ]);
+    return { ...stats, ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }) };
   } finally {
     await store.close();
   }
@@ -73,8 +98,11 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   const { style } = terminal;
   const rows: (readonly [string, string])[] = [["gateway", gatewayLine(status, now(), style)]];
   for (const reason of status.reasons ?? []) rows.push(["", reason]);
-  rows.push(["config", status.configFile], ["state", status.stateDirectory]);
-  if (status.events !== undefined) rows.push(...eventRows(status.events));
+  rows.push(["config", status.configFile]);
+  if (status.configError !== undefined) rows.push(["", style("red", status.configError)]);
+  if (status.configError !== undefined && status.running) rows.push(["", "The gateway runs on with the last good configuration."]);
+  rows.push(["state", status.stateDirectory]);
+  if (status.events !== undefined) rows.push(...eventRows(status.events, now()));
   if (status.gateway?.hooks !== undefined) {
     const { enabled, path } = status.gateway.hooks;
     rows.push(["webhooks", enabled ? `${status.url}${path}` : style("dim", "off")]);
@@ -95,9 +123,13 @@ function gatewayLine(
   return `${verdict} at ${url}, process ${pid}, up ${renderDuration(now - (startedAt ?? now))}`;
 }
 
-function eventRows({ waiting, running, outboxWaiting, settled }: StoreStats): readonly (readonly [string, string])[] {
+function eventRows({ waiting, running, outboxWaiting, settled, oldestOpenAt }: Work, now: number): readonly (readonly [string, string])[] {
+  const since =
+    oldestOpenAt === undefined
+      ? ""
+      : `; the oldest for ${renderDuration(now - oldestOpenAt)}: ${product.command} events list --outcome waiting`;
   return [
-    ["work", `${waiting} waiting, ${running} running, ${outboxWaiting} to be sent`],
+    ["work", `${waiting} waiting, ${running} running, ${outboxWaiting} to be sent${since}`],
     ["ended", `${settled.answered} answered, ${settled.silent} silent, ${settled.refused} refused, ${settled.failed} failed`],
   ];
 }

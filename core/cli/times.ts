@@ -1,4 +1,7 @@
 /** Times as people say them. */
+import { HostError } from "../errors.ts";
+
+export { renderClock } from "../log-line.ts";
 
 const second = 1_000;
 const minute = 60 * second;
@@ -25,10 +28,29 @@ export function renderAgo(at: number, now: number): string {
   return distance > 0 ? `${whole} ago` : `in ${whole}`;
 }
 
-/** `2026-11-20 14:03:12`, in local time. */
-export function renderClock(at: number): string {
-  const date = new Date(at);
-  const two = (value: number) => String(value).padStart(2, "0");
-  const dayText = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${dayText} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: 60 * minute, d: day, w: 7 * day };
+const dated = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** What `--since` takes, for its help. */
+export const sinceForms = "30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00";
+
+/** The time that somebody means by a distance back from now, a day or a time; local, unless it says otherwise. Throws `usage`. */
+export function parseSince(text: string, now: number): number {
+  const wanted = text.trim().toLowerCase();
+  const [, amount, unit = ""] = /^(\d{1,6}) ?([a-z]+)$/.exec(wanted) ?? [];
+  const size = units[unit];
+  if (amount !== undefined && size !== undefined) return now - Number(amount) * size;
+  if (wanted === "today" || wanted === "yesterday") {
+    const midnight = new Date(now);
+    midnight.setHours(0, 0, 0, 0);
+    // By the calendar: a day may have 23 hours.
+    if (wanted === "yesterday") midnight.setDate(midnight.getDate() - 1);
+    return midnight.getTime();
+  }
+  // A date alone would be read as UTC.
+  const at = dated.test(text.trim())
+    ? Date.parse(text.trim().length === 10 ? `${text.trim()}T00:00` : text.trim().replace(" ", "T"))
+    : Number.NaN;
+  if (Number.isNaN(at)) throw new HostError("usage", { reason: `--since: "${text}" is not a time: write ${sinceForms}` });
+  return at;
 }

@@ -1,12 +1,13 @@
 /** `why`: the chain of decisions about one event, as a story. */
 import { HostError } from "../errors.ts";
-import type { EventReport } from "../state/report.ts";
+import type { EventReport, PlatformId } from "../state/report.ts";
 import type { Store } from "../state/store.ts";
 import { readLastRepetition, readRepeated } from "../webhooks/repetitions.ts";
 import type { CommandContext } from "./context.ts";
 import { renderHeadline, tellDecisions } from "./decisions.ts";
 import { findByPrefix, withUnit } from "./events.ts";
 import { failedSince, tellFailedAccount } from "./failed-account.ts";
+import { parsePlatformId, renderPlatformId } from "./platform-id.ts";
 import { refusedSince, tellRefusedHook } from "./refused-hook.ts";
 import { renderRepeated, tellRepetition } from "./repetition.ts";
 import type { Terminal } from "./terminal.ts";
@@ -18,17 +19,24 @@ const lastSearch = 50;
 /** Followed from another event: the summary of a hook's run, the notice of an approval. Nobody who asks for the last means them. */
 const isOwn = ({ source, kind }: EventReport): boolean => source === "operator" || kind === "summary";
 
-export async function tellWhy(
-  context: CommandContext,
-  [wanted = "last"]: readonly [string | undefined],
-  options: { readonly json?: boolean },
-): Promise<number> {
+interface Options {
+  readonly chat?: string;
+  readonly json?: boolean;
+}
+
+export async function tellWhy(context: CommandContext, [wanted]: readonly [string | undefined], options: Options): Promise<number> {
+  const chat = options.chat === undefined ? undefined : parsePlatformId("--chat", options.chat);
+  if (chat !== undefined && wanted !== undefined && wanted !== "last") {
+    throw new HostError("usage", { reason: "An event and --chat are two questions: leave one out" });
+  }
   const store = await context.openState();
   try {
-    const found = await findEvent(store, wanted);
-    if (wanted === "last" && (await toldNewer(store, found?.acceptedAt ?? 0, context, options))) return 0;
+    const found = await findEvent(store, wanted ?? "last", chat);
+    const last = wanted === undefined || wanted === "last";
+    const asked = chat === undefined ? undefined : { channel: chat.channel ?? found?.source };
+    if (last && (await toldNewer(store, found?.acceptedAt ?? 0, { context, options, asked }))) return 0;
     const report = found === null ? null : await withUnit(store, found);
-    if (report === null) throw wanted === "last" ? new HostError("event_none") : new HostError("event_unknown", { event: wanted });
+    if (report === null) throw noEvent(wanted ?? "last", chat);
     const repeated = await readRepeated(store, report.id);
     if (options.json === true) context.terminal.json(repeated === undefined ? report : { ...report, repeated });
     else tell(report, context.terminal, { now: context.now(), again: renderRepeated(repeated, context.now()) });
@@ -38,17 +46,33 @@ export async function tellWhy(
   }
 }
 
-/** What led to no event, when it is newer than the newest event: a refused or repeated webhook, an account that is down. */
+function noEvent(wanted: string, chat: PlatformId | undefined): HostError {
+  if (chat !== undefined) return new HostError("chat_without_events", { chat: renderPlatformId(chat) });
+  return wanted === "last" ? new HostError("event_none") : new HostError("event_unknown", { event: wanted });
+}
+
+/**
+ * What led to no event, when it is newer than the newest event: a refused or repeated webhook, an account that is down. A webhook that was
+ * refused was for no chat yet.
+ */
 async function toldNewer(
   store: Store,
   since: number,
-  { terminal, now }: CommandContext,
-  { json }: { readonly json?: boolean },
+  {
+    context: { terminal, now },
+    options: { json },
+    asked,
+  }: {
+    readonly context: CommandContext;
+    readonly options: Options;
+    /** The channel of a chat that was asked for, where it is known. */
+    readonly asked: { readonly channel: string | undefined } | undefined;
+  },
 ): Promise<boolean> {
   const [refused, account, repetition] = await Promise.all([
-    refusedSince(store, since),
-    failedSince(store, since),
-    readLastRepetition(store),
+    asked === undefined ? refusedSince(store, since) : null,
+    failedSince(store, since, asked?.channel),
+    asked === undefined ? readLastRepetition(store) : undefined,
   ]);
   if (repetition !== undefined && repetition.at > Math.max(since, refused?.at ?? 0, account?.since ?? 0)) {
     const { eventId, at } = repetition;
@@ -68,9 +92,9 @@ async function toldNewer(
   return true;
 }
 
-async function findEvent(store: Store, wanted: string): Promise<EventReport | null> {
+async function findEvent(store: Store, wanted: string, chat: PlatformId | undefined): Promise<EventReport | null> {
   if (wanted !== "last") return findByPrefix(store, wanted, { includeInternal: true });
-  const newest = await store.events({ limit: lastSearch });
+  const newest = await store.events({ limit: lastSearch, ...(chat === undefined ? {} : { chat }) });
   return newest.find((event) => !isOwn(event)) ?? newest[0] ?? null;
 }
 

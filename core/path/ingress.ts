@@ -33,8 +33,15 @@ export async function ingress(
     trace.add("ingress", { plugin: answered.plugin, ...silentDecision(silent, pathsOf(at)) });
     return { stop: { outcome: "silent", reason: silent.silent } };
   }
-  trace.add("ingress", { plugin: answered.plugin, verdict: "pass", code: answered.value.kind, detail: describe(answered.value, unit) });
-  return answered.value;
+  const inbound = answered.value;
+  trace.add("ingress", {
+    plugin: answered.plugin,
+    verdict: "pass",
+    code: inbound.kind,
+    detail: describe(inbound, unit),
+    ...(inbound.chat.kind === "system" ? {} : { sender: inbound.sender.id }),
+  });
+  return inbound;
 }
 
 /** Who and where, for people who read the trace; never the text. */

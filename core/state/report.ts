@@ -1,6 +1,35 @@
 /** What an operator is shown of the state. */
 import type { Address, Decision, Json, Outcome } from "../types.ts";
 
+/** A chat or a sender by its id at the platform; without a channel: of any. */
+export interface PlatformId {
+  readonly channel?: string;
+  readonly id: string;
+}
+
+/** Which events an operator asks for; what is absent does not matter. */
+export interface EventFilter {
+  readonly limit: number;
+  readonly id?: string;
+  readonly source?: string;
+  readonly outcome?: Outcome;
+  /** Those that have not ended. */
+  readonly open?: true;
+  /** What came from a chat, and what was sent into it. */
+  readonly chat?: PlatformId;
+  /** Who caused it; known once the event has been read. */
+  readonly sender?: PlatformId;
+  /** Accepted then or later, epoch milliseconds. */
+  readonly since?: number;
+  /** Accepted after the event of this id. */
+  readonly newerThan?: string;
+  /** Leaves events of this kind out. */
+  readonly exceptKind?: string;
+  readonly includeInternal?: boolean;
+  /** Default: newest first. */
+  readonly oldestFirst?: true;
+}
+
 /** An event with its end, as the operator's view shows it. */
 export interface EventReport {
   readonly id: string;

@@ -7,7 +7,7 @@
  */
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../types.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
-import type { EventReport, SessionReport, StoreStats } from "./report.ts";
+import type { EventFilter, EventReport, SessionReport, StoreStats } from "./report.ts";
 
 /** An event as the inbox keeps it. */
 export interface StoredEvent extends RawEvent {
@@ -254,15 +254,7 @@ export interface Store {
 
   // operator's view
   event(id: string): Promise<EventReport | null>;
-  /** Newest first. */
-  events(filter: {
-    readonly limit: number;
-    readonly source?: string;
-    readonly outcome?: Outcome;
-    /** Leaves events of this kind out. */
-    readonly exceptKind?: string;
-    readonly includeInternal?: boolean;
-  }): Promise<readonly EventReport[]>;
+  events(filter: EventFilter): Promise<readonly EventReport[]>;
   /** Body of an event, for replay and `show`. */
   body(eventId: string): Promise<Json | null>;
   /** The last used first; also sessions of which there is only a transcript. It walks through all of them: for people who look. */

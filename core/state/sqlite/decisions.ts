@@ -1,8 +1,8 @@
 /** The chain of decisions of a unit, and the reports of events made of it. */
 import type { Decision, Json, Outcome } from "../../types.ts";
-import type { EventReport, StoreStats } from "../report.ts";
-import type { Store } from "../store.ts";
+import type { EventFilter, EventReport, StoreStats } from "../report.ts";
 import type { Desk, Total } from "./desk.ts";
+import { conditionsOf } from "./event-filter.ts";
 import { eventState } from "./schema.ts";
 import type { Statements } from "./statements.ts";
 
@@ -21,9 +21,11 @@ type PackedDecision = readonly [
   detail?: string | null,
   path?: string | null,
   hint?: string | null,
+  sender?: string,
 ];
 
-function packDecision({ at, station, plugin, verdict, code, detail, path, hint }: Decision): PackedDecision {
+function packDecision({ at, station, plugin, verdict, code, detail, path, hint, sender }: Decision): PackedDecision {
+  if (sender !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null, sender];
   if (path !== undefined || hint !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null];
   return detail === undefined ? [at, station, plugin, verdict, code] : [at, station, plugin, verdict, code, detail];
 }
@@ -35,7 +37,7 @@ export function packDecisions(decisions: readonly Decision[] | undefined): strin
 /** Earlier versions stored decisions as they are. */
 function unpackDecision(packed: PackedDecision | Decision): Decision {
   if (!isList(packed)) return packed;
-  const [at, station, plugin, verdict, code, detail, path, hint] = packed;
+  const [at, station, plugin, verdict, code, detail, path, hint, sender] = packed;
   return {
     at,
     station,
@@ -45,6 +47,7 @@ function unpackDecision(packed: PackedDecision | Decision): Decision {
     ...(detail != null && { detail }),
     ...(path != null && { path }),
     ...(hint != null && { hint }),
+    ...(sender !== undefined && { sender }),
   };
 }
 
@@ -116,21 +119,14 @@ export function decisionReads(sql: Statements) {
       return row ? reportOf(sql, row) : null;
     },
 
-    events(filter: Parameters<Store["events"]>[0]): readonly EventReport[] {
-      const conditions: string[] = [];
-      const values: string[] = [];
-      // The constant has to stand in the text: only then does the planner see that the partial index serves.
-      if (filter.outcome !== undefined) conditions.push(`i.state >= 4 AND i.state = ${eventState[filter.outcome]}`);
-      if (filter.source !== undefined) {
-        conditions.push("i.source = ?");
-        values.push(filter.source);
-      } else if (!filter.includeInternal) conditions.push("i.source <> 'heartbeat'");
-      if (filter.exceptKind !== undefined) {
-        conditions.push("i.kind <> ?");
-        values.push(filter.exceptKind);
-      }
-      const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
-      const rows = sql.all<ReportRow>(`${reportSelect} ${where} ORDER BY i.sequence DESC LIMIT ?`, ...values, filter.limit);
+    events(filter: EventFilter): readonly EventReport[] {
+      const { where, values } = conditionsOf(filter);
+      const order = filter.oldestFirst === true ? "ASC" : "DESC";
+      const rows = sql.all<ReportRow>(
+        `${reportSelect} ${where} ORDER BY i.sequence ${order} LIMIT ?${values.length + 1}`,
+        ...values,
+        filter.limit,
+      );
       return rows.map((row) => reportOf(sql, row));
     },
 

@@ -51,17 +51,19 @@ interface EventWords extends Omit<NewEvent, "event" | "id" | "at"> {
   readonly gather?: Gather;
   readonly dedupeKey?: string;
   readonly source?: string;
+  readonly account?: string;
   readonly at?: number;
 }
 
 export function newEvent(id: string, words: EventWords = {}): NewEvent {
-  const { lane = "lane", gather, dedupeKey, source = "hooks", at = start, ...rest } = words;
+  const { lane = "lane", gather, dedupeKey, source = "hooks", account, at = start, ...rest } = words;
   return {
     id,
     at,
     event: {
       source,
       kind: "agent",
+      ...(account !== undefined && { account }),
       lane,
       authority: "hook",
       ...(gather && { gather }),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { acceptAll, decision, idsOf, newEvent, settle, start, take, type WithStore } from "./fixture.ts";
+import { acceptAll, answered, decision, idsOf, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
 
 export function inboxRules(withStore: WithStore): void {
   test(
@@ -195,6 +195,47 @@ export function inboxRules(withStore: WithStore): void {
       expect(await ids({ outcome: "answered" })).toEqual(["a"]);
       expect(await ids({ outcome: "failed" })).toEqual([]);
       expect(await ids({ limit: 1 })).toEqual(["b"]);
+    }),
+  );
+
+  test(
+    "events are listed by chat, sender, time and what has not ended, in either order",
+    withStore(async ({ store }) => {
+      const from = (id: string, lane: string, more: object = {}) => newEvent(id, { lane, source: "chat", account: "work", ...more });
+      await acceptAll(
+        store,
+        from("a", "chat:work:7"),
+        from("b", "chat:work:7:3"),
+        from("c", "chat:work:7\tcontrol", { at: start + 50 }),
+        from("d", "chat:work:70"),
+        from("e", "mail:work:7", { source: "mail", at: start + 50 }),
+        newEvent("hook", { lane: "hook:x", source: "hooks" }),
+        newEvent("tick", { lane: "main", source: "heartbeat" }),
+        newEvent("held", { lane: "main", source: "hooks", gather: { key: "k", due: null } }),
+      );
+      const ended = { ...answered, at: start };
+      const by = (sender: string) => ({ ...decision("message"), detail: `chat: Ann (9) in "8"`, sender });
+      await store.settle({ ...ended, unitId: (await take(store, "chat:work:7")).id, decisions: [decision("x"), by("8")] });
+      await store.settle({ ...ended, unitId: (await take(store, "mail:work:7")).id, decisions: [by("8")] });
+      await store.settle({ ...ended, unitId: (await take(store, "chat:work:70")).id, decisions: [by("9")] });
+      // Sent to chat 7 of the channel `chat`.
+      await say(store, (await take(store, "hook:x")).id, ["done"]);
+      await store.settle({ ...ended, unitId: "hook", decisions: [] });
+      const ids = async (filter: Partial<Parameters<typeof store.events>[0]>) =>
+        (await store.events({ limit: 10, ...filter })).map((event) => event.id);
+      expect(await ids({ chat: { channel: "chat", id: "7" } })).toEqual(["hook", "c", "b", "a"]);
+      expect(await ids({ chat: { id: "7" } })).toEqual(["hook", "e", "c", "b", "a"]);
+      expect(await ids({ sender: { id: "8" } })).toEqual(["e", "a"]);
+      expect(await ids({ sender: { channel: "chat", id: "8" }, oldestFirst: true })).toEqual(["a"]);
+      expect(await ids({ sender: { id: "9" } })).toEqual(["d"]);
+      expect((await store.event("a"))?.decisions[1]).toEqual(by("8"));
+      expect(await ids({ since: start + 50 })).toEqual(["e", "c"]);
+      await take(store, "chat:work:7:3");
+      expect(await ids({ open: true, includeInternal: true, oldestFirst: true })).toEqual(["b", "c", "tick", "held"]);
+      expect(await ids({ open: true })).toEqual(["held", "c", "b"]);
+      expect(await ids({ newerThan: "d", oldestFirst: true, limit: 2 })).toEqual(["e", "hook"]);
+      expect(await ids({ id: "a" })).toEqual(["a"]);
+      expect(await ids({ id: "a", outcome: "refused" })).toEqual([]);
     }),
   );
 

@@ -8,6 +8,7 @@ const commands = [
   "status",
   "why",
   "logs",
+  "events list",
   "channels status",
   "doctor",
   "plugins list",

@@ -90,15 +90,26 @@ describe("without a gateway", () => {
     expect(readdirSync(directory)).toEqual(["config.jsonc"]);
   });
 
-  test("a broken configuration keeps nobody from looking into a state directory that was named", async () => {
+  test("a broken configuration keeps nobody from looking: the state is where the file says as far as it can be read, else at its default", async () => {
     const home = await homeWith((store) => refusedEvent(store, "event-1"));
     const directory = join(home, ".service");
     writeFileSync(join(directory, "config.jsonc"), "{ broken");
-    expect((await run(["why"], { home })).err).toContain("config.jsonc:1:3");
-    expect(await run(["why", "--state", directory], { home })).toMatchObject({
-      code: 0,
-      out: expect.stringContaining("sender_not_allowed"),
+    const told = { code: 0, out: expect.stringContaining("sender_not_allowed") };
+    const why = await run(["why"], { home });
+    expect(why).toMatchObject(told);
+    expect(why.err).toMatch(/config\.jsonc:1:3: [^\n]+\. The state is read all the same: \S+\/\.service\.\n$/);
+    expect(await run(["why", "--state", directory], { home })).toMatchObject({ ...told, err: "" });
+    const status = await run(["status"], { home });
+    expect(status).toMatchObject({ code: 0, out: expect.stringMatching(/^gateway +not running\nconfig +\S+\n +\S+config\.jsonc:1:3: /) });
+    expect(JSON.parse((await run(["status", "--json"], { home })).out)).toMatchObject({
+      configError: expect.stringContaining("config.jsonc:1:3"),
+      events: { settled: { refused: 1 } },
     });
+    const elsewhere = join(temporaryHome(), "elsewhere.jsonc");
+    writeFileSync(elsewhere, `{ "state": { "dir": ${JSON.stringify(directory)} }, "hooks": [`);
+    expect(await run(["events", "list", "--config", elsewhere], { home: temporaryHome() })).toMatchObject(told);
+    // What would change something does not guess.
+    expect(await run(["gateway", "--config", elsewhere], { home })).toMatchObject({ code: 1 });
   });
 
   test("status works, and says that nothing runs", async () => {
@@ -275,6 +286,29 @@ describe("without a gateway", () => {
     expect((await run(["logs", "-n", "0"], { home })).out).toBe("");
     const { out } = await run(["logs", "--level", "warn", "--json"], { home });
     expect(JSON.parse(out)).toMatchObject({ msg: "second" });
+  });
+
+  test("logs says the day of a line, and shows all lines since a time, from the file before too", async () => {
+    const home = temporaryHome();
+    const directory = join(home, ".service", "logs");
+    mkdirSync(directory, { recursive: true });
+    const midnight = new Date(Date.parse("2026-11-20T00:00:00Z")).getTime();
+    const line = (at: number, msg: string) => `${JSON.stringify({ level: 30, time: at, msg })}\n`;
+    writeFileSync(join(directory, "gateway.log.1"), line(midnight - 1, "the day before") + line(midnight, "first"));
+    const many = Array.from({ length: 150 }, (_, n) => line(midnight + 1_000 * (n + 1), `line ${n}`)).join("");
+    writeFileSync(join(directory, "gateway.log"), many);
+    const since = await run(["logs", "--since", "2026-11-20"], { home });
+    const lines = since.out.trimEnd().split("\n");
+    expect(lines).toHaveLength(151);
+    expect(lines[0]).toBe("2026-11-20 00:00:00 info  first");
+    expect(lines.at(-1)).toBe("2026-11-20 00:02:30 info  line 149");
+    expect((await run(["logs"], { home })).out.trimEnd().split("\n")).toHaveLength(100);
+    expect((await run(["logs", "--since", "2026-11-20T00:02:00", "-n", "2"], { home })).out).toMatch(/^[^\n]*line 148\n[^\n]*line 149\n$/);
+    expect((await run(["logs", "--since", "1h"], { home })).out).toBe("");
+    expect(await run(["logs", "--since", "soon"], { home })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--since: "soon" is not a time: write 30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00.'),
+    });
   });
 
   test("logs shows what came from outside, it does not obey it", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { renderAgo, renderDuration } from "../../../core/cli/times.ts";
+import { parseSince, renderAgo, renderDuration } from "../../../core/cli/times.ts";
 
 test.each([
   [0, "0 ms"],
@@ -23,4 +23,24 @@ test.each([
   [-3_420_000, "in 57 min"],
 ])("a moment %d ms back is %s", (distance, said) => {
   expect(renderAgo(10_000_000 - distance, 10_000_000)).toBe(said);
+});
+
+const now = new Date(2026, 10, 20, 14, 3).getTime();
+
+test.each([
+  ["90s", now - 90_000],
+  ["30m", now - 30 * 60_000],
+  ["2h", now - 2 * 3_600_000],
+  ["3 d", now - 3 * 86_400_000],
+  ["today", new Date(2026, 10, 20).getTime()],
+  ["Yesterday", new Date(2026, 10, 19).getTime()],
+  ["2026-11-18", new Date(2026, 10, 18).getTime()],
+  ["2026-11-18 09:30", new Date(2026, 10, 18, 9, 30).getTime()],
+  ["2026-11-18T09:30:00Z", Date.UTC(2026, 10, 18, 9, 30)],
+])("--since %s is a time", (text, at) => {
+  expect(parseSince(text, now)).toBe(at);
+});
+
+test.each(["", "soon", "2026-13-01", "3 fortnights", "12"])("--since %j is none", (text) => {
+  expect(() => parseSince(text, now)).toThrow(/is not a time/);
 });

@@ -1,0 +1,132 @@
+/** `events list`: what came in, from whom, how it ended, and what still waits. */
+import { HostError } from "../../errors.ts";
+import type { EventFilter, EventReport } from "../../state/report.ts";
+import type { Outcome } from "../../types.ts";
+import { visibleLine } from "../../visible.ts";
+import type { CommandContext } from "../context.ts";
+import { outcomeStyles } from "../decisions.ts";
+import { withUnit } from "../events.ts";
+import { parsePlatformId } from "../platform-id.ts";
+import { parseSince, renderClock, renderDuration } from "../times.ts";
+import { followEvents } from "./follow.ts";
+
+export interface Options {
+  readonly chat?: string;
+  readonly sender?: string;
+  readonly outcome?: Outcome | "waiting";
+  readonly since?: string;
+  readonly limit: number;
+  readonly all?: boolean;
+  readonly follow?: boolean;
+  readonly json?: boolean;
+}
+
+const mostAtOnce = 1_000;
+
+export async function listEvents(context: CommandContext, _: readonly [], options: Options): Promise<number> {
+  const filter = filterOf(options, context.now());
+  const store = await context.openState();
+  try {
+    const found = await store.events(filter);
+    const reports = await Promise.all(found.map((report) => withUnit(store, report)));
+    if (options.follow === true) {
+      // The past in the order in which what comes goes on; what has not ended is shown when it has.
+      const ended = reports.filter(({ state }) => state === "settled").toReversed();
+      for (const report of ended) print(report, context, options);
+      const shown = new Set(ended.map(({ id }) => id));
+      await followEvents(store, { filter, shown }, (report) => print(report, context, options));
+    } else if (options.json === true) context.terminal.json({ events: reports.map(dataOf) });
+    else show(reports, context, options);
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+function filterOf({ chat, sender, outcome, since, limit, all, follow }: Options, now: number): EventFilter {
+  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  const waiting = outcome === "waiting";
+  if (waiting && follow === true)
+    throw new HostError("usage", { reason: "--follow shows events as they end: leave out --outcome waiting" });
+  return {
+    limit,
+    ...(outcome === undefined || waiting ? {} : { outcome }),
+    // What waits for a heartbeat waits in its name.
+    ...(waiting ? { open: true as const, oldestFirst: true as const, includeInternal: true } : {}),
+    ...(all === true ? { includeInternal: true } : {}),
+    ...(chat === undefined ? {} : { chat: parsePlatformId("--chat", chat) }),
+    ...(sender === undefined ? {} : { sender: parsePlatformId("--sender", sender) }),
+    ...(since === undefined ? {} : { since: parseSince(since, now) }),
+  };
+}
+
+function dataOf(report: EventReport) {
+  const { id, source, kind, account, acceptedAt, state, outcome, reason, settledAt, agentId, sessionKey, attempts } = report;
+  const { chat, thread } = placeOf(report);
+  return {
+    id,
+    at: acceptedAt,
+    source,
+    kind,
+    ...(account === undefined ? {} : { account }),
+    ...(chat === undefined ? {} : { chat }),
+    ...(thread === undefined ? {} : { thread }),
+    ...senderOf(report),
+    state,
+    ...(outcome === undefined ? {} : { outcome, reason }),
+    ...(settledAt === undefined ? {} : { ms: settledAt - acceptedAt }),
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(sessionKey === undefined ? {} : { sessionKey }),
+    attempts,
+  };
+}
+
+function show(reports: readonly EventReport[], { terminal, now }: CommandContext, { outcome }: Options): void {
+  const { style } = terminal;
+  if (reports.length === 0) {
+    terminal.line(outcome === "waiting" ? "Nothing waits." : "There is no such event.");
+    return;
+  }
+  terminal.table([
+    ["when", "event", "from", "chat", "end", "took"].map((cell) => style("dim", cell)),
+    ...reports.map((report) => cells(report, now(), style)),
+  ]);
+}
+
+function print(report: EventReport, { terminal, now }: CommandContext, { json }: Options): void {
+  if (json === true) terminal.line(JSON.stringify(dataOf(report)));
+  else terminal.table([cells(report, now(), terminal.style)]);
+}
+
+function cells(report: EventReport, now: number, style: CommandContext["terminal"]["style"]): readonly string[] {
+  const { id, acceptedAt, settledAt } = report;
+  const { chat, thread } = placeOf(report);
+  const place = chat === undefined ? "" : thread === undefined ? chat : `${chat} topic ${thread}`;
+  const took = settledAt === undefined ? `for ${renderDuration(now - acceptedAt)}` : renderDuration(settledAt - acceptedAt);
+  return [renderClock(acceptedAt), id, visibleLine(fromOf(report), 60), visibleLine(place, 40), endOf(report, style), took];
+}
+
+/** Who and where, as the station wrote it down that read the event; before that, what it is. */
+function fromOf({ source, kind, account, decisions }: EventReport): string {
+  const read = decisions.find(({ station, sender }) => station === "ingress" && sender !== undefined);
+  return read?.detail ?? [source, kind, account].filter(Boolean).join(", ");
+}
+
+function senderOf({ decisions }: EventReport): { readonly sender?: string } {
+  const sender = decisions.find((decision) => decision.sender !== undefined)?.sender;
+  return sender === undefined ? {} : { sender };
+}
+
+/** The lane of a channel's event names its place: `<channel>:<account>:<chat>`, and its thread. */
+function placeOf({ source, account, lane }: EventReport): { readonly chat?: string; readonly thread?: string } {
+  const prefix = `${source}:${account}:`;
+  if (account === undefined || !lane.startsWith(prefix)) return {};
+  const [place = ""] = lane.slice(prefix.length).split("\t", 1);
+  const [chat = "", thread] = place.split(":", 2);
+  return { chat, ...(thread === undefined ? {} : { thread }) };
+}
+
+function endOf({ state, outcome, reason }: EventReport, style: CommandContext["terminal"]["style"]): string {
+  if (outcome === undefined) return style("cyan", state);
+  return style(outcomeStyles[outcome], outcome) + (reason === outcome ? "" : style("dim", ` (${reason})`));
+}
