@@ -126,6 +126,18 @@ export const errorTable = {
     hint: "Wait, then take the code from `service pairing list`.",
   },
   pairing_sender_unknown: { text: "Nobody with the id {id} is approved at {channel}.", hint: "`service pairing list` shows who is." },
+  token_none: {
+    text: "{path} is not set, so there is no token to replace.",
+    hint: "Set it: `service config set {path} TOKEN`. The gateway makes its own token at its first start.",
+  },
+  token_from_environment: {
+    text: "{path} is read from the environment variable {variable}, which this command cannot change.",
+    hint: 'Keep the old token in a variable of its own and name it in {previous}: { "token": { "env": "OLD" }, "until": "<time>" }. Give {variable} the new token and restart the gateway.',
+  },
+  token_not_written: {
+    text: "The token in {file} was not replaced: {reason}.",
+    hint: "Check the owner and mode of the file and its folder.",
+  },
   session_none: {
     text: "No conversation is kept yet.",
     hint: "Write to the bot; the run of a webhook leaves one only with sessionMode persistent.",

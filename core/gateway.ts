@@ -6,35 +6,35 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { writeAddress } from "./address-file.ts";
 import { createHeartbeat } from "./agents/heartbeat.ts";
+import { bringUpPlugins } from "./bring-up-plugins.ts";
 import { rememberSecrets } from "./config/known-secrets.ts";
-import { type LoadedConfig, loadConfig } from "./config/load.ts";
+import { loadConfig } from "./config/load.ts";
 import { locateConfig, locateState } from "./config/locate.ts";
 import type { GatewayConfig } from "./config/schema.ts";
 import { createSecrets, type Environment } from "./config/secrets.ts";
 import { unknownChannels } from "./config-problems.ts";
-import { type HostError, reasonOf } from "./errors.ts";
+import type { HostError } from "./errors.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
-import { createLoader, type Loader } from "./host/load.ts";
-import { createPlugins, loadBundledAhead, type Plugins } from "./host/plugins.ts";
+import { createLoader } from "./host/load.ts";
+import { loadBundledAhead } from "./host/plugins.ts";
 import { registerActions } from "./http/actions.ts";
-import { gatewayToken } from "./http/gateway-token.ts";
 import { registerManagement } from "./http/management.ts";
 import { registerOperations } from "./http/operations.ts";
 import { routeAddress } from "./http/route-table.ts";
-import { createLog, type Log, type LogOptions } from "./log.ts";
+import { createLog, type LogOptions } from "./log.ts";
 import { acceptance, watchOwnership } from "./ownership.ts";
 import { product } from "./product.ts";
 import { startPruning } from "./pruning.ts";
 import { followConfig, tellProblem } from "./reload.ts";
 import { type GatewayDescription, type Readiness, readinessOf } from "./report.ts";
-import { createRuntime, type Runtime } from "./runtime.ts";
+import { createRuntime } from "./runtime.ts";
 import type { PluginDefinition } from "./sdk.ts";
-import { createServer, hookTokens } from "./server.ts";
+import { createServer } from "./server.ts";
 import { lockState } from "./state/lock.ts";
 import { openSqliteStore } from "./state/sqlite/index.ts";
-import type { Store } from "./state/store.ts";
 import { createTelemetry } from "./telemetry.ts";
+import { createGatewayTokens, createHookTokens } from "./tokens.ts";
 import type { Accepted, RawEvent } from "./types.ts";
 import { createUndo, type Undo } from "./undo.ts";
 
@@ -107,16 +107,13 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   undo.add(() => lock.release());
   const secrets = createSecrets({ env: environment, directory: configDirectory });
   rememberSecrets(config(), secrets);
-  const {
-    log,
-    redact,
-    close: closeLog,
-  } = createLog({
+  const logging = createLog({
     level: config().log.level,
     secrets: () => secrets.values(),
     print: options.print ?? "none",
     file: join(stateDirectory, "logs", "gateway.log"),
   });
+  const { log, redact, close: closeLog } = logging;
   undo.add(closeLog);
   for (const problem of current.loaded.problems) tellProblem(log, problem);
 
@@ -134,7 +131,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const store = await opening;
   undo.add(() => store.close());
   // After the database: a token without one is how an earlier version's lost state is known.
-  const token = gatewayToken(config(), stateDirectory, secrets);
+  const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });
   const { resumed, fence } = await store.begin(now());
   if (resumed > 0) log.info({ resumed }, "work of an earlier process goes on");
 
@@ -157,7 +154,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   await runtime.accounts.apply(config(), current.loaded.disabled);
   undo.add(() => runtime.accounts.close());
 
-  const hookToken = hookTokens(secrets, log);
+  const hookTokens = createHookTokens({ config, secrets, log, now });
   const life = { up: false, closing: false, tried: false };
   // What an error says may quote what it was given; these two are shown to others.
   const clean = <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
@@ -166,7 +163,20 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   /** What only plugins and mappings find wrong. */
   const found = () => [...hookSide.mappings().problems, ...unknownChannels(config(), [...runtime.registry.channels.keys()])];
   for (const problem of found()) tellProblem(log, problem);
-  const server = createServer({ config, runtime, store, log, secrets, token, telemetry, readiness, hookToken, life, now, hookSide });
+  const server = createServer({
+    config,
+    runtime,
+    store,
+    log,
+    secrets,
+    gatewayTokens,
+    telemetry,
+    readiness,
+    hookTokens,
+    life,
+    now,
+    hookSide,
+  });
   undo.add(() => server.close());
   // Before the server, so that whoever waits for a run is answered.
   undo.add(() => hookSide.results.close());
@@ -178,8 +188,9 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
       pid: process.pid,
       startedAt,
       configFile: current.loaded.file,
+      configRevision: current.loaded.digest,
       stateDirectory,
-      hooks: { enabled: hookToken(config()) !== undefined, path: config().hooks.path },
+      hooks: { enabled: hookTokens.token() !== undefined, path: config().hooks.path },
       plugins: plugins.reports(),
       taps: runtime.hooks.taps(),
       routes: runtime.registry.routes.map(({ plugin, definition: { method, path, access } }) => ({
@@ -251,47 +262,4 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
       return closing;
     },
   };
-}
-
-async function bringUpPlugins(parts: {
-  readonly options: GatewayOptions;
-  readonly loader: Loader;
-  readonly runtime: Runtime;
-  readonly store: Store;
-  readonly log: Log;
-  readonly now: () => number;
-  readonly loaded: LoadedConfig;
-  readonly address: { readonly url: string };
-  readonly undo: Undo;
-}): Promise<Plugins> {
-  const { options, runtime, loaded, undo } = parts;
-  const stop = new AbortController();
-  undo.add(() => stop.abort());
-  const plugins = await createPlugins({
-    hooks: runtime.hooks,
-    registry: runtime.registry,
-    store: parts.store,
-    log: parts.log,
-    signal: stop.signal,
-    now: parts.now,
-    newId: runtime.newId,
-    receive: (event) => runtime.path.receive(event),
-    address: () => parts.address.url,
-    config: loaded.config,
-    configDirectory: loaded.directory,
-    disabled: loaded.disabled,
-    loader: parts.loader,
-    ...(options.plugins === undefined ? {} : { given: options.plugins }),
-    bundled: options.bundled ?? true,
-    ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
-  });
-  undo.add(() => plugins.close());
-  for (const { plugin, definition } of runtime.registry.commands) {
-    try {
-      runtime.commands.add(plugin, definition);
-    } catch (error) {
-      parts.log.error({ plugin }, reasonOf(error));
-    }
-  }
-  return plugins;
 }

@@ -20,6 +20,8 @@ export interface GatewayDescription {
   readonly pid: number;
   readonly startedAt: number;
   readonly configFile: string;
+  /** Changes with the text of that file that is in force. */
+  readonly configRevision: string;
   readonly stateDirectory: string;
   readonly hooks: { readonly enabled: boolean; readonly path: string };
   readonly plugins: readonly PluginReport[];

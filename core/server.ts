@@ -15,28 +15,13 @@ import type { Runtime } from "./runtime.ts";
 import type { RouteDefinition } from "./sdk.ts";
 import type { Store } from "./state/store.ts";
 import type { Telemetry } from "./telemetry.ts";
+import type { Tokens } from "./tokens.ts";
 import { hookRoutes } from "./webhooks/management.ts";
 import { createRefusals } from "./webhooks/refusals.ts";
 import { createRepetitions } from "./webhooks/repetitions.ts";
 import { replayDelivery } from "./webhooks/replay.ts";
 import { registerWebhooks, type WebhookDeps } from "./webhooks/server.ts";
 import { createSecretRemoval } from "./webhooks/without-secrets.ts";
-
-/** The hook token, resolved once for each configuration; `undefined`: the hook server is off. */
-export function hookTokens(secrets: Secrets, log: Log): (config: GatewayConfig) => string | undefined {
-  let known: { readonly config: GatewayConfig; readonly token: string | undefined } | undefined;
-  return (config) => {
-    if (known?.config === config) return known.token;
-    let token: string | undefined;
-    try {
-      if (config.hooks.enabled && config.hooks.token !== undefined) token = secrets.resolve(config.hooks.token, "hooks.token");
-    } catch (error) {
-      log.error({ path: "hooks.token" }, reasonOf(error));
-    }
-    known = { config, token };
-    return token;
-  };
-}
 
 /** Asks the plugins that vouch for devices, one after the other; who cannot answer vouches for nobody. */
 function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token: string) => Promise<boolean> {
@@ -73,22 +58,23 @@ export function createServer(parts: {
   readonly store: Store;
   readonly log: Log;
   readonly secrets: Secrets;
-  readonly token: string;
+  readonly gatewayTokens: Tokens;
   readonly telemetry: Telemetry;
   readonly readiness: () => Readiness;
-  readonly hookToken: (config: GatewayConfig) => string | undefined;
+  readonly hookTokens: Tokens;
   readonly hookSide: HookSide;
   readonly life: { readonly closing: boolean };
   readonly now: () => number;
 }): HttpServer {
-  const { config, runtime, store, log, hookToken } = parts;
+  const { config, runtime, store, log, gatewayTokens, hookTokens } = parts;
   const server = createHttpServer({
     config,
     log,
     now: parts.now,
     readiness: parts.readiness,
     metrics: () => parts.telemetry.render(),
-    gatewayToken: () => parts.token,
+    gatewayToken: gatewayTokens.token,
+    previousGatewayToken: gatewayTokens.previous,
     deviceToken: deviceTokens(runtime.registry.devices, log),
   });
   for (const { plugin, definition } of runtime.registry.routes) {
@@ -111,8 +97,9 @@ export function createServer(parts: {
   };
   const hooks: WebhookDeps = {
     config,
-    enabled: () => hookToken(config()) !== undefined,
-    token: () => hookToken(config()),
+    enabled: () => hookTokens.token() !== undefined,
+    token: hookTokens.token,
+    previousToken: hookTokens.previous,
     accept,
     first: (dedupeKey) => store.first(dedupeKey),
     body: (eventId) => store.body(eventId),

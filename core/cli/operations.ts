@@ -1,4 +1,4 @@
-/** The commands that look whether all is well: `channels status`, `doctor`. */
+/** The commands of daily operation: `channels status`, `tokens`, `doctor`. */
 import type { Command } from "commander";
 import { product } from "../product.ts";
 import { type Add, group, type Handle } from "./declare.ts";
@@ -12,6 +12,14 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
   })
     .option("--probe", "ask the platforms: who the bot is, how it takes in, whether it is in each group that is named by its id")
     .action(handle(async () => (await import("./channels.ts")).showChannels));
+  const tokens = group(program, "tokens", "Replace the tokens of the gateway.", `${product.command} tokens rotate hooks`);
+  add(tokens, "rotate <which>", {
+    summary: "Replace the token of the webhooks (hooks) or of the management routes (gateway). The old one stays valid for a time.",
+    example: `${product.command} tokens rotate hooks\n${product.command} tokens rotate hooks --keep 7d\n${product.command} tokens rotate gateway --keep 0`,
+    json: true,
+  })
+    .option("--keep <time>", "how long the old token stays valid, such as 30m or 7d; 0: not at all", "24h")
+    .action(handle(async () => (await import("./tokens.ts")).rotateToken));
   add(program, "doctor", {
     summary: "Look for whatever may be wrong, and say what to do. Exits with 1 when something is wrong that was not mended.",
     example: `${product.command} doctor\n${product.command} doctor --fix --dry-run\n${product.command} doctor --fix`,

@@ -6,8 +6,10 @@ import { createTokenCheck, presentedToken } from "./credentials.ts";
 import { HttpProblem } from "./problem.ts";
 
 export interface AccessOptions extends AttemptsOptions {
-  /** Read for each request: a new token counts from the next one on. */
-  readonly gatewayToken: () => string;
+  /** Read for each request: a new token is valid from the next one on. */
+  readonly gatewayToken: () => string | undefined;
+  /** The one that it replaced, for as long as that one is valid too. */
+  readonly previousGatewayToken?: () => string | undefined;
   /** Whether a device has this token; absent: there are no devices. Must not throw. */
   readonly deviceToken?: ((token: string) => boolean | Promise<boolean>) | undefined;
 }
@@ -24,15 +26,17 @@ export interface Access {
 
 export function createAccess(options: AccessOptions): Access {
   const attempts = createAttempts(options);
-  const isGatewayToken = createTokenCheck();
+  const isToken = createTokenCheck();
+  const isPrevious = createTokenCheck();
+  const isGatewayToken = (token: string | undefined): boolean =>
+    isToken(token, options.gatewayToken()) || isPrevious(token, options.previousGatewayToken?.());
   const nameOf = createCredentialName("gateway token");
   /** Synchronous, and on routes for devices after the look-up, so no two guesses can race past the count. */
   const judgeGateway = (request: IncomingMessage, token: string | undefined): HttpProblem | undefined => {
-    const secret = options.gatewayToken();
-    const credential = nameOf(secret);
+    const credential = nameOf(options.gatewayToken());
     const locked = attempts.locked(request, credential);
     if (locked !== undefined) return locked;
-    if (!isGatewayToken(token, secret)) return attempts.failed(request, credential, unauthorized);
+    if (!isGatewayToken(token)) return attempts.failed(request, credential, unauthorized);
     attempts.proved(request, credential);
     return undefined;
   };
@@ -54,7 +58,7 @@ export function createAccess(options: AccessOptions): Access {
     requireAccess,
     async mayStay(request) {
       const token = presentedToken(request.headers);
-      if (isGatewayToken(token, options.gatewayToken())) return true;
+      if (isGatewayToken(token)) return true;
       return token !== undefined && (await options.deviceToken?.(token)) === true;
     },
   };

@@ -18,7 +18,9 @@ import { sendProblem } from "./send.ts";
 export interface HttpServerOptions extends HealthDeps {
   readonly config: () => GatewayConfig;
   readonly log: Pick<PluginLog, "debug" | "info" | "warn" | "error">;
-  readonly gatewayToken: () => string;
+  readonly gatewayToken: () => string | undefined;
+  /** The one that it replaced, for as long as that one is valid too. */
+  readonly previousGatewayToken?: () => string | undefined;
   readonly deviceToken?: (token: string) => boolean | Promise<boolean>;
   readonly now: () => number;
   /** Milliseconds in which a whole request, its body included, must have arrived. */

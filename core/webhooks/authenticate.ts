@@ -5,8 +5,10 @@ import { createTokenCheck, presentedToken } from "../http/credentials.ts";
 import { HttpProblem } from "../http/problem.ts";
 
 export interface AuthenticateOptions extends AttemptsOptions {
-  /** Read for each request: a changed secret counts from the next one on. */
+  /** Read for each request: a changed token is valid from the next one on. */
   readonly token: () => string | undefined;
+  /** The one that it replaced, for as long as that one is valid too. */
+  readonly previousToken?: () => string | undefined;
 }
 
 export interface Authenticate extends Attempts {
@@ -21,16 +23,20 @@ const unauthorized = new HttpProblem("unauthorized", "The hook token is missing 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const attempts = createAttempts(options);
   const isToken = createTokenCheck();
+  const isPrevious = createTokenCheck();
+  const isPresented = ({ headers }: IncomingMessage): boolean => {
+    const token = presentedToken(headers);
+    return isToken(token, options.token()) || isPrevious(token, options.previousToken?.());
+  };
   const nameOf = createCredentialName("hook token");
   return {
     ...attempts,
-    trusts: (request) => isToken(presentedToken(request.headers), options.token()),
+    trusts: isPresented,
     token(request) {
-      const token = options.token();
-      const credential = nameOf(token);
+      const credential = nameOf(options.token());
       const locked = attempts.locked(request, credential);
       if (locked !== undefined) return locked;
-      if (!isToken(presentedToken(request.headers), token)) return attempts.failed(request, credential, unauthorized);
+      if (!isPresented(request)) return attempts.failed(request, credential, unauthorized);
       attempts.proved(request, credential);
       return undefined;
     },

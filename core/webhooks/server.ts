@@ -21,6 +21,8 @@ export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settin
   /** Whether the hook server is on: enabled, with a token, and without an error in its section. */
   readonly enabled: () => boolean;
   readonly token: () => string | undefined;
+  /** The one that it replaced, for as long as that one is valid too. */
+  readonly previousToken?: () => string | undefined;
   /** Compiled for the configuration as it is now. */
   readonly mappings: () => MappingTable;
   readonly results: Results;
@@ -53,6 +55,7 @@ function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: Fastif
     now: deps.now,
     clientAddress: deps.clientAddress,
     token: deps.token,
+    ...(deps.previousToken && { previousToken: deps.previousToken }),
     onLimited: (client, seconds, { locked }) =>
       deps.log.warn(
         { client, seconds },

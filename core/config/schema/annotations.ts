@@ -35,6 +35,24 @@ const secretForms = [
 export const secretSchema = (description: string) =>
   Type.Union([...secretForms], annotate({ secret: true, expects: 'a text, { "env": "NAME" } or { "file": "path" }' }, { description }));
 
+/** What a token was before it was replaced: senders that have not learnt the new one yet are let in with it for a time. */
+export const previousTokenSchema = (description: string) =>
+  Type.Object(
+    {
+      token: secretSchema("The old token."),
+      until: Type.String(
+        annotate(
+          { expects: "a time with its zone, such as 2026-12-31T18:00:00Z" },
+          {
+            pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?(Z|[+-]\\d{2}:\\d{2})$",
+            description: "Time at which it stops being valid, with its zone, such as 2026-12-31T18:00:00Z.",
+          },
+        ),
+      ),
+    },
+    { description, additionalProperties: false },
+  );
+
 /** The same, or a list of them: during a change of secrets the old one counts beside the new one. */
 export const secretsSchema = (description: string) =>
   Type.Union(

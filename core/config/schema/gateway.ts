@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { annotate, secretSchema } from "./annotations.ts";
+import { annotate, previousTokenSchema, secretSchema } from "./annotations.ts";
 
 export const gatewaySchema = Type.Object(
   {
@@ -18,6 +18,9 @@ export const gatewaySchema = Type.Object(
       {
         token: Type.Optional(
           secretSchema("Token that protects every management route. Absent: one is generated and kept in the state directory."),
+        ),
+        previousToken: Type.Optional(
+          previousTokenSchema("The token before this one, valid beside it for a time; `service tokens rotate gateway` writes it."),
         ),
       },
       { default: {}, description: "Who may use the management routes." },

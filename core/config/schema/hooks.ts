@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { thinkingSchema } from "./agents.ts";
-import { secretSchema, secretsSchema } from "./annotations.ts";
+import { previousTokenSchema, secretSchema, secretsSchema } from "./annotations.ts";
 
 const wakeMode = Type.Enum(["now", "next-heartbeat"], {
   description: "now: a heartbeat at once. next-heartbeat: wait for the next periodic one.",
@@ -178,6 +178,9 @@ export const hooksSchema = Type.Object(
   {
     enabled: Type.Boolean({ default: false, description: "Turns the hook server on; needs hooks.token." }),
     token: Type.Optional(secretSchema("Shared secret of the hook endpoints; not the gateway's token.")),
+    previousToken: Type.Optional(
+      previousTokenSchema("The token before this one, valid beside it for a time; `service tokens rotate hooks` writes it."),
+    ),
     path: Type.String({ default: "/hooks", description: "Base path of the hook endpoints." }),
     defaultSessionKey: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: "Session of hook runs that name none." })),
     allowRequestSessionKey: Type.Boolean({ default: false, description: "Whether a request may set sessionKey." }),

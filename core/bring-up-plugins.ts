@@ -1,0 +1,60 @@
+/** Brings the plugins of a gateway up, and their commands into its chats. */
+import type { LoadedConfig } from "./config/load.ts";
+import { reasonOf } from "./errors.ts";
+import type { Loader } from "./host/load.ts";
+import { createPlugins, type Plugins } from "./host/plugins.ts";
+import type { Log } from "./log.ts";
+import type { Runtime } from "./runtime.ts";
+import type { PluginDefinition } from "./sdk.ts";
+import type { Store } from "./state/store.ts";
+import type { Undo } from "./undo.ts";
+
+/** See `GatewayOptions`. */
+interface PluginOptions {
+  readonly plugins?: readonly PluginDefinition[];
+  readonly bundled?: boolean;
+  readonly pluginSetupMs?: number;
+}
+
+export async function bringUpPlugins(parts: {
+  readonly options: PluginOptions;
+  readonly loader: Loader;
+  readonly runtime: Runtime;
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly loaded: LoadedConfig;
+  readonly address: { readonly url: string };
+  readonly undo: Undo;
+}): Promise<Plugins> {
+  const { options, runtime, loaded, undo } = parts;
+  const stop = new AbortController();
+  undo.add(() => stop.abort());
+  const plugins = await createPlugins({
+    hooks: runtime.hooks,
+    registry: runtime.registry,
+    store: parts.store,
+    log: parts.log,
+    signal: stop.signal,
+    now: parts.now,
+    newId: runtime.newId,
+    receive: (event) => runtime.path.receive(event),
+    address: () => parts.address.url,
+    config: loaded.config,
+    configDirectory: loaded.directory,
+    disabled: loaded.disabled,
+    loader: parts.loader,
+    ...(options.plugins === undefined ? {} : { given: options.plugins }),
+    bundled: options.bundled ?? true,
+    ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
+  });
+  undo.add(() => plugins.close());
+  for (const { plugin, definition } of runtime.registry.commands) {
+    try {
+      runtime.commands.add(plugin, definition);
+    } catch (error) {
+      parts.log.error({ plugin }, reasonOf(error));
+    }
+  }
+  return plugins;
+}
