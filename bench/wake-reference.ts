@@ -29,7 +29,7 @@ registerWebhooks(server.app, {
   accept: async () => ({ eventId: newId(), duplicate: false }),
   first: async () => null,
   body: async () => null,
-  channels: { known: () => false, available: () => false, hasLastRecipient: async () => false },
+  channels: { known: () => false, available: () => false, list: () => [], hasLastRecipient: async () => false },
   agents: { exists: () => true, defaultId: () => "main" },
   models: { allowed: () => true },
   mappings: () => table,

@@ -19,7 +19,7 @@ export function compileHooks(plugins: readonly PluginDefinition[], checked: Chec
   const channels = new Map(plugins.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
   const secrets = createSecrets({ env, directory });
   const policies = hookPolicies(() => config, {
-    channel: (id) => channels.has(id),
+    channels: () => channels.keys(),
     available(id) {
       const channel = channels.get(id);
       const section = Object.hasOwn(config.channels, id) ? config.channels[id] : undefined;

@@ -39,7 +39,7 @@ export function createHookSide(parts: {
   const { loaded, runtime, store, log, now, undo } = parts;
   const settings = () => loaded().config.hooks;
   const policies = hookPolicies(() => loaded().config, {
-    channel: (id) => runtime.registry.channels.has(id),
+    channels: () => runtime.registry.channels.keys(),
     available: (id) => runtime.accounts.of(id).length > 0,
   });
   const transforms = createTransforms({

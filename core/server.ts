@@ -1,4 +1,5 @@
 /** The HTTP side of a gateway: the server, the routes of the plugins, the hook endpoints. */
+import { randomUUID } from "node:crypto";
 import { defaultAgentId } from "./agents/settings.ts";
 import type { GatewayConfig } from "./config/schema.ts";
 import type { Secrets } from "./config/secrets.ts";
@@ -112,7 +113,7 @@ export function createServer(parts: {
     results,
     transform: (call) => transforms.run(call),
     clientAddress: server.clientAddress,
-    newId: runtime.newId,
+    newId: randomUUID,
     now: parts.now,
     log,
     recordings,

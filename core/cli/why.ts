@@ -2,6 +2,8 @@
 import { HostError } from "../errors.ts";
 import type { EventReport, PlatformId } from "../state/report.ts";
 import type { Store } from "../state/store.ts";
+import { visibleLine } from "../visible.ts";
+import { describeAccess, isDelivery, readKept } from "../webhooks/kept.ts";
 import { readLastRepetition, readRepeated } from "../webhooks/repetitions.ts";
 import type { CommandContext } from "./context.ts";
 import { renderHeadline, tellDecisions } from "./decisions.ts";
@@ -38,8 +40,11 @@ export async function tellWhy(context: CommandContext, [wanted]: readonly [strin
     const report = found === null ? null : await withUnit(store, found);
     if (report === null) throw noEvent(wanted ?? "last", chat);
     const repeated = await readRepeated(store, report.id);
-    if (options.json === true) context.terminal.json(repeated === undefined ? report : { ...report, repeated });
-    else tell(report, context.terminal, { now: context.now(), again: renderRepeated(repeated, context.now()) });
+    const kept = isDelivery(report) ? readKept(await store.body(report.id), report.kind) : undefined;
+    const hook = kept === undefined ? undefined : { mapping: kept.hook, access: describeAccess(kept) };
+    const shown = { ...report, ...(hook?.access === undefined ? {} : { hook }), ...(repeated === undefined ? {} : { repeated }) };
+    if (options.json === true) context.terminal.json(shown);
+    else tell(report, context.terminal, { now: context.now(), again: renderRepeated(repeated, context.now()), hook });
     return 0;
   } finally {
     await store.close();
@@ -98,13 +103,22 @@ async function findEvent(store: Store, wanted: string, chat: PlatformId | undefi
   return newest.find((event) => !isOwn(event)) ?? newest[0] ?? null;
 }
 
-function tell(report: EventReport, terminal: Terminal, { now, again }: { readonly now: number; readonly again: string | undefined }): void {
+interface Beside {
+  readonly now: number;
+  readonly again: string | undefined;
+  /** The mapping of a delivery, and what let the delivery in. */
+  readonly hook: { readonly mapping: string; readonly access: string | undefined } | undefined;
+}
+
+function tell(report: EventReport, terminal: Terminal, { now, again, hook }: Beside): void {
   const { style } = terminal;
   terminal.line(renderHeadline(report, now, style));
   terminal.line();
   const facts: (readonly [string, string | undefined])[] = [
     ["event", report.id],
     ["from", [report.source, report.kind, report.account].filter(Boolean).join(", ")],
+    ["mapping", hook?.access === undefined ? undefined : visibleLine(hook.mapping)],
+    ["let in by", hook?.access],
     ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now)})`],
     ["lane", report.lane],
     ["agent", report.agentId],

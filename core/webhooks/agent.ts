@@ -12,6 +12,8 @@ export interface AgentDeps extends AgentPolicy {
     readonly known: (id: string) => boolean;
     /** Whether it is installed and enabled. */
     readonly available: (id: string) => boolean;
+    /** Those that are installed and enabled. */
+    readonly list: () => readonly string[];
     readonly hasLastRecipient: (channelId: string) => Promise<boolean>;
   };
   /** Whether an agent may be asked to use a model, by its alias or its full name. */
@@ -83,18 +85,23 @@ function readSessionKey(fields: Fields): string | undefined {
   return key;
 }
 
+/** What `channel` may be, in words: `last, botchat or slack`. */
+export function choicesOf({ list }: { readonly list: () => readonly string[] }): string {
+  return new Intl.ListFormat("en-GB", { type: "disjunction" }).format(["last", ...list()]);
+}
+
 async function checkDelivery(
   ask: { readonly channel: string; readonly to: string | undefined; readonly deliver: boolean },
   { channels }: AgentDeps,
 ): Promise<void> {
   const { channel, to, deliver } = ask;
   if (channel === "last") return;
-  if (!channels.known(channel)) throw new FieldProblem("channel_unknown", "channel", "channel must be last, or the id of a channel.");
+  if (!channels.known(channel)) throw new FieldProblem("channel_unknown", "channel", `channel must be ${choicesOf(channels)}.`);
   if (!channels.available(channel)) {
     throw new FieldProblem(
       "channel_unavailable",
       "channel",
-      "channel names a channel that is not installed or not enabled on this gateway.",
+      `channel names a channel that is not installed or not enabled on this gateway. It must be ${choicesOf(channels)}.`,
     );
   }
   if (deliver && to === undefined && !(await channels.hasLastRecipient(channel))) {

@@ -8,6 +8,7 @@ import type { PluginLog } from "../sdk.ts";
 import { findInjection } from "./external.ts";
 import { RecordedProblem } from "./mapped-requests.ts";
 import type { RefusedHook } from "./refusals.ts";
+import { SignatureProblem } from "./signature-faults.ts";
 
 /** One request on its way through the checks. */
 export interface Call {
@@ -78,7 +79,7 @@ function reportRefusal(deps: AnswerDeps, call: Call, problem: HttpProblem): void
     at: deps.now(),
     code: problem.code,
     status: problem.status,
-    detail: problem.message,
+    detail: problem instanceof SignatureProblem ? problem.detail : problem.message,
     subPath: call.subPath.slice(0, 200),
     client: deps.clientAddress(call.request.raw),
   };

@@ -33,6 +33,12 @@ export function readKept(body: Json | null, kind: string): KeptHook {
   };
 }
 
+/** How a kept delivery came, in words; `undefined`: it is not one, or came through an endpoint that is not a mapping. */
+export function describeAccess({ delivery }: KeptHook): string | undefined {
+  if (delivery === undefined) return undefined;
+  return delivery.signature === undefined ? "hook token" : `signature ${delivery.signature} verified`;
+}
+
 function isRecord(value: Json | undefined | null): value is { readonly [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -8,11 +8,12 @@ import { notFound, type Target } from "./checks.ts";
 import { readQuery, visibleHeaders } from "./delivery.ts";
 import { deliveryKey, namedDelivery } from "./idempotency.ts";
 import { answerMapped, type MappedRequest, type MappedRequestDeps } from "./mapped-requests.ts";
-import type { MappingTable, Way } from "./mapping.ts";
+import type { MappingTable } from "./mapping.ts";
 import { createPendingBodies } from "./pending-bodies.ts";
 import type { Recordings } from "./recordings.ts";
 import type { AnswerRuns } from "./run-answer.ts";
-import { signatureInvalid, type Verified, verifySigned } from "./signed.ts";
+import { createSignatureFaults, SignatureProblem } from "./signature-faults.ts";
+import { type Verified, verifySigned } from "./signed.ts";
 
 type MappedTarget = Extract<Target, { kind: "mapped" }>;
 
@@ -22,7 +23,6 @@ export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly clientAddress: (request: IncomingMessage) => string;
   /** Somebody may be waiting for what comes here, whatever becomes of it. */
   readonly recordings?: Pick<Recordings, "offer">;
-  readonly log: MappedRequestDeps["log"] & { debug(fields: object, message: string): void };
 }
 
 export interface MappedEndpoint {
@@ -42,13 +42,19 @@ export function createMapped(
 ): MappedEndpoint {
   const pending = createPendingBodies();
   const isoNow = createIsoClock(deps.now);
+  const faults = createSignatureFaults(deps);
 
   /** Counts a signature that does not fit as a wrong token is counted. One that fits may be a replay, so it proves nothing yet. */
-  function verify(raw: IncomingMessage, way: Way, body: Buffer): Verified {
+  function verify(raw: IncomingMessage, { path, way }: MappedTarget, body: Buffer): Verified {
     const verified = verifySigned(way, { raw, body, now: deps.now() });
-    if (typeof verified !== "string") return verified;
-    deps.log.debug({ reason: verified }, "a signature was not accepted");
-    throw authenticate.failed(raw, way.credential, signatureInvalid);
+    if (!("ok" in verified)) return verified;
+    const problem = authenticate.failed(raw, way.credential, new SignatureProblem(verified));
+    // A client that is answered 429 has its own line.
+    if (problem instanceof SignatureProblem) {
+      const { fault, reason } = verified;
+      faults.report({ hook: path, client: deps.clientAddress(raw), fault, reason });
+    }
+    throw problem;
   }
 
   /** Whether the secret that a delivery was signed with is still one of its path. */
@@ -92,7 +98,7 @@ export function createMapped(
     },
     take(call, target, body) {
       const { way } = target;
-      const verified = way.signed ? verify(call.request.raw, way, body) : undefined;
+      const verified = way.signed ? verify(call.request.raw, target, body) : undefined;
       if (verified?.challenge !== undefined) {
         const { status, contentType, body: text } = verified.challenge;
         call.reply.code(status).header("content-type", contentType).send(text);

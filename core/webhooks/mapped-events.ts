@@ -18,6 +18,8 @@ export interface KeptDelivery {
   /** As it was sent; of an element of a list: as the element saw it. Empty when the elements together are too large. */
   readonly body: string;
   readonly kind: BodyKind;
+  /** The scheme of the signature that was verified; absent where the hook token let it in. */
+  readonly signature?: string;
   /** Of an element, which is kept as JSON: what its delivery was sent as. */
   readonly sentAs?: BodyKind;
   /** Which element of its list it was; absent for a whole delivery. */
@@ -30,8 +32,14 @@ export type Settled = NonNullable<NewEvent["settled"]>;
 const maxKeptCharacters = 4_194_304;
 
 /** Copies, because `JSON.stringify` takes twice as long over objects without a prototype. */
-export function keepDelivery(delivery: HookDelivery, body: Buffer, kind: BodyKind): KeptDelivery {
-  return { path: delivery.path, headers: { ...delivery.headers }, query: { ...delivery.query }, body: body.toString("utf8"), kind };
+export function keepDelivery(
+  delivery: HookDelivery,
+  { body, kind, mapping }: { readonly body: Buffer; readonly kind: BodyKind; readonly mapping: Mapping },
+): KeptDelivery {
+  const { path, headers, query } = delivery;
+  const kept = { path, headers: { ...headers }, query: { ...query }, body: body.toString("utf8"), kind };
+  const { signature } = mapping.settings;
+  return signature === undefined ? kept : { ...kept, signature: signature.scheme };
 }
 
 /** What the sender was answered, kept with the first event so that a repetition gets it again. Of each event whether it is a run. */

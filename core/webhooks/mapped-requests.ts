@@ -71,7 +71,7 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   const chosen = chooseMapping(request.mappings, request.posted);
   if (chosen === undefined) return undefined;
   const { mapping, delivery, kind } = chosen;
-  const kept = keepDelivery(delivery, request.posted.body, kind);
+  const kept = keepDelivery(delivery, { body: request.posted.body, kind, mapping });
   let plan: Plan;
   try {
     const planned = planRuns(mapping, delivery, deps);

@@ -1,12 +1,13 @@
 /** What is wrong with one mapping, beyond what its schema says. */
 
+import { type AgentDeps, choicesOf } from "./agent.ts";
 import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./mapping.ts";
 import { sessionKeyRefusal } from "./policy.ts";
 
 export interface RuleContext {
   readonly hooks: HookSettings;
   readonly agents: { readonly exists: (id: string) => boolean; readonly defaultId: () => string };
-  readonly channels: { readonly known: (id: string) => boolean; readonly available: (id: string) => boolean };
+  readonly channels: Pick<AgentDeps["channels"], "known" | "available" | "list">;
   readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
   /** Path rules of a transform, without running it. */
   readonly checkTransform: (module: string) => { readonly message: string; readonly missing: boolean } | undefined;
@@ -117,7 +118,7 @@ const checkChannel: Rule = (_, parts, { channels }, report) => {
   const channel = constant(parts, "channel")?.toLowerCase();
   if (channel === undefined || channel === "last") return;
   if (!channels.known(channel))
-    report(["channel"], `is ${JSON.stringify(channel)}, and there is no such channel`, { hint: "Write last, or the id of a channel." });
+    report(["channel"], `is ${JSON.stringify(channel)}, and there is no such channel`, { hint: `Write ${choicesOf(channels)}.` });
   else if (!channels.available(channel)) {
     report(["channel"], `is ${JSON.stringify(channel)}, which is not installed or not enabled`, {
       warning: true,

@@ -81,6 +81,13 @@ function compilePath(given: string): Compiled {
   const at = ["path"];
   if (path === "")
     return { at, message: `is ${JSON.stringify(given)}, which leaves no path`, hint: "Leave match.path out to take every name." };
+  if (path === "*") {
+    return {
+      at,
+      message: `is ${JSON.stringify(given)}, and paths have no wildcards`,
+      hint: "Leave match.path out to take every name.",
+    };
+  }
   if (/[?#]/.test(path)) return { at, message: `is ${JSON.stringify(given)}, but must be a path without query` };
   if (!/^[!-~]+$/.test(path)) {
     return {

@@ -8,15 +8,20 @@ import { knownChannelIds } from "./channel-ids.ts";
 export function hookPolicies(
   config: () => GatewayConfig,
   installed: {
-    /** Whether a plugin brings the channel. */
-    readonly channel: (id: string) => boolean;
+    /** The channels that plugins bring. */
+    readonly channels: () => Iterable<string>;
     /** Whether it is enabled, too. */
     readonly available: (id: string) => boolean;
   },
-): Pick<AgentDeps, "agents" | "models"> & { readonly channels: Pick<AgentDeps["channels"], "known" | "available"> } {
+): Pick<AgentDeps, "agents" | "models"> & { readonly channels: Pick<AgentDeps["channels"], "known" | "available" | "list"> } {
+  const channels = () => [...installed.channels()];
   return {
     agents: { exists: (id) => agentIds(config()).includes(id), defaultId: () => defaultAgentId(config()) },
     models: { allowed: (model, agentId) => resolveModel(model, agentSettings(config(), agentId).models) !== undefined },
-    channels: { known: (id) => knownChannelIds.has(id) || installed.channel(id), available: installed.available },
+    channels: {
+      known: (id) => knownChannelIds.has(id) || channels().includes(id),
+      available: installed.available,
+      list: () => channels().filter(installed.available),
+    },
   };
 }

@@ -25,6 +25,8 @@ export function createRunAnswers(deps: {
     Promise.all(answer.runIds.map((runId) => results.wait(runId, seconds, { signal: gone.signal, trusted }))).then(
       (waited) => {
         if (call.reply.raw.destroyed) return;
+        // What became of a run changes, and may hold the agent's reply.
+        call.reply.header("cache-control", "no-store");
         if (waited.every(({ applied }) => applied)) call.reply.header("preference-applied", `wait=${seconds}`);
         const ended = waited.flatMap(({ result }) => result ?? []);
         if (ended.length < waited.length) answers.json(call, answer.status, answer.body);

@@ -99,6 +99,7 @@ function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: Fastif
       return true;
     }
     if (target.kind === "result") {
+      call.reply.header("cache-control", "no-store");
       answerResult(call, target.runId, { answers, results: deps.results });
       return true;
     }

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { createTokenCheck } from "../http/credentials.ts";
 import { answerChallenge, type ChallengeAnswer, readMember } from "./challenge.ts";
 import { describeHmac, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
+import { judgeAge, judgeMember, readTimestamp } from "./signature-time.ts";
 import { checkPublicUrl, compileSignedText, publicUrls, type SignedText, signedForm } from "./signed-text.ts";
 import { createSigningKey, decodeSignature, SecretError, type SignedPart, type SigningKey } from "./signing-key.ts";
 
@@ -21,11 +22,14 @@ export interface SignedRequest {
  * most are not signed, and beside a signed id no digest of the body is compared, because some senders change other
  * fields at a retry. It is absent where equal deliveries are separate events. `signer` stands for the secret
  * that fits, of several the oldest: it is the same before, while and after another one is added, so that a repetition
- * across a change of secrets is still one. `reason` is for the operator.
+ * across a change of secrets is still one. `fault` and `reason` are for the operator.
  */
 export type Verdict =
   | { readonly ok: true; readonly signer: string; readonly deliveryId?: string }
-  | { readonly ok: false; readonly reason: string };
+  | { readonly ok: false; readonly fault: SignatureFault; readonly reason: string };
+
+/** `old`: its time is too far from now, in either direction. */
+export type SignatureFault = "missing" | "wrong" | "old";
 
 export interface Signature {
   /** Headers that nobody behind the check may see. */
@@ -143,7 +147,7 @@ function compileKeys(scheme: SignatureScheme, secrets: readonly string[]): reado
   });
 }
 
-const refuse = (reason: string): Verdict => ({ ok: false, reason });
+const refuse = (fault: SignatureFault, reason: string): Verdict => ({ ok: false, fault, reason });
 
 /** Nothing is signed: the header carries the secret. */
 function createSharedCheck(scheme: SignatureScheme, secrets: readonly string[]): Signature["verify"] {
@@ -153,9 +157,9 @@ function createSharedCheck(scheme: SignatureScheme, secrets: readonly string[]):
   });
   return (request) => {
     const presented = request.headers[scheme.header];
-    if (typeof presented !== "string" || presented === "") return refuse(`the header ${scheme.header} is missing`);
+    if (typeof presented !== "string" || presented === "") return refuse("missing", `the header ${scheme.header} is missing`);
     const signer = checks.filter(({ fits }) => fits(presented)).at(-1)?.signer;
-    if (signer === undefined) return refuse(`the header ${scheme.header} does not carry the secret`);
+    if (signer === undefined) return refuse("wrong", `the header ${scheme.header} does not carry the secret`);
     const id = namedBy(request.headers, scheme.delivery.header);
     // Nothing is signed, so the same id with another body may well be another event.
     return id === undefined ? { ok: true, signer } : { ok: true, signer, deliveryId: `${id} ${digestOf([request.body])}` };
@@ -172,27 +176,28 @@ function createCheck(
   return (request) => {
     const { headers, body, now, url } = request;
     const value = headers[scheme.header];
-    if (typeof value !== "string" || value === "") return refuse(`the header ${scheme.header} is missing`);
+    if (typeof value !== "string" || value === "") return refuse("missing", `the header ${scheme.header} is missing`);
     const items = splitHeader(value, scheme);
-    if (items === undefined) return refuse(`the header ${scheme.header} is not well formed, or came twice`);
+    if (items === undefined) return refuse("wrong", `the header ${scheme.header} is not well formed, or came twice`);
     const timestamp = readTimestamp(scheme, headers, items);
+    if (timestamp === "") return refuse("missing", "the time of the signature is missing");
     if (timestamp !== undefined) {
       const stale = judgeAge(timestamp, { now, tolerance, unit: "seconds" });
-      if (stale !== undefined) return refuse(stale);
+      if (stale !== undefined) return refuse("old", stale);
     }
     const id = text.uses.has("id") ? namedBy(headers, scheme.idHeader) : "";
     if (id === undefined || (text.behindId !== "" && id.includes(text.behindId))) {
-      return refuse(`the header ${scheme.idHeader} is missing, or is no id`);
+      return refuse("missing", `the header ${scheme.idHeader} is missing, or is not an id`);
     }
     const form = text.uses.has("form") ? signedForm(body, url) : "";
-    if (form === undefined) return refuse("the body is not the one that the address has the digest of, or has too many fields");
+    if (form === undefined) return refuse("wrong", "the body is not the one that the address has the digest of, or has too many fields");
     const urls = text.uses.has("url") ? publicUrls(request, settings.url) : [""];
     const texts = urls.map((address) => text.render({ body, timestamp: timestamp ?? "", id, url: address, form }));
     const found = findSigned(texts, keys, { items, scheme });
-    if (typeof found === "string") return refuse(found);
+    if ("reason" in found) return refuse(found.fault, found.reason);
     const { signer, signed } = found;
     const stale = judgeMember(scheme, { body, now, tolerance });
-    if (stale !== undefined) return refuse(stale);
+    if (stale !== undefined) return refuse("old", stale);
     const deliveryId = identify(scheme, { headers, body, signed });
     return deliveryId === undefined ? { ok: true, signer } : { ok: true, signer, deliveryId };
   };
@@ -203,40 +208,17 @@ function splitHeader(value: string, { separator }: SignatureScheme): readonly st
   if (value.length > maxHeaderLength) return undefined;
   if (separator === undefined) return [value];
   const items = value.split(separator);
-  const shape = separator === " " ? /^v[0-9]{1,2}[a-z]{0,2},[A-Za-z0-9+/=]+$/ : /^[a-z][a-z0-9]{0,15}=[A-Za-z0-9+/=_-]+$/;
-  return items.length <= maxSignatures && items.every((item) => shape.test(item)) ? items : undefined;
+  if (items.length > maxSignatures) return undefined;
+  if (passesOver(separator)) return value.includes(", ") || items.includes("") ? undefined : items;
+  return items.every((item) => /^[a-z][a-z0-9]{0,15}=[A-Za-z0-9+/=_-]+$/.test(item)) ? items : undefined;
 }
 
-/** The time as it was signed; `undefined` where the scheme has none, or has it in the body. Empty when it is missing. */
-function readTimestamp({ timestamp }: SignatureScheme, headers: IncomingHttpHeaders, items: readonly string[]): string | undefined {
-  if (timestamp === undefined || "member" in timestamp) return undefined;
-  if ("header" in timestamp) {
-    const value = headers[timestamp.header];
-    return typeof value === "string" ? value : "";
-  }
-  const found = items.filter((item) => item.startsWith(`${timestamp.field}=`));
-  return found.length === 1 ? (found[0] ?? "").slice(timestamp.field.length + 1) : "";
-}
+/** Standard Webhooks lets a sender add signatures of versions to come: the reference library ignores what it cannot read. */
+const passesOver = (separator: SignatureScheme["separator"]): boolean => separator === " ";
 
-/** Why the time is not now, or `undefined`. Exactly the tolerance is still now. */
-function judgeAge(
-  text: string,
-  { now, tolerance, unit }: { readonly now: number; readonly tolerance: number; readonly unit: "seconds" | "milliseconds" },
-): string | undefined {
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) return "the time of the signature is missing, or is no whole number";
-  const age = unit === "seconds" ? Math.floor(now / 1_000) - Number(text) : (now - Number(text)) / 1_000;
-  if (age > tolerance) return `the signature is ${Math.ceil(age)} s old, and ${tolerance} s are allowed`;
-  if (age < -tolerance) return `the signature is ${Math.ceil(-age)} s in the future, and ${tolerance} s are allowed`;
-  return age >= -tolerance && age <= tolerance ? undefined : "the gateway's clock tells no time";
-}
-
-function judgeMember(
-  { timestamp }: SignatureScheme,
-  { body, now, tolerance }: { readonly body: Buffer; readonly now: number; readonly tolerance: number },
-): string | undefined {
-  if (timestamp === undefined || !("member" in timestamp)) return undefined;
-  const value = readMember(body, [timestamp.member]);
-  return judgeAge(typeof value === "number" ? String(value) : "", { now, tolerance, unit: timestamp.unit });
+interface Found {
+  readonly signed: readonly SignedPart[];
+  readonly signer: string;
 }
 
 /** What was signed, or why nothing was. Every key looks at every signature: how long it takes says nothing about which one fits. */
@@ -244,8 +226,8 @@ function findSigned(
   texts: readonly (readonly SignedPart[])[],
   keys: readonly SecretKey[],
   { items, scheme }: { readonly items: readonly string[]; readonly scheme: SignatureScheme },
-): { readonly signed: readonly SignedPart[]; readonly signer: string } | string {
-  let found: { readonly signed: readonly SignedPart[]; readonly signer: string } | undefined;
+): Found | { readonly fault: SignatureFault; readonly reason: string } {
+  let found: Found | undefined;
   let presented = 0;
   for (const { key, signer } of keys) {
     const signatures: Buffer[] = [];
@@ -253,16 +235,17 @@ function findSigned(
       if (!item.startsWith(key.prefix)) continue;
       const { encoding, anyCase } = scheme;
       const signature = decodeSignature(item.slice(key.prefix.length), { encoding, anyCase, length: key.length });
-      if (signature === undefined) return `the header ${scheme.header} holds something that is no signature`;
-      signatures.push(signature);
+      if (signature !== undefined) signatures.push(signature);
+      else if (!passesOver(scheme.separator))
+        return { fault: "wrong", reason: `the header ${scheme.header} holds something that is not a signature` };
     }
     presented += signatures.length;
     for (const signed of texts) if (key.matches(signed, signatures)) found = { signed, signer };
   }
   if (found !== undefined) return found;
   return presented === 0
-    ? `the header ${scheme.header} holds no signature of this scheme`
-    : "the signature does not fit: another secret, or another body";
+    ? { fault: "missing", reason: `the header ${scheme.header} holds no signature of this scheme` }
+    : { fault: "wrong", reason: "the signature does not fit: another secret, or another body" };
 }
 
 /** The name in a header: visible characters, so that two headers, joined by Node, name nothing. */

@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "../http/problem.ts";
 import type { ChallengeAnswer } from "./challenge.ts";
 import type { SignedBy, Way } from "./mapping.ts";
+import type { Verdict } from "./signature.ts";
 
-export const signatureInvalid = new HttpProblem("signature_invalid", "The signature is missing, wrong or too old.");
 export const tooManyBodies = new HttpProblem(
   "rate_limited",
   "The body came too slowly while too many others were on their way; send it again.",
@@ -22,13 +22,15 @@ export interface Verified {
   readonly challenge?: ChallengeAnswer;
 }
 
-/** The first that fits; otherwise why the first one does not, for the operator. */
+type Refused = Extract<Verdict, { readonly ok: false }>;
+
+/** The first that fits; otherwise why the first one that is there does not, for the operator. */
 export function verifySigned(
   { signatures }: Way,
   { raw, body, now }: { readonly raw: IncomingMessage; readonly body: Buffer; readonly now: number },
-): Verified | string {
+): Verified | Refused {
   const request = { headers: raw.headers, body, url: raw.url ?? "", now };
-  let why: string | undefined;
+  let why: Refused | undefined;
   for (const signedBy of signatures) {
     const { signature } = signedBy;
     const verdict = signature.verify(request);
@@ -41,7 +43,7 @@ export function verifySigned(
         ...(challenge === undefined ? {} : { challenge }),
       };
     }
-    why ??= verdict.reason;
+    if (why === undefined || why.fault === "missing") why = verdict;
   }
-  return why ?? "no signature is configured";
+  return why ?? { ok: false, fault: "missing", reason: "no signature is configured" };
 }

@@ -1,6 +1,7 @@
 /** `hooks show`: one delivery from its arrival to its end. */
 import type { TurnRequest } from "../../types.ts";
 import { visible, visibleLine } from "../../visible.ts";
+import { describeAccess } from "../../webhooks/kept.ts";
 import type { KeptDelivery } from "../../webhooks/mapped-events.ts";
 import type { CommandContext } from "../context.ts";
 import { renderHeadline, tellDecisions } from "../decisions.ts";
@@ -37,6 +38,7 @@ function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: Comm
     ["delivery", report.id],
     ["hook", kept.mapped ? `${visibleLine(kept.hook)} (${report.kind})` : report.kind],
     ["path", kept.delivery === undefined ? undefined : visibleLine(kept.delivery.path)],
+    ["let in by", describeAccess(kept)],
     ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now())})`],
     ["agent", report.agentId],
     ["session", report.sessionKey === undefined ? undefined : visibleLine(report.sessionKey)],

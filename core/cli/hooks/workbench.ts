@@ -1,9 +1,9 @@
 /** Mappings as a gateway would have them, from the files alone: for commands that look at them or try one out. */
+import { randomUUID } from "node:crypto";
 import { mainSessionKey } from "../../agents/sessions.ts";
 import { defaultAgentId } from "../../agents/settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { compileHooks } from "../../hook-problems.ts";
-import { createIds } from "../../ids.ts";
 import type { MappedDeps } from "../../webhooks/mapped.ts";
 import type { MappingTable } from "../../webhooks/mapping.ts";
 import type { CommandContext } from "../context.ts";
@@ -31,7 +31,7 @@ export async function openWorkbench(context: CommandContext): Promise<Workbench>
     ...policies,
     channels: { ...policies.channels, hasLastRecipient: (id) => hasLastRecipient(context, loaded, id) },
     settings: () => config.hooks,
-    newId: createIds(context.now),
+    newId: randomUUID,
     transform: (call) => transforms.run(call),
   };
   return { loaded, table, deps, close: () => transforms.close() };

@@ -117,6 +117,7 @@ export async function startHooks(
     channels: {
       known: (id) => ["whatsapp", "chat-a", "chat-b"].includes(id),
       available: (id) => id.startsWith("chat-"),
+      list: () => ["chat-a", "chat-b"],
       hasLastRecipient: async (id) => id === "chat-b",
     },
     agents: { exists: (id) => ["main", "ops"].includes(id), defaultId: () => "main" },
