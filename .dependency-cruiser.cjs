@@ -80,10 +80,10 @@ module.exports = {
     },
     {
       name: "types-stand-alone",
-      comment: "The vocabulary and the error table import nothing, so that everything can import them.",
+      comment: "The vocabulary and the error table import nothing but the program's own name, so that everything can import them.",
       severity: "error",
       from: { path: "^core/(types|errors|product)\\." },
-      to: { path: "." },
+      to: { path: ".", pathNot: "^core/command\\." },
     },
     {
       name: "hooks-know-only-the-vocabulary",

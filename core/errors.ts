@@ -2,9 +2,10 @@
  * Every error that can reach a user: one table, three classes by whose fault it is.
  * `core/ERRORS.md` documents each code; a test holds the two against each other.
  */
+import { programCommand } from "./command.ts";
 
 interface ErrorText {
-  /** One sentence. `{name}` is replaced by the detail of that name. */
+  /** One sentence. `{name}` is replaced by the detail of that name, `{command}` by the command that runs this program. */
   readonly text: string;
   /** What to do about it. */
   readonly hint: string;
@@ -17,11 +18,11 @@ export const errorTable = {
   },
   config_missing: { text: "The configuration file {file} does not exist.", hint: "Create it, or name another with --config." },
   config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
-  config_syntax: { text: "{file}:{line}:{column}: {reason}.", hint: "Mend the file; `service config validate` lists every problem." },
+  config_syntax: { text: "{file}:{line}:{column}: {reason}.", hint: "Mend the file; `{command} config validate` lists every problem." },
   config_invalid: { text: "{path}: {reason}.", hint: "{fix}" },
   config_not_from_chat: {
     text: "{path} cannot be changed from a chat.",
-    hint: "Change it on the gateway's machine: `service config set {path} VALUE`.",
+    hint: "Change it on the gateway's machine: `{command} config set {path} VALUE`.",
   },
   config_path_unknown: { text: "There is no configuration key {path}.", hint: "{fix}" },
   secret_unavailable: { text: "{path}: the secret cannot be read: {reason}.", hint: "Set the variable or the file that it names." },
@@ -64,7 +65,10 @@ export const errorTable = {
   port_in_use: { text: "{host}:{port} is already in use.", hint: "Stop the other program, or set gateway.port (0 takes any free port)." },
   listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },
   plugin_not_found: { text: "The plugin {plugin} cannot be found: {reason}.", hint: "Check plugins.load in the configuration." },
-  plugin_load_failed: { text: "The plugin {plugin} cannot be loaded: {reason}.", hint: "Mend it; `service plugins list` loads it again." },
+  plugin_load_failed: {
+    text: "The plugin {plugin} cannot be loaded: {reason}.",
+    hint: "Mend it; `{command} plugins list` loads it again.",
+  },
   plugin_invalid: {
     text: "The plugin {plugin} is not declared properly: {reason}.",
     hint: "A plugin is made by definePlugin, defineChannel or defineEngine of service-gateway/sdk.",
@@ -106,29 +110,29 @@ export const errorTable = {
     text: "The gateway closes and takes nothing more in.",
     hint: "Send it again once the gateway is back.",
   },
-  gateway_unreachable: { text: "No gateway runs on the state directory {directory}.", hint: "Start one with `service gateway`." },
+  gateway_unreachable: { text: "No gateway runs on the state directory {directory}.", hint: "Start one with `{command} gateway`." },
   state_missing: {
     text: "There is no state in {directory} yet.",
-    hint: "Start a gateway with `service gateway` or `service dev`, or name its directory with --state.",
+    hint: "Start a gateway with `{command} gateway` or `{command} dev`, or name its directory with --state.",
   },
   chat_without_events: {
     text: "There is no event of the chat {chat}.",
-    hint: "`service events list` shows which chats wrote; events are kept for seven days.",
+    hint: "`{command} events list` shows which chats wrote; events are kept for seven days.",
   },
   event_none: { text: "Nothing has happened yet.", hint: "Write to the bot, or call a webhook." },
-  event_unknown: { text: "There is no event {event}.", hint: "Events are kept for seven days; `service why last` shows the newest." },
+  event_unknown: { text: "There is no event {event}.", hint: "Events are kept for seven days; `{command} why last` shows the newest." },
   pairing_code_unknown: {
     text: "No request at {channel} has the code {code}.",
-    hint: "Codes end after an hour; `service pairing list` shows those that wait.",
+    hint: "Codes end after an hour; `{command} pairing list` shows those that wait.",
   },
   pairing_locked: {
     text: "Too many wrong codes: approving at {channel} is locked for up to ten minutes.",
-    hint: "Wait, then take the code from `service pairing list`.",
+    hint: "Wait, then take the code from `{command} pairing list`.",
   },
-  pairing_sender_unknown: { text: "Nobody with the id {id} is approved at {channel}.", hint: "`service pairing list` shows who is." },
+  pairing_sender_unknown: { text: "Nobody with the id {id} is approved at {channel}.", hint: "`{command} pairing list` shows who is." },
   token_none: {
     text: "{path} is not set, so there is no token to replace.",
-    hint: "Set it: `service config set {path} TOKEN`. The gateway makes its own token at its first start.",
+    hint: "Set it: `{command} config set {path} TOKEN`. The gateway makes its own token at its first start.",
   },
   token_from_environment: {
     text: "{path} is read from the environment variable {variable}, which this command cannot change.",
@@ -142,12 +146,12 @@ export const errorTable = {
     text: "No conversation is kept yet.",
     hint: "Write to the bot; the run of a webhook leaves one only with sessionMode persistent.",
   },
-  session_unknown: { text: "There is no session {session}.", hint: "`service sessions list` shows the keys; any part of one will do." },
-  delivery_none: { text: "No webhook has called yet.", hint: "`service hooks list` shows the addresses." },
-  delivery_unknown: { text: "There is no delivery {event}.", hint: "`service hooks deliveries` shows those of the last seven days." },
+  session_unknown: { text: "There is no session {session}.", hint: "`{command} sessions list` shows the keys; any part of one will do." },
+  delivery_none: { text: "No webhook has called yet.", hint: "`{command} hooks list` shows the addresses." },
+  delivery_unknown: { text: "There is no delivery {event}.", hint: "`{command} hooks deliveries` shows those of the last seven days." },
   delivery_running: {
     text: "The delivery {event} has not ended yet.",
-    hint: "Wait for its end; `service hooks show {event}` tells where it is.",
+    hint: "Wait for its end; `{command} hooks show {event}` tells where it is.",
   },
   delivery_unmapped: {
     text: "The delivery {event} went to {hook}, which no mapping handles.",
@@ -156,16 +160,16 @@ export const errorTable = {
   delivery_not_mapped: { text: "The delivery {event} failed again: {reason}.", hint: "{fix}" },
   fixture_invalid: {
     text: "{file} holds no delivery: {reason}.",
-    hint: "`service hooks record NAME` saves one; a file with nothing but the payload works too.",
+    hint: "`{command} hooks record NAME` saves one; a file with nothing but the payload works too.",
   },
   fixture_exists: { text: "The file {file} exists already.", hint: "Name another one with --out." },
   recording_ended: { text: "Nothing was recorded: {reason}.", hint: "{fix}" },
   gateway_not_running: {
     text: "No gateway runs on {directory}.",
-    hint: "Start it with `service gateway`, or name its state directory with --state.",
+    hint: "Start it with `{command} gateway`, or name its state directory with --state.",
   },
-  gateway_silent: { text: "The gateway at {url} did not answer: {reason}.", hint: "`service logs` may say why." },
-  log_missing: { text: "There is no log in {file} yet.", hint: "A gateway writes it; start one with `service gateway`." },
+  gateway_silent: { text: "The gateway at {url} did not answer: {reason}.", hint: "`{command} logs` may say why." },
+  log_missing: { text: "There is no log in {file} yet.", hint: "A gateway writes it; start one with `{command} gateway`." },
   usage: { text: "{reason}.", hint: "Run the command with --help." },
 } as const satisfies Record<string, ErrorText>;
 
@@ -174,7 +178,8 @@ export type ErrorCode = keyof typeof errorTable;
 type Details = Readonly<Record<string, string | number>>;
 
 function fill(template: string, details: Details): string {
-  return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(details[name] ?? whole));
+  const known: Details = { command: programCommand, ...details };
+  return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(known[name] ?? whole));
 }
 
 /** Ours: configuration, state, start, stop. `message` is one sentence, `hint` says what to do. */
@@ -232,7 +237,7 @@ export class ChannelError extends Error {
   readonly fate: "not-sent" | "unknown";
   /** The id under which the platform leads the chat from now on, when that is why it was refused; it is sent there then. */
   readonly migratedTo: string | undefined;
-  /** What the operator can do about it, as a sentence; told by `service why`, in the log and to whoever waits for the send. */
+  /** What the operator can do about it, as a sentence; told by `{command} why`, in the log and to whoever waits for the send. */
   readonly hint: string | undefined;
 
   constructor(

@@ -1,7 +1,8 @@
 /** Asks authorize() what it needs to know, says who is owner, and hands a stranger a pairing code where the policy says so. */
+
+import { programCommand } from "../command.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import type { LiveAccount } from "../path/live-account.ts";
-import { product } from "../product.ts";
 import type { CommandRole } from "../sdk.ts";
 import type { Inbound, Refusal } from "../types.ts";
 import { identityRule, parseAllowlistEntry } from "./allowlist.ts";
@@ -123,7 +124,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
         ...(sender.name === undefined ? {} : { senderName: sender.name }),
       });
       if (offer === null) return pairingFull(inbound, refusal);
-      const told = { ...refusal, hint: `Let the sender in: ${product.command} pairing approve ${channel} ${offer.code}` };
+      const told = { ...refusal, hint: `Let the sender in: ${programCommand} pairing approve ${channel} ${offer.code}` };
       return offer.tell ? { ...told, notice: pairingNotice(inbound, offer.code) } : told;
     },
     async checkCommand(inbound, { name, role }) {

@@ -1,4 +1,5 @@
 /** What each refusal says: the option that decided, as it stands in the file, and what to change there. */
+import { programCommand } from "../command.ts";
 import { product } from "../product.ts";
 import type { Inbound, InboundSender, Refusal } from "../types.ts";
 import type { PathOf, PlaceSettings } from "./place.ts";
@@ -128,7 +129,7 @@ export const pairingFull = ({ channel, sender }: Inbound, refusal: Refusal): Ref
   ...refusal,
   code: "pairing_full",
   detail: `Sender ${sender.id} is not paired, and three others wait for approval.`,
-  hint: `Approve or deny them: ${product.command} pairing list ${channel}`,
+  hint: `Approve or deny them: ${programCommand} pairing list ${channel}`,
 });
 
 /** What a stranger reads. The code and the command stand alone, so that they can be copied. */
@@ -138,7 +139,7 @@ export function pairingNotice({ channel, account, sender }: Inbound, code: strin
     `**${product.name}**: you are not allowed to talk to this bot yet.`,
     `Your id: \`${sender.id}\``,
     `Pairing code: \`${code}\``,
-    `The owner of the bot lets you in with:\n\`\`\`\n${product.command} pairing approve ${channel} ${code}${named}\n\`\`\`\nThe code is good for one hour.`,
+    `The owner of the bot lets you in with:\n\`\`\`\n${programCommand} pairing approve ${channel} ${code}${named}\n\`\`\`\nThe code is good for one hour.`,
   ].join("\n\n");
 }
 

@@ -57,7 +57,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   const home = homedir();
   const directory = state ?? (looks ? developmentState({ terminal, home, config }) : undefined);
   const env = directory === undefined ? process.env : { ...process.env, [stateVariable]: resolve(directory) };
-  const configFile = locateConfig({ ...configFlag(config, { directory, looks }), env, home });
+  const configFile = locateConfig({ ...configFlag(config, { directory, looks, home }), env, home });
 
   const load = () => loadConfig({ ...configFile, env });
   // A directory that was named stands whatever the file says: who looks for what is wrong may have a broken one.
@@ -100,16 +100,17 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
 }
 
 /**
- * `--state DIR` (or its variable) also means the configuration of the gateway that runs on it, whatever file that was started with. Else
- * `--state` means the one that lies in it, if one does: by default the two lie together.
+ * The configuration of the gateway that runs on the state directory, whatever file that was started with. Else `--state` means the one
+ * that lies in it, if one does: by default the two lie together.
  */
 function configFlag(
   config: string | undefined,
-  { directory, looks }: { readonly directory: string | undefined; readonly looks: boolean },
+  { directory, looks, home }: { readonly directory: string | undefined; readonly looks: boolean; readonly home: string },
 ): { readonly flag?: string } {
   if (config !== undefined) return { flag: config };
-  const named = directory ?? namedState(process.env);
-  const running = named === undefined || !looks || process.env[configVariable] ? undefined : runningConfigFile(named);
+  // Also of the default state: a command as the bot prints it must judge by the file of the gateway that printed it.
+  const named = directory ?? namedState(process.env) ?? join(home, product.homeDirectory);
+  const running = !looks || process.env[configVariable] ? undefined : runningConfigFile(named);
   const own = directory === undefined ? undefined : join(directory, product.configFile);
   const file = [running, own].find((one) => one !== undefined && existsSync(one));
   return file === undefined ? {} : { flag: file };

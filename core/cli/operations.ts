@@ -1,28 +1,28 @@
 /** The commands of daily operation: `channels status`, `tokens`, `doctor`. */
 import type { Command } from "commander";
-import { product } from "../product.ts";
+import { programCommand } from "../command.ts";
 import { type Add, group, type Handle } from "./declare.ts";
 
 export function addOperations(program: Command, add: Add, handle: Handle): void {
-  const channels = group(program, "channels", "Look at the accounts of chat platforms.", `${product.command} channels status --probe`);
+  const channels = group(program, "channels", "Look at the accounts of chat platforms.", `${programCommand} channels status --probe`);
   add(channels, "status", {
     summary: "Show each account: its state, its bot, the age of its last contact. Exits with 1 when a probe finds something wrong.",
-    example: `${product.command} channels status\n${product.command} channels status --probe --json`,
+    example: `${programCommand} channels status\n${programCommand} channels status --probe --json`,
     json: true,
   })
     .option("--probe", "ask the platforms: who the bot is, how it takes in, whether it is in each group that is named by its id")
     .action(handle(async () => (await import("./channels.ts")).showChannels));
-  const tokens = group(program, "tokens", "Replace the tokens of the gateway.", `${product.command} tokens rotate hooks`);
+  const tokens = group(program, "tokens", "Replace the tokens of the gateway.", `${programCommand} tokens rotate hooks`);
   add(tokens, "rotate <which>", {
     summary: "Replace the token of the webhooks (hooks) or of the management routes (gateway). The old one stays valid for a time.",
-    example: `${product.command} tokens rotate hooks\n${product.command} tokens rotate hooks --keep 7d\n${product.command} tokens rotate gateway --keep 0`,
+    example: `${programCommand} tokens rotate hooks\n${programCommand} tokens rotate hooks --keep 7d\n${programCommand} tokens rotate gateway --keep 0`,
     json: true,
   })
     .option("--keep <time>", "how long the old token stays valid, such as 30m or 7d; 0: not at all", "24h")
     .action(handle(async () => (await import("./tokens.ts")).rotateToken));
   add(program, "doctor", {
     summary: "Look for whatever may be wrong, and say what to do. Exits with 1 when something is wrong that was not mended.",
-    example: `${product.command} doctor\n${product.command} doctor --fix --dry-run\n${product.command} doctor --fix`,
+    example: `${programCommand} doctor\n${programCommand} doctor --fix --dry-run\n${programCommand} doctor --fix`,
     json: true,
   })
     .option("--fix", "mend what needs no decision; the configuration file is copied first")

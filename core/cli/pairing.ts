@@ -1,11 +1,11 @@
 /** `pairing`: who may write to the agent in direct chats. Works on the store, and tells a running gateway to look. */
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
 import { noticeEvent } from "../agents/notice.ts";
+import { programCommand } from "../command.ts";
 import { channelAccounts, normalizeAccountId } from "../config/merge.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { HostError } from "../errors.ts";
 import { createIds } from "../ids.ts";
-import { product } from "../product.ts";
 import type { Store } from "../state/store.ts";
 import { visibleLine } from "../visible.ts";
 import type { CommandContext } from "./context.ts";
@@ -92,7 +92,7 @@ function show({ channel, waiting, approved }: ChannelPairing, { terminal, now }:
       ],
       { indent: "  " },
     );
-    terminal.line(`  ${style("dim", "to approve")}  ${product.command} pairing approve ${channel} ${waiting[0]?.code ?? "CODE"}`);
+    terminal.line(`  ${style("dim", "to approve")}  ${programCommand} pairing approve ${channel} ${waiting[0]?.code ?? "CODE"}`);
   }
   terminal.line();
   if (approved.length === 0) {

@@ -1,8 +1,8 @@
 /** Commands that plugins bring: declared as data, run on the plugin's own store. */
 import type { Command } from "commander";
+import { programCommand } from "../command.ts";
 import { scopedStore } from "../host/scope.ts";
 import { createIds } from "../ids.ts";
-import { product } from "../product.ts";
 import type { CliAnswer, CliCommand, CliDefinition } from "../sdk.ts";
 import type { Json } from "../types.ts";
 import type { CommandContext } from "./context.ts";
@@ -25,11 +25,11 @@ export function addPluginCommands(program: Command, found: readonly PluginComman
   for (const { plugin, cli } of found) {
     // The program's own names are never taken over.
     if (program.commands.some((command) => command.name() === cli.name)) continue;
-    const parent = group(program, cli.name, cli.summary, `${product.command} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
+    const parent = group(program, cli.name, cli.summary, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
     for (const command of cli.commands) {
       add(parent, [command.name, ...(command.args ?? [])].join(" "), {
         summary: command.summary,
-        example: `${product.command} ${cli.name} ${command.example}`,
+        example: `${programCommand} ${cli.name} ${command.example}`,
         json: true,
       }).action(handle(async () => runner(plugin, command)));
     }

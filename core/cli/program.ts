@@ -1,7 +1,7 @@
 /** The commands: names, arguments, options and help. What a command does is in a file of its own, imported when it runs. */
 import { Command, CommanderError, Option } from "commander";
+import { programCommand } from "../command.ts";
 import { HostError, reasonOf } from "../errors.ts";
-import { product } from "../product.ts";
 import { type Add, type Described, group, type Handle, indented, type Run, wholeNumber } from "./declare.ts";
 import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
@@ -58,7 +58,7 @@ interface Program {
 }
 
 function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
-  const program = new Command(product.command)
+  const program = new Command(programCommand)
     .description("Connects webhooks and chat platforms to an AI agent.")
     .option("--config <file>", "configuration file (default: SERVICE_CONFIG, else ~/.service/config.jsonc)")
     .option("--state <directory>", "state directory (default: SERVICE_STATE_DIR, else state.dir, else ~/.service)")
@@ -71,7 +71,7 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
     .configureOutput({
       outputError: (text, write) => write(text.replace(/^error: (.)/, (_, first: string) => `error: ${first.toUpperCase()}`)),
     })
-    .addHelpText("after", example("Try everything without an account:", `${product.command} dev`));
+    .addHelpText("after", example("Try everything without an account:", `${programCommand} dev`));
 
   const add = (parent: Command, nameAndArguments: string, { summary, example: text, json }: Described): Command => {
     const command = parent
@@ -134,13 +134,13 @@ const acceptNewState = [
 function addRunning(program: Command, add: Add, handle: Handle): void {
   add(program, "gateway", {
     summary: "Run the gateway in the foreground.",
-    example: `${product.command} gateway --config ./config.jsonc`,
+    example: `${programCommand} gateway --config ./config.jsonc`,
   })
     .option(...acceptNewState)
     .action(handle(async () => (await import("./gateway.ts")).runGateway, starts));
   add(program, "dev", {
     summary: "Run the gateway with the playground, the echo engine and hooks.",
-    example: `${product.command} dev\n${product.command} dev --state /tmp/try --port 0`,
+    example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0`,
   })
     .option("--port <number>", "port of the gateway; 0 takes any free one", portNumber)
     .option("--page-port <number>", "port of the playground's page; 0 takes any free one", portNumber)
@@ -148,7 +148,7 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
     .action(handle(async () => (await import("./dev.ts")).runDev, starts));
   add(program, "playground", {
     summary: "Run the emulated chat platform alone.",
-    example: `${product.command} playground --port 18790 --token 42:secret`,
+    example: `${programCommand} playground --port 18790 --token 42:secret`,
   })
     .option("--port <number>", "port of its page and API; 0 takes any free one (default: 18790)", portNumber)
     .option("--token <token>", "token of the bot that it knows: digits, a colon, a secret")
@@ -158,19 +158,19 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
 function addLooking(program: Command, add: Add, handle: Handle): void {
   add(program, "status", {
     summary: "Show the gateway, its channels and what waits.",
-    example: `${product.command} status --json`,
+    example: `${programCommand} status --json`,
     json: true,
   }).action(handle(async () => (await import("./status.ts")).showStatus));
   add(program, "why [event]", {
     summary: "Tell what happened to an event, and why. Without an id: the newest. The first letters of an id are enough.",
-    example: `${product.command} why last\n${product.command} why --chat botchat:1001\n${product.command} why 0mwp4yhl93 --json`,
+    example: `${programCommand} why last\n${programCommand} why --chat botchat:1001\n${programCommand} why 0mwp4yhl93 --json`,
     json: true,
   })
     .option("--chat <id>", "the newest event of a chat, such as botchat:1001 or 1001")
     .action(handle(async () => (await import("./why.ts")).tellWhy));
   add(program, "logs", {
     summary: "Show the log.",
-    example: `${product.command} logs --follow --level warn\n${product.command} logs --since yesterday`,
+    example: `${programCommand} logs --follow --level warn\n${programCommand} logs --since yesterday`,
     json: true,
   })
     .option("-f, --follow", "go on with what comes")
@@ -178,16 +178,16 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     .option("--since <time>", `only lines since then: ${sinceForms}`)
     .addOption(new Option("--level <level>", "least level").choices(["trace", "debug", "info", "warn", "error"]))
     .action(handle(async () => (await import("./logs.ts")).showLogs));
-  const plugins = group(program, "plugins", "Look at plugins.", `${product.command} plugins list`);
+  const plugins = group(program, "plugins", "Look at plugins.", `${programCommand} plugins list`);
   add(plugins, "list", {
     summary: "List plugins, their hooks, and why one is not loaded.",
-    example: `${product.command} plugins list`,
+    example: `${programCommand} plugins list`,
     json: true,
   }).action(handle(async () => (await import("./plugins.ts")).listPlugins));
   add(plugins, "check <plugin>", {
     summary:
       "Try a folder or package out: whether its plugin comes up, in a gateway of its own that is thrown away. Exits with 1 when it does not.",
-    example: `${product.command} plugins check ./tally\n${product.command} plugins check ./tally --options '{ "hidden": ["secret"] }'`,
+    example: `${programCommand} plugins check ./tally\n${programCommand} plugins check ./tally --options '{ "hidden": ["secret"] }'`,
     json: true,
   })
     .option("--options <json>", "what would stand in plugins.entries.<id>.options")
@@ -195,20 +195,20 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
 }
 
 function addPairing(program: Command, add: Add, handle: Handle): void {
-  const pairing = group(program, "pairing", "Decide who may write to the agent in direct chats.", `${product.command} pairing list`);
+  const pairing = group(program, "pairing", "Decide who may write to the agent in direct chats.", `${programCommand} pairing list`);
   const account = (command: Command) => command.option("--account <id>", "account of the channel, when it has several");
   const load = async () => await import("./pairing.ts");
   account(
     add(pairing, "list [channel]", {
       summary: "List who asks and who is approved.",
-      example: `${product.command} pairing list\n${product.command} pairing list botchat --json`,
+      example: `${programCommand} pairing list\n${programCommand} pairing list botchat --json`,
       json: true,
     }),
   ).action(handle(async () => (await load()).listPairing));
   account(
     add(pairing, "approve <channel> <code>", {
       summary: "Approve a sender by the code that the bot told them.",
-      example: `${product.command} pairing approve botchat K7Q2M9XA`,
+      example: `${programCommand} pairing approve botchat K7Q2M9XA`,
       json: true,
     }),
   )
@@ -219,30 +219,30 @@ function addPairing(program: Command, add: Add, handle: Handle): void {
   account(
     add(pairing, "deny <channel> <code>", {
       summary: "Drop a request; its code is worth nothing any more.",
-      example: `${product.command} pairing deny botchat K7Q2M9XA`,
+      example: `${programCommand} pairing deny botchat K7Q2M9XA`,
       json: true,
     }),
   ).action(handle(async () => (await load()).denyPairing));
   account(
     add(pairing, "revoke <channel> <id>", {
       summary: "Take an approval back, by the sender's id.",
-      example: `${product.command} pairing revoke botchat 123456789`,
+      example: `${programCommand} pairing revoke botchat 123456789`,
       json: true,
     }),
   ).action(handle(async () => (await load()).revokePairing));
 }
 
 function addTransforms(program: Command, add: Add, handle: Handle): void {
-  const transforms = group(program, "transforms", "Look at transform files; try one out.", `${product.command} transforms list`);
+  const transforms = group(program, "transforms", "Look at transform files; try one out.", `${programCommand} transforms list`);
   const load = async () => await import("./transforms.ts");
   add(transforms, "list", {
     summary: "List the files, what they export, who names them, and what is wrong. Exits with 1 when one that is named is wrong.",
-    example: `${product.command} transforms list`,
+    example: `${programCommand} transforms list`,
     json: true,
   }).action(handle(async () => (await load()).listTransforms));
   add(transforms, "test <module> <file>", {
     summary: "Tell what a transform makes of a delivery, by a file with its payload or a recording. Nothing is queued.",
-    example: `${product.command} transforms test github.ts push.json\n${product.command} transforms test mail/invoice.ts mail.json --export paid`,
+    example: `${programCommand} transforms test github.ts push.json\n${programCommand} transforms test mail/invoice.ts mail.json --export paid`,
     json: true,
   })
     .option("--export <name>", "the function to call (default: the default export)")
@@ -250,31 +250,31 @@ function addTransforms(program: Command, add: Add, handle: Handle): void {
 }
 
 function addConfig(program: Command, add: Add, handle: Handle): void {
-  const config = group(program, "config", "Read, change and check the configuration.", `${product.command} config get gateway.port`);
+  const config = group(program, "config", "Read, change and check the configuration.", `${programCommand} config get gateway.port`);
   const load = async () => await import("./config.ts");
   add(config, "get [path]", {
     summary: "Print a value as it is in force, defaults included; secrets are not shown.",
-    example: `${product.command} config get channels.botchat.dmPolicy`,
+    example: `${programCommand} config get channels.botchat.dmPolicy`,
     json: true,
   }).action(handle(async () => (await load()).getConfig));
   add(config, "set <path> <value>", {
     summary: "Change a value in the file; comments stay. The value is JSON, or text.",
-    example: `${product.command} config set gateway.port 18800\n${product.command} config set hooks.token '{ "env": "HOOK_TOKEN" }'`,
+    example: `${programCommand} config set gateway.port 18800\n${programCommand} config set hooks.token '{ "env": "HOOK_TOKEN" }'`,
     json: true,
   }).action(handle(async () => (await load()).setConfig));
   add(config, "unset <path>", {
     summary: "Remove a value from the file; its default is in force then.",
-    example: `${product.command} config unset gateway.port`,
+    example: `${programCommand} config unset gateway.port`,
     json: true,
   }).action(handle(async () => (await load()).unsetConfig));
   add(config, "validate", {
     summary: "List every problem of the file. Exits with 1 when there is an error.",
-    example: `${product.command} config validate --config ./config.jsonc`,
+    example: `${programCommand} config validate --config ./config.jsonc`,
     json: true,
   }).action(handle(async () => (await load()).validateConfig));
   add(config, "schema", {
     summary: "Print the JSON Schema of the file, for editors.",
-    example: `${product.command} config schema > config.schema.json`,
+    example: `${programCommand} config schema > config.schema.json`,
   }).action(handle(async () => (await load()).printSchema));
 }
 

@@ -1,4 +1,5 @@
 /** Hook requests that were refused before they became events, for `why`. */
+import { programCommand } from "../command.ts";
 import type { ProblemCode } from "../http/problem.ts";
 import type { Store } from "../state/store.ts";
 import { visibleLine } from "../visible.ts";
@@ -17,10 +18,15 @@ const advice: Readonly<Partial<Record<ProblemCode, Advice>>> = {
   rate_limited: { hint: "Too many wrong credentials came from this address. Correct the sender and wait a minute." },
   query_token: { hint: 'Send the token in the header "Authorization: Bearer TOKEN".' },
   origin_refused: { hint: "Call it from a server; browsers are refused, whatever they send." },
-  not_found: { path: "hooks.path", hint: "Below it are wake, agent and the paths of mappings; `service hooks list` shows them." },
+  not_found: {
+    path: "hooks.path",
+    hint: `Below it are wake, agent and the paths of mappings; \`${programCommand} hooks list\` shows them.`,
+  },
   signature_invalid: { path: "hooks.mappings", hint: "Compare the signing secret with the sender's; the clocks must agree, too." },
   unsupported_media_type: { hint: "Let the sender declare application/json; what a mapping takes instead is its `body`." },
-  unavailable: { hint: "`service logs` says what was in the way, such as a full disk or an error in the mapping; nothing was accepted." },
+  unavailable: {
+    hint: `\`${programCommand} logs\` says what was in the way, such as a full disk or an error in the mapping; nothing was accepted.`,
+  },
   payload_too_large: { path: "hooks.maxBodyBytes", hint: "Raise it, or send less." },
   agent_not_allowed: { path: "hooks.allowedAgentIds", hint: "Add the agent, or leave agentId out." },
   session_key_not_allowed: {

@@ -1,8 +1,8 @@
 /** `status`: the gateway, its channels, and what waits. */
 
+import { programCommand } from "../command.ts";
 import { HostError } from "../errors.ts";
 import type { GatewayDescription } from "../gateway.ts";
-import { product } from "../product.ts";
 import type { StoreStats } from "../state/report.ts";
 import { waitingLine } from "./channels.ts";
 import type { CommandContext } from "./context.ts";
@@ -127,7 +127,7 @@ function eventRows({ waiting, running, outboxWaiting, settled, oldestOpenAt }: W
   const since =
     oldestOpenAt === undefined
       ? ""
-      : `; the oldest for ${renderDuration(now - oldestOpenAt)}: ${product.command} events list --outcome waiting`;
+      : `; the oldest for ${renderDuration(now - oldestOpenAt)}: ${programCommand} events list --outcome waiting`;
   return [
     ["work", `${waiting} waiting, ${running} running, ${outboxWaiting} to be sent${since}`],
     ["ended", `${settled.answered} answered, ${settled.silent} silent, ${settled.refused} refused, ${settled.failed} failed`],

@@ -1,5 +1,6 @@
 /** What `dev` says when it is up: where things are, and four steps that work as they are printed. */
 import { join } from "node:path";
+import { programCommand } from "../command.ts";
 import { product } from "../product.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -21,7 +22,6 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
     for (const text of texts) line(text === "" ? "" : `  ${text}`);
   };
   const typed = (text: string) => say(text.split("\n").map((part) => `     ${style("cyan", part)}`));
-  const command = spokenCommand();
 
   say(["", `${style("bold", "Page")}     ${style("cyan", `${at.page}/`)}`]);
   say([`${style("bold", "Gateway")}  ${at.gateway}`]);
@@ -29,13 +29,13 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
   if (at.failures.length > 0)
     say([...at.failures.map((failure) => style("red", failure)), "(Where a port is taken, --port and --page-port choose another.)", ""]);
   say(["1  Open the page and write to the bot. It answers with a pairing code.", "2  Approve it, in another terminal:"]);
-  typed(`${command} pairing approve ${at.channel} CODE${at.stateFlag}`);
+  typed(`${programCommand} pairing approve ${at.channel} CODE${at.stateFlag}`);
   say(["3  Write again: the echo engine answers. Then ask through a webhook; the answer arrives in your chat:"]);
   typed(curl(at, "agent", { message: "Say hello.", deliver: true }));
   say(["   Or tell the agent that something happened:"]);
   typed(curl(at, "wake", { text: "The door bell rang.", mode: "now" }));
   say(["4  See what happened to it:"]);
-  typed(`${command} why last${at.stateFlag}`);
+  typed(`${programCommand} why last${at.stateFlag}`);
   say(["", style("dim", "Ctrl+C stops it."), ""]);
 }
 
@@ -47,12 +47,6 @@ function curl({ hooks, directory }: Welcome, path: string, body: object): string
     `  -H "Content-Type: application/json" \\`,
     `  -d '${JSON.stringify(body)}'`,
   ].join("\n");
-}
-
-/** How this program is called here: by its name once it is installed, through npm in the repository. */
-function spokenCommand(): string {
-  if (!import.meta.url.endsWith(".ts")) return product.command;
-  return process.env.npm_lifecycle_event === undefined ? "node core/cli/main.ts" : "npm run -s service --";
 }
 
 export const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

@@ -1,5 +1,7 @@
 /** Opens the accounts of the channels, keeps them true to the configuration, and closes them. A failure of one is left to it. */
+
 import { isDeepStrictEqual } from "node:util";
+import { programCommand } from "../command.ts";
 import type { Problem } from "../config/problem.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import type { Secrets } from "../config/secrets.ts";
@@ -116,12 +118,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const section = Object.hasOwn(config.channels, channel) ? config.channels[channel] : undefined;
       if (section === undefined) continue;
       if (disabled.has(`channels.${channel}`)) {
-        fail(channel, "default", `channels.${channel}`, "its section has an error: `service config validate` names it");
+        fail(channel, "default", `channels.${channel}`, `its section has an error: \`${programCommand} config validate\` names it`);
         continue;
       }
       for (const { id, path, problems, settings } of readAccounts(definition, section, options)) {
         if (disabled.has(path)) {
-          fail(channel, id, path, `${path} has an error: \`service config validate\` names it`);
+          fail(channel, id, path, `${path} has an error: \`${programCommand} config validate\` names it`);
           continue;
         }
         for (const problem of problems) tellProblem(channel, id, problem);

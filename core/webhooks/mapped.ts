@@ -2,6 +2,7 @@
  * From a mapping that matched to what it does: templates are rendered, a transform may override, and the result is
  * checked as a request's fields are. Nothing has happened when this returns, so a dry run is the same code.
  */
+import { programCommand } from "../command.ts";
 import { HttpProblem } from "../http/problem.ts";
 import type { Json } from "../types.ts";
 import { type AgentDeps, type AgentRequest, parseAgent } from "./agent.ts";
@@ -95,7 +96,7 @@ function switchedOff(mapping: Mapping): MappingFailure {
     "The mapping of this hook is switched off by an error in its configuration; send it again later.",
     { "retry-after": "300" },
   );
-  return new MappingFailure(problem, { path: mapping.at, hint: "`service config validate` says what is wrong with it." });
+  return new MappingFailure(problem, { path: mapping.at, hint: `\`${programCommand} config validate\` says what is wrong with it.` });
 }
 
 /** The delivery once for each element, seen as the only one of its list. */

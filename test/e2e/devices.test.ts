@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { programCommand } from "../../core/command.ts";
 import { run, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, openChannel, openPlatform, people, startGatewayProcess, stop } from "./room.ts";
 
@@ -50,6 +51,6 @@ test("help shows the commands of plugins, and theirs", async () => {
     [["--help"], ["devices"], ["devices", "revoke", "--help"]].map((args) => run(args, { home })),
   );
   expect(whole?.out).toContain("devices list|approve|revoke");
-  expect(group).toMatchObject({ code: 2, err: expect.stringContaining("service devices list") });
-  expect(one?.out).toContain("Example:\n  service devices revoke");
+  expect(group).toMatchObject({ code: 2, err: expect.stringContaining(`${programCommand} devices list`) });
+  expect(one?.out).toContain(`Example:\n  ${programCommand} devices revoke`);
 });

@@ -10,7 +10,11 @@ const documents = () => sources("*.md", "{core,plugins,transforms,examples,bench
 
 describe("documents", () => {
   test("core/ERRORS.md is the error table: after a change, write it with `vitest run test/house -u`", async () => {
-    const cell = (text: string) => text.replaceAll("|", "\\|").replace(/\{(\w+)\}/g, "*$1*");
+    const cell = (text: string) =>
+      text
+        .replaceAll("{command}", "service")
+        .replaceAll("|", "\\|")
+        .replace(/\{(\w+)\}/g, "*$1*");
     const rows = Object.entries(errorTable).map(([code, { text, hint }]) => `| \`${code}\` | ${cell(text)} | ${cell(hint)} |`);
     const page = [
       "# Errors",

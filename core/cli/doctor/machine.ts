@@ -1,8 +1,10 @@
 /** The machine: the state directory, its disk, the gateway on it and its port, who can reach it. */
+
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { programCommand } from "../../command.ts";
 import { HostError, reasonOf } from "../../errors.ts";
 import { lockProblem } from "../../state/lock.ts";
 import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
@@ -81,7 +83,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
         check: "gateway",
         verdict: "fail",
         reason: `process ${gateway.pid} does not answer at ${gateway.url}`,
-        fix: "`service logs` may say why; start it anew.",
+        fix: `\`${programCommand} logs\` may say why; start it anew.`,
       },
     ];
   }
@@ -94,7 +96,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
     if (status.state !== "failed" && status.state !== "waiting") continue;
     if (isToldElsewhere(patient, { channel, account })) continue;
     const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
-    found.push({ check: "gateway", verdict: "fail", path, reason, fix: "`service logs` tells what came before." });
+    found.push({ check: "gateway", verdict: "fail", path, reason, fix: `\`${programCommand} logs\` tells what came before.` });
   }
   return orOk(found, "gateway", `it runs at ${gateway.url}, process ${gateway.pid}`);
 }
@@ -136,7 +138,7 @@ function whyNotListening(host: string, port: number): Promise<string | undefined
 function leftBehind(stateDirectory: string): readonly Finding[] {
   const path = join(stateDirectory, "gateway.json");
   if (!existsSync(path)) return [];
-  const fix = "`service logs` may say why. What it had accepted goes on at the next start.";
+  const fix = `\`${programCommand} logs\` may say why. What it had accepted goes on at the next start.`;
   return [{ check: "gateway", verdict: "warn", path, reason: "the last one ended without closing: it was killed, or it crashed", fix }];
 }
 

@@ -2,8 +2,8 @@
 import { identityRule, ignoredEntries, parseAllowlist } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
+import { programCommand } from "../../command.ts";
 import { HostError } from "../../errors.ts";
-import { product } from "../../product.ts";
 import { visibleLine } from "../../visible.ts";
 import type { ConfiguredAccount } from "../accounts.ts";
 import { type Finding, ok, orOk } from "./finding.ts";
@@ -149,7 +149,7 @@ export function checkConversations(patient: Patient): readonly Finding[] {
   if (!everybody && people.size < 2) return [ok(check, "one person at most writes directly")];
   const who = everybody ? "everybody may write directly and all" : `${people.size} people may write directly and`;
   const reason = `${who} share one conversation (session.dmScope main): the agent may tell one what another said`;
-  const fix = `Unless all of them are you: ${product.command} config set session.dmScope per-channel-peer`;
+  const fix = `Unless all of them are you: ${programCommand} config set session.dmScope per-channel-peer`;
   return [{ check, verdict: "warn", path: "session.dmScope", reason, fix }];
 }
 
@@ -164,7 +164,7 @@ export function checkOldState({ accounts, state }: Patient): readonly Finding[] 
     for (const account of gone) {
       const ids = senders.filter((sender) => sender.account === account).map(({ senderId }) => senderId);
       const reason = `${ids.length === 1 ? "one sender is" : `${ids.length} senders are`} still approved for ${channel}:${account}, which is no longer configured`;
-      const fix = `${product.command} pairing revoke ${channel} ${visibleLine(ids[0] ?? "", 40)} --account ${account}`;
+      const fix = `${programCommand} pairing revoke ${channel} ${visibleLine(ids[0] ?? "", 40)} --account ${account}`;
       found.push({ check, verdict: "warn", reason, fix });
     }
   }

@@ -1,4 +1,5 @@
 /** A database that an earlier version made never gives room back to the disk, and is too large to be rewritten at a start. */
+import { programCommand } from "../../command.ts";
 import { HostError } from "../../errors.ts";
 import { lostRoom, rewriteDatabase } from "../../state/sqlite/shrinking.ts";
 import type { Finding } from "./finding.ts";
@@ -13,7 +14,6 @@ export function checkRoom({ state, stateDirectory, gateway }: Patient): readonly
   if (lost < worthwhileMb) return [];
   const reason = `state.db has ${lost} MB without content, which it does not give back to the disk: an earlier version made it`;
   const repair = { what: "rewrite state.db", edits: false, run: async () => rewriteDatabase(stateDirectory) };
-  const fix =
-    "Stop the gateway and run `service doctor --fix`, which rewrites state.db. That takes a second for each 100 MB, and room for a copy.";
+  const fix = `Stop the gateway and run \`${programCommand} doctor --fix\`, which rewrites state.db. That takes a second for each 100 MB, and room for a copy.`;
   return [{ check: "disk", verdict: "warn", path: stateDirectory, reason, fix, ...(gateway === null ? { repair } : {}) }];
 }

@@ -1,10 +1,10 @@
 /** The commands of `events`: what came in, and how it ended. */
 import { type Command, Option } from "commander";
-import { product } from "../../product.ts";
+import { programCommand } from "../../command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 import { sinceForms } from "../times.ts";
 
-const say = (line: string): string => `${product.command} events ${line}`;
+const say = (line: string): string => `${programCommand} events ${line}`;
 
 export function addEvents(program: Command, add: Add, handle: Handle): void {
   const events = group(program, "events", "Look at what came in: messages, webhooks, everything.", say("list"));

@@ -1,9 +1,9 @@
 /** The commands of `hooks`: what webhooks there are, what came to them, and trying things out. */
 import type { Command } from "commander";
-import { product } from "../../product.ts";
+import { programCommand } from "../../command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 
-const say = (line: string): string => `${product.command} hooks ${line}`;
+const say = (line: string): string => `${programCommand} hooks ${line}`;
 
 export function addHooks(program: Command, add: Add, handle: Handle): void {
   const hooks = group(program, "hooks", "Look at webhooks and what came to them; try a mapping out.", say("deliveries --failed"));

@@ -1,6 +1,7 @@
 /** `hooks deliveries`: what came, newest first, and what became of it. */
+
+import { programCommand } from "../../command.ts";
 import { HostError } from "../../errors.ts";
-import { product } from "../../product.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { visibleLine } from "../../visible.ts";
@@ -105,7 +106,7 @@ function show(
   if (last === undefined) return;
   const count = refused.length === 1 ? "1 request was" : `The last ${refused.length} requests were`;
   const what = `${count} refused at the door, ${renderAgo(last.at, now())} with ${last.status} ${last.code}`;
-  terminal.line(style("dim", `${what}; \`${product.command} logs\` and \`${product.command} why last\` say more.`));
+  terminal.line(style("dim", `${what}; \`${programCommand} logs\` and \`${programCommand} why last\` say more.`));
 }
 
 function endOf({ state, outcome, reason }: EventReport, style: CommandContext["terminal"]["style"]): string {

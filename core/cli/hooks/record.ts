@@ -1,8 +1,8 @@
 /** `hooks record`: waits for the next delivery to a name, and saves it as a file without secrets. */
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { programCommand } from "../../command.ts";
 import { HostError, reasonOf } from "../../errors.ts";
-import { product } from "../../product.ts";
 import { trimSlashes } from "../../webhooks/address.ts";
 import type { Fixture } from "../../webhooks/fixture.ts";
 import { reservedPaths } from "../../webhooks/mapping-rules.ts";
@@ -42,7 +42,7 @@ export async function recordDelivery(context: CommandContext, [given]: readonly 
         ? "nothing in it looked like a secret"
         : `${removed} ${removed === 1 ? "value" : "values"} that looked like secrets removed`;
     context.terminal.line(`Saved ${file}; ${secrets}. Read it before you share it.`);
-    context.terminal.line(context.terminal.style("dim", `${product.command} hooks test ${name} ${file}`));
+    context.terminal.line(context.terminal.style("dim", `${programCommand} hooks test ${name} ${file}`));
   }
   return 0;
 }

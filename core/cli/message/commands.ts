@@ -1,9 +1,9 @@
 /** The commands of `message`: what an agent does by tools, by hand or from a script. */
 import type { Command } from "commander";
-import { product } from "../../product.ts";
+import { programCommand } from "../../command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 
-const say = (line: string): string => `${product.command} message ${line}`;
+const say = (line: string): string => `${programCommand} message ${line}`;
 
 export function addMessages(program: Command, add: Add, handle: Handle): void {
   const message = group(program, "message", "Send, change and delete messages as the bot.", say('send --target 42 --message "Hello"'));

@@ -1,7 +1,7 @@
 /** What an action came to, for people. */
 import type { ActionResult, FoundSticker } from "../../actions/result.ts";
 import type { ActionName } from "../../actions/schema.ts";
-import { product } from "../../product.ts";
+import { programCommand } from "../../command.ts";
 import { visibleLine } from "../../visible.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Stored } from "./offline.ts";
@@ -21,7 +21,7 @@ export function tell(action: ActionName, result: Done, terminal: Terminal): void
   if ("stickers" in result) tellStickers(result.stickers, terminal);
   else if ("stored" in result) {
     terminal.line(`No gateway runs: the message is stored, and goes out when one does.`);
-    terminal.line(`${product.command} why ${result.eventId} tells what became of it.`);
+    terminal.line(`${programCommand} why ${result.eventId} tells what became of it.`);
   } else if ("dryRun" in result) tellDry(action, result, terminal);
   else if ("messageId" in result) {
     const [, ...others] = result.messageIds ?? [];

@@ -1,9 +1,9 @@
 /** The commands of `sessions`: which conversations there are, and what was said in one. */
 import type { Command } from "commander";
-import { product } from "../../product.ts";
+import { programCommand } from "../../command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 
-const say = (line: string): string => `${product.command} sessions ${line}`;
+const say = (line: string): string => `${programCommand} sessions ${line}`;
 
 export function addSessions(program: Command, add: Add, handle: Handle): void {
   const sessions = group(program, "sessions", "Look at conversations with agents.", say("list"));

@@ -1,4 +1,5 @@
 /** Events that have been due for longer than anything is waited for: an account that is configured and never opens, say. */
+import { programCommand } from "../../command.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
 import { eventState, unitState } from "./schema.ts";
@@ -46,7 +47,7 @@ export function overdueWrites(desk: Desk) {
     );
     const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 2", eventState.failed, row);
     const unsent = desk.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", now, row);
-    const hint = "See in the entries before, and in the log, what it waited for; `service hooks replay` runs a delivery again.";
+    const hint = `See in the entries before, and in the log, what it waited for; \`${programCommand} hooks replay\` runs a delivery again.`;
     const decision = { at: now, station: "settled", plugin: "core", verdict: "failed", code: reason, hint } as const;
     appendDecisions(desk, row, packDecisions([decision]));
     desk.count("waiting", -events);

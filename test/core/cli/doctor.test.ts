@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { programCommand } from "../../../core/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./desk.ts";
@@ -245,7 +246,7 @@ describe("doctor", () => {
   test("wrong usage exits with 2, and help has an example", async () => {
     const home = temporaryHome();
     expect((await run(["doctor", "--nonsense"], { home })).code).toBe(2);
-    expect((await run(["doctor", "--help"], { home })).out).toContain("service doctor --fix --dry-run");
+    expect((await run(["doctor", "--help"], { home })).out).toContain(`${programCommand} doctor --fix --dry-run`);
     expect(readdirSync(home)).toEqual([]);
   });
 });

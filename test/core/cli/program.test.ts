@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { programCommand } from "../../../core/command.ts";
 import { run, temporaryHome } from "./command.ts";
 
 const commands = [
@@ -41,7 +42,7 @@ describe("the command line", () => {
     const home = temporaryHome();
     const answers = await Promise.all(commands.map(async (name) => ({ name, ...(await run([...name.split(" "), "--help"], { home })) })));
     expect(
-      answers.filter(({ code, out, name }) => code !== 0 || !out.includes(`Example:\n  service ${name}`)).map(({ name }) => name),
+      answers.filter(({ code, out, name }) => code !== 0 || !out.includes(`Example:\n  ${programCommand} ${name}`)).map(({ name }) => name),
     ).toEqual([]);
   });
 
@@ -49,12 +50,12 @@ describe("the command line", () => {
     const { code, out } = await run([], { home: temporaryHome() });
     expect(code).toBe(0);
     expect(out).toContain("pairing list|approve|deny|revoke");
-    expect(out).toContain("service dev");
+    expect(out).toContain(`${programCommand} dev`);
   });
 
   test.each([
     [["gatewy"], "Did you mean gateway?"],
-    [["pairing"], "Usage: service pairing"],
+    [["pairing"], `Usage: ${programCommand} pairing`],
     [["pairing", "approve", "chat"], "Missing required argument 'code'"],
     [["logs", "--level", "loud"], "Allowed choices are trace, debug, info, warn, error"],
     [["logs", "--lines", "many"], '"many" is no whole number'],

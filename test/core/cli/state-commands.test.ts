@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createPairing } from "../../../core/access/pairing.ts";
+import { programCommand } from "../../../core/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { temporaryHome } from "./command.ts";
@@ -75,7 +76,7 @@ describe("without a gateway", () => {
       const { code, out, err } = await run(args, { home });
       expect([code, out]).toEqual([1, ""]);
       expect(err).toBe(
-        `error: There is no state in ${join(home, ".service")} yet.\n       Start a gateway with \`service gateway\` or \`service dev\`, or name its directory with --state.\n`,
+        `error: There is no state in ${join(home, ".service")} yet.\n       Start a gateway with \`${programCommand} gateway\` or \`${programCommand} dev\`, or name its directory with --state.\n`,
       );
     }
   });
