@@ -237,7 +237,7 @@ export class ChannelError extends Error {
   readonly fate: "not-sent" | "unknown";
   /** The id under which the platform leads the chat from now on, when that is why it was refused; it is sent there then. */
   readonly migratedTo: string | undefined;
-  /** What the operator can do about it, as a sentence; told by `{command} why`, in the log and to whoever waits for the send. */
+  /** What the operator can do about it, as a sentence; told by `service why`, in the log and to whoever waits for the send. */
   readonly hint: string | undefined;
 
   constructor(

@@ -37,7 +37,7 @@ export type ApproveResult =
   | { readonly ok: false; readonly reason: "unknown_code" | "locked" };
 
 export interface Pairing {
-  /** A code for this sender, the same one while it lives. `tell`: whether `unit` is to send it (now). `null`: too many wait. */
+  /** A code for this sender, the same one while it lives. `tell`: whether `unit` is to send it, also because it was not sent before. `null`: too many wait. */
   request(who: {
     readonly address: Address;
     readonly senderId: string;
@@ -138,11 +138,16 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
   return {
     async request({ address, senderId, senderName, unit }) {
       let result: { code: string; tell: boolean } | null = null;
+      const before = alive(await store.get(namespace(address.channel), pendingKey(address.account))).find(
+        (one) => one.senderId === senderId,
+      );
+      // A code that never arrived is told with the next message; a send that is still being retried is not repeated.
+      const lost = before !== undefined && (await store.failedPart(before.toldBy)) !== null ? before.toldBy : undefined;
       await store.update(namespace(address.channel), pendingKey(address.account), (value) => {
         const pending = alive(value);
         const known = pending.find((request) => request.senderId === senderId);
         if (known !== undefined) {
-          const again = known.toldAt + tellAgainMs <= now();
+          const again = known.toldBy === lost || known.toldAt + tellAgainMs <= now();
           result = { code: known.code, tell: again || known.toldBy === unit };
           const told = { ...known, toldAt: now(), toldBy: unit };
           return again ? save(pending.map((request) => (request === known ? told : request))) : undefined;

@@ -35,8 +35,9 @@ function escaped(name: string): string {
   return plainName(name).replace(/[\\*_~|#+=!-]/g, "\\$&");
 }
 
+/** The name is no code: platforms make a command of it that can be tapped. */
 function commandLine({ name, args, summary }: CommandDefinition): string {
-  return `- \`/${name}${args === undefined ? "" : ` ${args}`}\`: ${summary}`;
+  return `- /${name}${args === undefined ? "" : ` \`${args}\``}: ${summary}`;
 }
 
 function settingOf(session: SessionRecord | null, key: string): string | undefined {
@@ -117,7 +118,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
     }
     const chosen = resolveModel(call.args, agent.models);
     if (chosen === undefined)
-      return "There is no such model. `/model` lists those to choose from; write it as `provider/model`, or as an alias.";
+      return "There is no such model. /model lists those to choose from; write it as `provider/model`, or as an alias.";
     await set(call, "model", chosen);
     const [provider = ""] = chosen.split("/", 1);
     const known = Object.hasOwn(config().models?.providers ?? {}, provider);
@@ -160,7 +161,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
         control: true,
         run: () =>
           [
-            "Write to me and I answer. While I write, `/stop` ends it; `/new` begins anew.",
+            "Write to me and I answer. While I write, /stop ends it; /new begins anew.",
             "",
             "**Commands**",
             ...native.map(commandLine),

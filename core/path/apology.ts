@@ -2,7 +2,10 @@
 import type { Address, Inbound } from "../types.ts";
 import { type Stop, textReply } from "./ending.ts";
 
-const unexplained = "Sorry, something went wrong and I could not answer. The operator can see why.";
+const again = "Please send your message again. If that fails too, tell the owner of this bot.";
+const unexplained = `Sorry, something went wrong and I could not answer. ${again}`;
+const notSetUp =
+  "Sorry, I cannot answer: my model is not set up correctly. Please tell the owner of this bot; sending your message again does not help.";
 const tryLater = "Sorry, the model does not answer at the moment. Please try again later.";
 const askLess = "Please ask for less at once.";
 
@@ -14,6 +17,15 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["turn_timeout", `Sorry, the answer took longer than it is allowed to. ${askLess}`],
   ["answer_too_long", `Sorry, the answer was longer than it is allowed to be. ${askLess}`],
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
+  ["model_takes_no_files", "Sorry, the model does not take this file. Please send it as text, or write what is in it."],
+  ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
+  ["model_quota", "Sorry, the model's quota is used up. Please try again later, or tell the owner of this bot."],
+  ["model_unauthorized", notSetUp],
+  ["model_unknown", notSetUp],
+  ["model_missing", notSetUp],
+  ["model_provider_invalid", notSetUp],
+  ["engine_unknown", notSetUp],
+  ["no_engine", notSetUp],
   ["model_busy", tryLater],
   ["model_unavailable", tryLater],
   ["model_unreachable", tryLater],

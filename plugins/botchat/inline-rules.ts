@@ -17,7 +17,7 @@ function plainText(state: StateInline, silent: boolean): boolean {
 
 function bars(state: StateInline, silent: boolean): boolean {
   if (silent || state.src.charCodeAt(state.pos) !== bar) return false;
-  // Not inside a word: `a||b` is an expression, not a spoiler.
+  // No spoiler begins inside a word, because `a||b` is an expression. One that has begun ends there too: scripts without spaces have no other place.
   const found = state.scanDelims(state.pos, false);
   if (found.length < 2) return false;
   if (found.length > 2) {
@@ -27,7 +27,8 @@ function bars(state: StateInline, silent: boolean): boolean {
     return true;
   }
   state.push("text", "", 0).content = "||";
-  state.delimiters.push({ marker: bar, length: 0, token: state.tokens.length - 1, end: -1, open: found.can_open, close: found.can_close });
+  const { can_close: close } = state.scanDelims(state.pos, true);
+  state.delimiters.push({ marker: bar, length: 0, token: state.tokens.length - 1, end: -1, open: found.can_open, close });
   state.pos += 2;
   return true;
 }

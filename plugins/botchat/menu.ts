@@ -42,6 +42,8 @@ function menuOf(
   return { entries: all.slice(0, mostCommands), problems };
 }
 
+const isUnknown = (error: unknown) => error instanceof ChannelError && error.reason === "method_unknown";
+
 export interface Menu {
   /** Resolves after the first try; what failed is tried again until the account closes. */
   register(commands: readonly Command[]): Promise<void>;
@@ -56,17 +58,30 @@ export function createMenu(options: {
   let latest = 0;
   let tail: Promise<unknown> = Promise.resolve();
 
-  /** The platform is asked, not a memory of ours: other programs and people change menus too. */
-  async function attempt(entries: readonly Entry[]): Promise<Attempt> {
+  /** The platform is asked, not a memory of ours: other programs and people change menus too. A server may know only how to set one. */
+  async function isThere(entries: readonly Entry[]): Promise<boolean> {
     try {
       const there = await api.call("getMyCommands", {}, account.signal);
-      const same = isDeepStrictEqual(
+      return isDeepStrictEqual(
         there.map(({ command, description }) => ({ command, description })),
         entries,
       );
-      if (!same) await api.call("setMyCommands", { commands: [...entries] }, account.signal);
+    } catch (error) {
+      if (isUnknown(error)) return false;
+      throw error;
+    }
+  }
+
+  async function attempt(entries: readonly Entry[]): Promise<Attempt> {
+    try {
+      if (!(await isThere(entries))) await api.call("setMyCommands", { commands: [...entries] }, account.signal);
       return { done: true };
     } catch (error) {
+      if (isUnknown(error)) {
+        // Asking again would not change that.
+        account.log.warn({}, "setMyCommands failed: the server at apiRoot has no menu of commands; commands work when typed");
+        return { done: true };
+      }
       if (!account.signal.aborted) {
         const remedy = "check the network, the proxy and apiRoot; it is tried again";
         account.log.warn(

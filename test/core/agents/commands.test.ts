@@ -139,7 +139,7 @@ describe("commands of plugins", () => {
       "hello",
     ]);
     expect(commands.list().at(-1)?.plugin).toBe("greeter");
-    expect((await say("/commands")).split("\n").at(-1)).toBe("- `/hello [NAME]`: Greets.");
+    expect((await say("/commands")).split("\n").at(-1)).toBe("- /hello `[NAME]`: Greets.");
   });
 
   test("cannot take a native name, another plugin's, or one that is none", () => {
@@ -161,7 +161,7 @@ describe("commands of plugins", () => {
 describe("the native commands", () => {
   test("/help names each with what it does", async () => {
     const help = await setup().say("/help");
-    for (const name of ["status", "whoami", "new", "stop", "model", "think", "reasoning"]) expect(help).toContain(`\`/${name}`);
+    for (const name of ["status", "whoami", "new", "stop", "model", "think", "reasoning"]) expect(help).toContain(`- /${name}`);
   });
 
   test("/whoami tells the id that configurations need; a name cannot become markup", async () => {

@@ -316,6 +316,22 @@ describe("the menu", () => {
     await until(() => callsOf(platform, "setMyCommands").some(({ status }) => status === 200), "the menu");
   });
 
+  test("is set where a server cannot say what it has; a server without menus is asked once", async () => {
+    const platform = await openPlatform();
+    const unknown = { kind: "refuse", status: 404, description: "Not Found: method not found" } as const;
+    platform.faults.add({ method: "getMyCommands", times: 3, ...unknown });
+    const { connection, account } = await start({}, { platform, commands });
+    await until(() => callsOf(platform, "setMyCommands").some(({ status }) => status === 200), "the menu");
+    platform.faults.add({ method: "setMyCommands", times: 9, ...unknown });
+    await connection.menu?.([]);
+    expect(account.logs.map(({ message }) => message).filter((message) => message.startsWith("setMyCommands failed"))).toEqual([
+      expect.stringContaining("has no menu of commands"),
+    ]);
+    const asked = callsOf(platform, "setMyCommands").length;
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    expect(callsOf(platform, "setMyCommands")).toHaveLength(asked);
+  });
+
   test("is put right again when another program changed it", async () => {
     const { platform, connection } = await start({}, { commands });
     await until(() => callsOf(platform, "setMyCommands").length === 1, "the menu");

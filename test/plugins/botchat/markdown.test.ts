@@ -22,6 +22,8 @@ describe("inline", () => {
     ["**||a||**", "<b><tg-spoiler>a</tg-spoiler></b>"],
     ["a || b || c", "a || b || c"],
     ["x||y||z", "x||y||z"],
+    ["||a||b||", "<tg-spoiler>a</tg-spoiler>b||"],
+    ["||秘密||です", "<tg-spoiler>秘密</tg-spoiler>です"],
     ["||unclosed", "||unclosed"],
     ["`||a||`", "<code>||a||</code>"],
     ["`a < b`", "<code>a &lt; b</code>"],

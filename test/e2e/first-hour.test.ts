@@ -1,0 +1,79 @@
+/** What people meet in the first hour in a chat: commands that can be tapped, a code that gets lost, an answer that fails. */
+import { expect, onTestFinished, test } from "vitest";
+import ai from "../../plugins/ai/index.ts";
+import botchat from "../../plugins/botchat/index.ts";
+import echo from "../../plugins/echo/index.ts";
+import type { Platform } from "../../plugins/playground/platform/index.ts";
+import { refuse } from "../openai-server/answers.ts";
+import { createOpenAiServer } from "../openai-server/index.ts";
+import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
+
+async function open(config: object, channel: object = {}): Promise<Platform> {
+  const platform = await openPlatform();
+  const directory = temporaryDirectory();
+  const { gateway } = await startGateway({
+    directory,
+    plugins: [botchat, echo, ai],
+    config: { channels: { botchat: openChannel(platform, { streamMode: "off", ...channel }) }, ...config },
+  });
+  onTestFinished(async () => {
+    await gateway.close();
+    removeDirectory(directory);
+  });
+  return platform;
+}
+
+const lastOf = (platform: Platform, chat: number) => {
+  const room = [...platform.world.rooms.values()].find((one) => one.chat.id === chat);
+  return [...(room?.messages.values() ?? [])].at(-1);
+};
+
+test("every command of /help can be tapped: the platform finds it, because it is no code", async () => {
+  const platform = await open({});
+  const [ada = 0] = people(platform);
+  platform.act.say(ada, ada, "/help");
+  await answered(platform, ada, "Commands");
+  const message = lastOf(platform, ada);
+  const tappable = (message?.entities ?? [])
+    .filter(({ type }) => type === "bot_command")
+    .map(({ offset, length }) => message?.text?.slice(offset, offset + length));
+  expect(tappable).toEqual(expect.arrayContaining(["/help", "/commands", "/status", "/new", "/stop", "/model", "/think", "/config"]));
+});
+
+test("a pairing code that could not be sent is sent with the next message; one that arrived is not repeated", async () => {
+  const platform = await open({}, { dmPolicy: "pairing", allowFrom: [] });
+  const [ada = 0] = people(platform);
+  const codes = () => answers(platform, ada).filter((text) => text.includes("Pairing code"));
+  platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", status: 400, description: "Bad Request: refused" });
+  platform.act.say(ada, ada, "hello?");
+  await expect.poll(() => platform.faults.list()).toEqual([]);
+  await expect.poll(() => platform.pending()).toBe(0);
+  expect(codes()).toEqual([]);
+  platform.act.say(ada, ada, "hello??");
+  await answered(platform, ada, "Pairing code");
+  platform.act.say(ada, ada, "hello???");
+  await expect.poll(() => platform.pending()).toBe(0);
+  expect(codes()).toHaveLength(1);
+});
+
+test("a failed answer says what its reader can do, not what the operator can see", async () => {
+  const server = await createOpenAiServer();
+  onTestFinished(() => server.close());
+  const platform = await open({
+    agents: { defaults: { model: "local/small", heartbeat: { every: "0" } } },
+    models: { providers: { local: { api: "openai-compatible", baseUrl: server.url } } },
+    plugins: { entries: { ai: { options: { retries: 0 } } } },
+  });
+  const [ada = 0] = people(platform);
+  for (const [status, said, remedy] of [
+    [401, "bad key", "not set up correctly. Please tell the owner"],
+    [402, "no credit", "try again later, or tell the owner"],
+    [400, "strange", "in other words"],
+  ] as const) {
+    server.script(refuse(status, said));
+    platform.act.say(ada, ada, `Please: ${said}`);
+    await answered(platform, ada, remedy);
+  }
+  expect(answers(platform, ada).join("\n")).not.toContain("operator");
+});
