@@ -227,7 +227,10 @@ export class ChannelError extends Error {
   }
 
   override readonly name = "ChannelError";
-  /** Stable reason code, such as `blocked_by_user`, `thread_gone`, `flood_wait`, `network`. */
+  /**
+   * Stable reason code, such as `flood_wait` or `network`. After `blocked_by_user`, `chat_not_found`, `thread_gone` and `unauthorized` the
+   * sender gets no apology, because it could not arrive either.
+   */
   readonly reason: string;
   /** True when the same call may succeed later. */
   readonly retryable: boolean;

@@ -189,9 +189,12 @@ function seenByNobody({ state, messages }: Evidence): readonly OutboxRow[] {
 
 /** A process that is killed between its mark and its call has sent nothing: only one after the other may leave nothing at all. */
 function lostInDoubt(evidence: Evidence): string[] {
-  return seenByNobody(evidence)
-    .filter((row) => row.doubts < mostRepetitions)
-    .map((row) => `unit ${row.unit}, part ${row.position}, after ${row.doubts} doubts`);
+  return (
+    seenByNobody(evidence)
+      // Without a doubt before it, it is an apology: those are not repeated.
+      .filter((row) => row.doubts > 0 && row.doubts < mostRepetitions)
+      .map((row) => `unit ${row.unit}, part ${row.position}, after ${row.doubts} doubts`)
+  );
 }
 
 /** Each unit of a chat is answered with what it holds: nothing is missing, nothing is said twice. */

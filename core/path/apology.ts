@@ -2,6 +2,9 @@
 import type { Address, Inbound } from "../types.ts";
 import { type Stop, textReply } from "./ending.ts";
 
+/** The model has answered: only the delivery failed, so the sender can ask for the answer again. */
+const undelivered =
+  "Sorry, I have an answer, but it could not be delivered, or not all of it. Ask me to repeat it, or to answer in another form.";
 const again = "Please send your message again. If that fails too, tell the owner of this bot.";
 const unexplained = `Sorry, something went wrong and I could not answer. ${again}`;
 const notSetUp =
@@ -26,6 +29,11 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["model_provider_invalid", notSetUp],
   ["engine_unknown", notSetUp],
   ["no_engine", notSetUp],
+  // The sender may have read the answer: no text says that it did not arrive.
+  [
+    "send_fate_unknown",
+    "I sent you an answer, but cannot confirm that all of it arrived. If you do not see it, or a part is missing, ask me to repeat it.",
+  ],
   ["model_busy", tryLater],
   ["model_unavailable", tryLater],
   ["model_unreachable", tryLater],
@@ -36,10 +44,13 @@ const remedies: ReadonlyMap<string, string> = new Map([
 /** Kinds of what a person does in a chat and expects an answer to. */
 const personal: ReadonlySet<Inbound["kind"]> = new Set(["message", "edit", "press"]);
 
-/** `undefined`: no person asked (a heartbeat, a hook), or the answer had nowhere to go. */
-export function apologyTo(reason: string, { inbound, to }: { readonly inbound: Inbound; readonly to: Address | null }): Stop["say"] {
+/** `undefined`: no person asked (a heartbeat, a hook), or the answer had nowhere to go. `answered`: only the delivery of the answer failed. */
+export function apologyTo(
+  reason: string,
+  { inbound, to, answered = false }: { readonly inbound: Inbound; readonly to: Address | null; readonly answered?: boolean },
+): Stop["say"] {
   if (to === null || inbound.request !== undefined || !personal.has(inbound.kind)) return undefined;
-  return { address: to, reply: textReply(remedies.get(reason) ?? unexplained) };
+  return { address: to, reply: textReply(remedies.get(reason) ?? (answered ? undelivered : unexplained)) };
 }
 
 /** The place where a message was written, for one that was not routed. */

@@ -26,6 +26,8 @@ export interface DeliveryResult {
   readonly receipts: readonly Receipt[];
   /** Reason of the first part that could not be sent. */
   readonly failure?: string;
+  /** A part was given up because the platform did not take it for a day: nothing else can be sent either. */
+  readonly platformSilent?: true;
   /** The gateway closes; the rest is sent at the next start. */
   readonly interrupted?: true;
   /** The last row, where it was sent: not recorded yet, so that it shares a commit with the settlement. */
@@ -41,6 +43,11 @@ export interface DeliveryOptions {
   readonly signal: AbortSignal;
   /** The rows come from an earlier process: one that it marked as being sent may have arrived. */
   readonly resumed: boolean;
+  /**
+   * The rows are sent at most once, where even a small chance of a repetition is too much: a row of unknown fate is given up. `when-answered`:
+   * the first try waits until the platform has answered another call.
+   */
+  readonly once?: "now" | "when-answered" | undefined;
   /** What `admission` said of the first row when it was written, where that waits. */
   readonly admission?: Admission | undefined;
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
@@ -53,7 +60,10 @@ export type Admission = Promise<{ readonly fault?: unknown }>;
 /** A row that stands as being sent already, what it waits for, or `undefined`: nobody has asked yet. */
 type Leave = "marked" | Admission | undefined;
 
-type Fate = { readonly receipt: Receipt } | { readonly failure: string } | { readonly interrupted: true };
+type Fate =
+  | { readonly receipt: Receipt }
+  | { readonly failure: string; readonly platformSilent?: true | undefined }
+  | { readonly interrupted: true };
 
 /**
  * The platform's limits, asked before a row is marked as being sent: a process that dies while a row waits leaves no doubt about it.
@@ -79,6 +89,7 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
   const { store, now } = options;
   const receipts: Receipt[] = [];
   let failure: string | undefined;
+  let platformSilent: true | undefined;
   let last: DeliveryResult["last"];
   // `say` marks the first row, the record of a sent row marks the next: that saves a commit for each part.
   let leave: Leave = options.resumed ? undefined : (options.admission ?? "marked");
@@ -88,6 +99,7 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
     leave = undefined;
     if ("failure" in fate) {
       failure ??= fate.failure;
+      platformSilent ??= fate.platformSilent;
       await persist(() => store.unsendable(row.id, { at: now(), reason: fate.failure }), options.signal);
       continue;
     }
@@ -101,7 +113,7 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
       await persist(() => store.sent(row.id, receipt, { at: now(), ...mark }), options.signal);
     }
   }
-  return { receipts, ...(failure === undefined ? {} : { failure }), ...(last === undefined ? {} : { last }) };
+  return { receipts, ...(failure && { failure }), ...(platformSilent && { platformSilent }), ...(last && { last }) };
 }
 
 /** `false`: the gateway closes. */
@@ -125,7 +137,7 @@ async function mayGo(row: OutboxRow, leave: Admission | undefined, options: Deli
 
 /** Sends one row until its fate is known. */
 async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): Promise<Fate> {
-  const { trace, store, signal } = options;
+  const { trace, store, signal, once } = options;
   // Not by the wall clock: one that is set forward would give the answer up.
   const began = performance.now();
   const contact = options.contact(row.address.channel, row.address.account);
@@ -134,7 +146,8 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
     // An earlier process began to send it and died: whether it arrived, nobody knows. A message that is changed or removed twice is so once:
     // there is no doubt to be careful about.
     const doubtful = options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
-    if (doubtful && doubts >= mostRepetitions) return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with unknown fate`, trace);
+    if (doubtful && doubts >= (once === undefined ? mostRepetitions : 0))
+      return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with unknown fate`, trace);
     if (doubtful) {
       doubts += 1;
       await doubt(
@@ -143,7 +156,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
         options,
       );
     }
-    if (doubts > 0) {
+    if (doubts > 0 || once === "when-answered") {
       const ended = await awaitAnswers(row, contact.lastFailure(), contact, options);
       if (ended !== undefined) return ended;
     }
@@ -168,12 +181,13 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       if (error.fate === "not-sent" && (signal.aborted || error.retryable)) await store.notSent(row.id);
       if (signal.aborted) return { interrupted: true };
       if (error.fate === "unknown") {
-        // It was the repetition.
-        if (doubts > 0) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
+        // It was the repetition, or must have none.
+        if (doubts > 0 || once !== undefined) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
         doubts += 1;
         await doubt(row, { plugin, detail: `repeated once when the platform answers: ${error.message}` }, options);
-      } else if (!error.retryable || performance.now() - began > giveUpAfterMs)
-        return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint });
+      } else if (!error.retryable) return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint });
+      else if (performance.now() - began > giveUpAfterMs)
+        return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint, platformSilent: true });
       else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
       // A row that may be repeated has one try left: it must not fall into the outage that it is here for.
       if (doubts > 0) {
@@ -206,7 +220,8 @@ async function awaitAnswers(
   const began = performance.now();
   const how = await contact.answersAfter(mark, signal);
   if (how === "closing") return { interrupted: true };
-  if (how === "too-late") return giveUp(row, "send_fate_unknown", "the platform did not answer for 24 hours", trace);
+  if (how === "too-late")
+    return giveUp(row, "send_fate_unknown", "the platform did not answer for 24 hours", trace, { platformSilent: true });
   const waited = performance.now() - began;
   if (waited >= tellWaitMs) {
     const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s until the platform answered`;
@@ -255,11 +270,15 @@ function giveUp(
   reason: string,
   detail: string,
   trace: Trace,
-  { plugin = row.address.channel, hint }: { readonly plugin?: string; readonly hint?: string | undefined } = {},
+  {
+    plugin = row.address.channel,
+    hint,
+    platformSilent,
+  }: { readonly plugin?: string; readonly hint?: string | undefined; readonly platformSilent?: true } = {},
 ): Fate {
   trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
   // A preview that cannot be removed is no reason to call the answer failed.
-  return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason };
+  return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason, platformSilent };
 }
 
 /** The platform's own error; of anything else nobody can say whether it was sent. */

@@ -1,6 +1,6 @@
 /** What ends the walk of a unit before its reply is sent, and the chain of decisions that tells why. */
 import { ChannelError, HostError, PluginError, reasonOf } from "../errors.ts";
-import type { Ending } from "../state/store.ts";
+import type { Ending, NewEvent } from "../state/store.ts";
 import type { Address, Decision, Reply, Silent, Station } from "../types.ts";
 import { postponementOf } from "./patience.ts";
 
@@ -57,6 +57,12 @@ export function silentDecision(
     ...(option === undefined ? {} : { path: pathOf(option) }),
     ...(hint === undefined ? {} : { hint }),
   };
+}
+
+/** The end of an event of which it is known at acceptance that there is nothing to do. */
+export function settledSilent(silent: Silent, pathOf: (keys: readonly string[]) => string, trace: Trace): NonNullable<NewEvent["settled"]> {
+  trace.add("ingress", { plugin: "core", ...silentDecision(silent, pathOf) });
+  return { outcome: "silent", reason: silent.silent, decisions: trace.take() };
 }
 
 export function textReply(text: string): Reply {

@@ -4,14 +4,14 @@
  */
 import { setMaxListeners } from "node:events";
 import { ChannelError, reasonOf } from "../errors.ts";
-import type { AcceptedEvent, Ending, NewEvent, OutboxRow, Unit } from "../state/store.ts";
-import type { Address, Inbound, RawEvent, Reply, Route, Silent } from "../types.ts";
+import type { AcceptedEvent, Ending, OutboxRow, Unit } from "../state/store.ts";
+import type { Address, Inbound, RawEvent, Reply, Route } from "../types.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
 import { apologyTo, placeOf } from "./apology.ts";
 import { type Admission, admission, deliver } from "./delivery.ts";
 import type { Path, ReceiveOptions } from "./door.ts";
 import { createReport, createUnreadLine } from "./ended.ts";
-import { isStop, silentDecision, Trace } from "./ending.ts";
+import { isStop, settledSilent, Trace } from "./ending.ts";
 import { exhaustedEnding } from "./exhausted.ts";
 import { formatting, isAt, removals, renderNotice, type Saying, triggerOf } from "./formatting.ts";
 import { gating } from "./gating.ts";
@@ -23,6 +23,7 @@ import { persist } from "./patience.ts";
 import { LivePresence, noPresence, type Presence } from "./presence.ts";
 import { routing } from "./routing.ts";
 import { turn } from "./turn.ts";
+import { createUndelivered, onceOf } from "./undelivered.ts";
 import { isUnread, reportLeftOut } from "./unread.ts";
 
 /** Dedupe keys are kept for seven days. */
@@ -60,6 +61,13 @@ export function createPath(options: PathOptions): Path {
   const asking = { hooks, now, silence, asSent, pathsOf, guardStream, signal: interruption.signal };
   const sending = { hooks, store, now, random: options.random, signal: interruption.signal, account, contact: options.contact };
   const handBack = createHandBack({ store, log, now, signal: interruption.signal });
+  const apologize = createUndelivered({
+    ...{ store, now, signal: interruption.signal },
+    find: (unit) => findRoute(unit, new Trace(now, options.redact)),
+    render: (apology, trace) => renderNotice(apology, { account, trace }),
+    // Its rows wait in the store, like those that an earlier process left.
+    deliver: (rows, how) => deliver(rows, { ...sending, ...how, resumed: true }),
+  });
   const acknowledgements = createAcknowledgements({
     store,
     account,
@@ -79,7 +87,8 @@ export function createPath(options: PathOptions): Path {
   function receive(event: RawEvent, { silent, ...given }: ReceiveOptions = {}): Promise<AcceptedEvent> {
     const at = now();
     const { fingerprint, follows } = given;
-    const settled = silent === undefined ? given.settled : settledSilent(event, silent);
+    const place = { channel: event.source, account: event.account ?? "" };
+    const settled = silent === undefined ? given.settled : settledSilent(silent, pathsOf(place), new Trace(now, options.redact));
     // Asked before the commit, so that the claim travels with the acceptance and shares its commit: a whole trip to the writer less
     // before the turn. An event that waits to be gathered starts nothing by itself.
     const due = settled !== undefined || event.gather?.due === null ? undefined : (event.gather?.due ?? 0);
@@ -101,12 +110,6 @@ export function createPath(options: PathOptions): Path {
       lanes.notify(event.lane, due);
       return accepted;
     });
-  }
-
-  function settledSilent({ source, account = "" }: RawEvent, silent: Silent): NonNullable<NewEvent["settled"]> {
-    const trace = new Trace(now, options.redact);
-    trace.add("ingress", { plugin: "core", ...silentDecision(silent, pathsOf({ channel: source, account })) });
-    return { outcome: "silent", reason: silent.silent, decisions: trace.take() };
   }
 
   /** Never throws: whatever happens to a unit, it is settled or handed back. */
@@ -243,13 +246,17 @@ export function createPath(options: PathOptions): Path {
 
   async function finish(unit: Unit, said: Said, trace: Trace): Promise<void> {
     const { ending, rows, inbound, usage } = said;
-    const sent = await deliver(rows, { ...sending, trace, resumed: unit.stage === "delivery", admission: said.admission });
+    const once = onceOf(ending, said.failure);
+    const delivered = await deliver(rows, { ...sending, trace, resumed: unit.stage === "delivery", admission: said.admission, once });
+    if (delivered.interrupted === true) throw new Interrupted();
+    const failure = said.failure ?? delivered.failure;
+    const undelivered = failure !== undefined && ending.outcome === "answered";
+    const end: Ending = undelivered ? { ...ending, outcome: "failed", reason: failure } : ending;
+    const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
+    const sent = undelivered ? await apologize({ unit, end, rows, sent: delivered, inbound, trace }) : delivered;
     if (sent.interrupted === true) throw new Interrupted();
-    const failure = said.failure ?? sent.failure;
-    const end: Ending = failure === undefined || ending.outcome !== "answered" ? ending : { ...ending, outcome: "failed", reason: failure };
     const at = now();
     const settlement = { ...end, unitId: unit.id, at, decisions: trace.take(), ...(sent.last === undefined ? {} : { sent: sent.last }) };
-    const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
     if (said.unread === true) {
       await persist(() => store.requeue(settlement), interruption.signal);
       reportUnread({ unit, end, deciding });

@@ -1,4 +1,4 @@
-/** A message whose turn fails: its sender reads one apology that names a remedy; a hook's or a heartbeat's failure disturbs nobody. */
+/** A message whose turn or delivery fails: its sender reads one apology that names a remedy; a hook's or a heartbeat's failure disturbs nobody. */
 import { expect, onTestFinished, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
@@ -119,4 +119,48 @@ test("the failure of a hook's turn and of a heartbeat sends nothing to the chat;
   platform.act.say(ada, ada, "anything?");
   await answered(platform, ada, "You said: anything?");
   expect(said()).toEqual([expect.stringContaining("remember where I am"), expect.stringContaining("anything?")]);
+});
+
+const odd = { kind: "refuse", description: "Bad Request: something odd" } as const;
+
+test("an answer that the platform refuses for good: the sender reads that there is one, and how to get it", async () => {
+  const { platform, ada, said, ends, url } = await open();
+  platform.faults.leaveTo((method, { text }) => (method === "sendMessage" && String(text).includes("You said") ? odd : undefined));
+  platform.act.say(ada, ada, "hello");
+  await answered(platform, ada, "it could not be delivered, or not all of it. Ask me to repeat it");
+  await expect.poll(ends).toEqual(["failed bad_request"]);
+  // A webhook's answer that is refused disturbs nobody.
+  await postHook(url, "agent", { message: "look", deliver: true, wakeMode: "next-heartbeat" });
+  await expect.poll(ends, { timeout: 10_000 }).toContainEqual("failed bad_request");
+  await expect.poll(async () => (await ends()).filter((end) => end === "failed bad_request").length).toBe(2);
+  expect(said()).toHaveLength(1);
+});
+
+test("an answer of unknown fate that may have arrived: the sender reads nothing that is untrue, once", async () => {
+  const { platform, ada, said, ends } = await open();
+  platform.faults.leaveTo((method, { text }) =>
+    method === "sendMessage" && String(text).includes("You said") ? { kind: "reset-after" } : undefined,
+  );
+  platform.act.say(ada, ada, "hello");
+  await expect.poll(ends, { timeout: 15_000 }).toEqual(["failed send_fate_unknown"]);
+  const answer = expect.stringContaining("You said");
+  expect(said()).toEqual([answer, answer, expect.stringMatching(/cannot confirm that all of it arrived.*ask me to repeat it/)]);
+});
+
+test.each([
+  ["is refused too is not sent again", { odd, sends: 2, end: "failed bad_request" }],
+  [
+    "could not arrive either is not sent at all",
+    {
+      odd: { kind: "refuse", status: 403, description: "Forbidden: bot was blocked by the user" } as const,
+      sends: 1,
+      end: "failed blocked_by_user",
+    },
+  ],
+])("an apology that %s", async (_, { odd, sends, end }) => {
+  const { platform, ada, ends } = await open();
+  platform.faults.leaveTo((method) => (method === "sendMessage" ? odd : undefined));
+  platform.act.say(ada, ada, "hello");
+  await expect.poll(ends, { timeout: 10_000 }).toEqual([end]);
+  expect(platform.calls.list({ method: "sendMessage" })).toHaveLength(sends);
 });

@@ -44,7 +44,9 @@ export function judge(asked: Case, shown: readonly Shown[], state: State): Verdi
     if (point !== undefined && point.unknown !== true) complain(`part ${part} is repeated, though its fate was known`);
     if (!rows.some((row) => row.doubts >= copies - 1)) complain(`part ${part} is there ${copies} times, and no row says so`);
   }
-  const stray = shown.filter((one) => !isPart(one, shown, name)).length;
+  const apologies = point?.refused === true ? shown.filter(isApology).length : 0;
+  if (apologies > 1) complain(`${apologies} apologies`);
+  const stray = shown.filter((one) => !isPart(one, shown, name)).length - apologies;
   if (stray > (point?.strayPreview === true ? 1 : 0)) complain(`${stray} messages stay that are no part of the answer`);
   const units = [...state.units.values()].filter(({ lane }) => lane.endsWith(`:${chat}`));
   const ends = units.map((unit) => (unit.state === settled ? `${unit.outcome} ${unit.reason}` : "not settled")).join();
@@ -52,6 +54,9 @@ export function judge(asked: Case, shown: readonly Shown[], state: State): Verdi
   if (units.length !== 1 || !allowed.test(ends)) complain(`it ended ${ends || "nowhere"}`);
   return { violations, repeated, stray };
 }
+
+/** After a part that the platform refused for good. */
+const isApology = ({ text }: Shown) => text.startsWith("Sorry, I have an answer");
 
 /** A picture of an album without words belongs to the one that has them. */
 function isPart({ text, group }: Shown, shown: readonly Shown[], name: string): boolean {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
-import type { ChannelConnection, EngineTurn, PluginDefinition, Reply, TurnEvent } from "../../../core/sdk.ts";
+import type { ChannelConnection, EngineTurn, Part, PluginDefinition, Reply, TurnEvent } from "../../../core/sdk.ts";
 import { createDesk, type Desk, faults, misbehave, platformAnswers, playTimers } from "../../support/faults.ts";
 import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 
@@ -151,11 +151,11 @@ describe("admit", () => {
 
 describe("send", () => {
   test.each(["throws", "rejects", "never answers", "answers late"] as const)(
-    "that %s has an unknown fate: it is repeated once, and the trace names the plugin",
+    "that %s has an unknown fate: it is repeated once, one apology follows, and the trace names the plugin",
     async (fault) => {
-      let sends = 0;
-      const send = () => {
-        sends += 1;
+      const sends: string[] = [];
+      const send = ({ body }: Part) => {
+        sends.push(String(body));
         return misbehave(fault, { ms: pluginDeadlines.send, good: { messageId: "1" } }) as never;
       };
       const desk = createDesk(() => ({ send }));
@@ -164,7 +164,8 @@ describe("send", () => {
       const report = await settled(await desk.say("hi"));
       expect(report).toMatchObject({ outcome: "failed", reason: "send_fate_unknown", attempts: 1 });
       expect(report.decisions.at(-1)).toMatchObject({ plugin: "acme", detail: expect.stringContaining("acme") });
-      expect({ sends, calls: calls() }).toEqual({ sends: 2, calls: 1 });
+      expect(sends).toEqual(["**hello**", "**hello**", expect.stringContaining("cannot confirm that all of it arrived")]);
+      expect(calls()).toBe(1);
       await expectOthersToGoOn();
     },
   );

@@ -226,20 +226,24 @@ describe("sending", () => {
 
   test("a send of unknown fate is repeated once, when the platform answers, marked as possibly repeated, and never in a loop", async () => {
     const loopback = createLoopback();
-    let tries = 0;
-    loopback.beforeSend = () => {
-      tries += 1;
+    const tries: unknown[] = [];
+    loopback.beforeSend = ({ body }) => {
+      tries.push(body);
       throw new ChannelError("timeout", { fate: "unknown" });
     };
     const { gateway, settled } = await start(loopback);
     const event = await loopback.say("hello");
     const waiting = async () => (await gateway.describe()).accounts[0]?.waitingSends;
     await expect.poll(waiting).toBe(1);
-    expect(tries).toBe(1);
+    expect(tries).toEqual(["heard: hello"]);
+    loopback.answers();
+    // The apology waits for the platform as well.
+    await expect.poll(waiting).toBe(1);
+    await expect.poll(() => tries.length).toBe(2);
     loopback.answers();
     const report = await settled(event);
     expect(await waiting()).toBeUndefined();
-    expect(tries).toBe(2);
+    expect(tries).toEqual(["heard: hello", "heard: hello", expect.stringContaining("cannot confirm")]);
     expect(report).toMatchObject({ outcome: "failed", reason: "send_fate_unknown" });
     expect(codes(report)).toContain("delivery:possibly_repeated");
   });

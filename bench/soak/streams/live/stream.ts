@@ -52,7 +52,10 @@ export function askFor(seed: number, { seat, platform }: { readonly seat: number
     mishap: (method) => mishapOf(method, { random, faulty }),
     outcome: ({ outcome, reason, unheard }) => ({
       calls: withSenders(calls, unheard),
-      shown: standing().map(({ text = "", entities = [] }) => JSON.stringify([text, entities])),
+      // An answer that failed is followed by an apology.
+      shown: standing()
+        .filter(({ text = "" }) => outcome !== "failed" || !text.startsWith("I sent you an answer"))
+        .map(({ text = "", entities = [] }) => JSON.stringify([text, entities])),
       wanted: messagesOf(text, openRoom({ chat: String(chat), settings })).map((html) => {
         const { text, entities } = detectEntities(trimText(parseHtml(cleanText(html), () => undefined)));
         return JSON.stringify([text, entities]);

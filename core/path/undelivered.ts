@@ -1,0 +1,86 @@
+/** The apology for an answer that could not be delivered. The sender gets at most one, also where the process dies over it. */
+import type { Ending, OutboxRow, Settlement, Store, Unit } from "../state/store.ts";
+import type { Inbound, Receipt, Route } from "../types.ts";
+import { apologyTo } from "./apology.ts";
+import type { Stop, Trace } from "./ending.ts";
+import { persist } from "./patience.ts";
+
+/** After these failures an apology would fail as well: the chat, or the account, is out of reach. */
+const unreachable: ReadonlySet<string> = new Set([
+  "no_channel",
+  "account_not_open",
+  "blocked_by_user",
+  "chat_not_found",
+  "thread_gone",
+  "unauthorized",
+]);
+
+/** Reading the event again may be what ends the process: then the event ends without an apology. */
+const mostAttempts = 4;
+
+type Once = "now" | "when-answered";
+
+/** An apology of unknown fate is not repeated. Where nobody knows the fate of the answer, it waits until the platform answers again. */
+const onceAfter = ({ reason }: Ending): Once => (reason === "send_fate_unknown" ? "when-answered" : "now");
+
+/** How rows that an earlier process left are sent: as such an apology, where the event failed for a part of it and not in its turn. */
+export function onceOf(ending: Ending, failedPart: string | undefined): Once | undefined {
+  return ending.outcome === "failed" && ending.reason === failedPart ? onceAfter(ending) : undefined;
+}
+
+const isSend = ({ operation }: OutboxRow) => operation === "send";
+
+/** What the delivery station has come to. */
+interface Delivered {
+  readonly receipts: readonly Receipt[];
+  readonly platformSilent?: true;
+  readonly interrupted?: true;
+  readonly last?: NonNullable<Settlement["sent"]>;
+}
+
+type Saying = Pick<OutboxRow, "address" | "operation" | "part">;
+
+export interface Undelivered {
+  readonly unit: Unit;
+  /** How the event ends now: failed, for the reason of the part that was not delivered. */
+  readonly end: Ending;
+  readonly rows: readonly OutboxRow[];
+  readonly sent: Delivered;
+  /** Absent when an earlier process read it. */
+  readonly inbound: Inbound | undefined;
+  readonly trace: Trace;
+}
+
+export function createUndelivered(options: {
+  readonly store: Store;
+  readonly now: () => number;
+  /** Aborted when the gateway closes. */
+  readonly signal: AbortSignal;
+  readonly render: (apology: Stop["say"], trace: Trace) => readonly Saying[];
+  readonly deliver: (rows: readonly OutboxRow[], how: { readonly trace: Trace; readonly once: Once }) => Promise<Delivered>;
+  /** Reads an event again: who wrote it, and where its answer goes. */
+  readonly find: (unit: Unit) => Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined>;
+}): (undelivered: Undelivered) => Promise<Delivered> {
+  const { store, now, signal } = options;
+
+  async function findAgain(unit: Unit) {
+    const found = unit.attempts > mostAttempts ? undefined : await options.find(unit);
+    return found && { inbound: found.inbound, to: found.route.to };
+  }
+
+  return async ({ unit, end, rows, sent, inbound, trace }) => {
+    if (sent.platformSilent === true || unreachable.has(end.reason)) return sent;
+    const asked = inbound === undefined ? await findAgain(unit) : { inbound, to: rows.find(isSend)?.address ?? null };
+    const apology = asked && apologyTo(end.reason, { ...asked, answered: true });
+    const sayings = options.render(apology, trace);
+    if (sayings.length === 0) return sent;
+    const { last, ...before } = sent;
+    if (last !== undefined) await persist(() => store.sent(last.rowId, last.receipt, { at: last.at }), signal);
+    trace.add("delivery", { plugin: "core", verdict: "pass", code: "apology", detail: "the sender gets one apology" });
+    // With the failure as the end of the event, in one commit: a process that finds this row writes no second one.
+    const saying = { unitId: unit.id, at: now(), rows: sayings, first: "waiting" as const, ending: end, decisions: trace.take() };
+    const notices = await persist(() => store.say(saying), signal);
+    const apologized = await options.deliver(notices, { trace, once: onceAfter(end) });
+    return { ...before, ...apologized, receipts: [...before.receipts, ...apologized.receipts] };
+  };
+}

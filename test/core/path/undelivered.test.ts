@@ -1,0 +1,84 @@
+/** An apology for an answer that could not be delivered, over the death of the process. */
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import type { Ending, OutboxRow, Store } from "../../../core/state/store.ts";
+import type { Part } from "../../../core/types.ts";
+import {
+  createLoopback,
+  type Loopback,
+  removeDirectory,
+  repeat,
+  startGateway,
+  type TestGateway,
+  temporaryDirectory,
+} from "../../support/gateway.ts";
+
+const address = { channel: "loopback", account: "default", chat: "7" };
+const lane = "loopback:default:7";
+const answered: Ending = { outcome: "answered", reason: "answered" };
+
+let directory: string;
+let running: TestGateway | undefined;
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+
+afterEach(async () => {
+  await running?.gateway.close();
+  running = undefined;
+  removeDirectory(directory);
+});
+
+async function say(store: Store, text: string, ending: Ending): Promise<OutboxRow> {
+  const part: Part = { kind: "text", chars: text.length, body: text };
+  const rows = [{ address, operation: "send" as const, part }];
+  const [row] = await store.say({ unitId: "e", at: 1, rows, first: "waiting", ending });
+  return row ?? expect.fail("no row");
+}
+
+/** What a process leaves that was killed after the platform had refused its answer for good. */
+async function leave(then?: (store: Store) => Promise<unknown>): Promise<void> {
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+  await store.begin(1);
+  const person = { chat: { id: "7", kind: "direct" }, sender: { id: "7" }, media: [], mention: false, timestamp: 1 };
+  const body = { kind: "message", text: "hello", ...person };
+  const event = { source: "loopback", kind: "update", account: "default", lane, authority: "channel" as const, body };
+  await store.accept({ event, id: "e", at: 1 });
+  await store.claim(lane, { now: 1, limit: 10 });
+  await store.unsendable((await say(store, "the answer", answered)).id, { at: 1, reason: "media_refused" });
+  await then?.(store);
+  await store.close();
+}
+
+async function nextStart(prepare: (loopback: Loopback) => void = () => {}): Promise<readonly string[]> {
+  const loopback = createLoopback();
+  prepare(loopback);
+  const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+  running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
+  expect(await running.settled("e")).toMatchObject({ outcome: "failed", reason: "media_refused" });
+  return loopback.sent.map(({ text }) => text);
+}
+
+const failed: Ending = { outcome: "failed", reason: "media_refused" };
+
+test("killed before the apology was written: the next process sends it", async () => {
+  await leave();
+  expect(await nextStart()).toEqual([expect.stringContaining("could not be delivered")]);
+});
+
+test("killed after it was written and before it was sent: the next process sends this one, and no other", async () => {
+  await leave((store) => say(store, "sorry", failed));
+  expect(await nextStart()).toEqual(["sorry"]);
+});
+
+test("killed while it was sent: it may have arrived, so it is not sent again", async () => {
+  await leave(async (store) => store.sending((await say(store, "sorry", failed)).id));
+  expect(await nextStart()).toEqual([]);
+});
+
+test("killed after it was sent: it is not sent again", async () => {
+  await leave(async (store) => store.sent((await say(store, "sorry", failed)).id, { messageId: "m9" }, { at: 1 }));
+  expect(await nextStart()).toEqual([]);
+});
