@@ -2,7 +2,8 @@
 import { aliasOf, modelNames, resolveModel } from "../config/model-names.ts";
 import { reasonOf } from "../errors.ts";
 import type { CommandCall, CommandDefinition } from "../sdk.ts";
-import type { SessionRecord, Store } from "../state/store.ts";
+import type { SessionRecord } from "../state/session.ts";
+import type { Store } from "../state/store.ts";
 import type { Inbound, Json, Thinking } from "../types.ts";
 import type { Commands } from "./commands.ts";
 import { type AgentTurns, chooseEngine, type Engines, type RunningTurn } from "./engine.ts";

@@ -1,5 +1,6 @@
 /** What the model thought, for conversations that asked to see it. */
-import type { SessionRecord, Store } from "../state/store.ts";
+import type { SessionRecord } from "../state/session.ts";
+import type { Store } from "../state/store.ts";
 import type { Reply, Route } from "../types.ts";
 import { silenceReason } from "./silence.ts";
 

@@ -1,6 +1,6 @@
 /** What a turn leaves in its session, and what the next one reads of it. */
 import type { EngineMessage } from "../sdk.ts";
-import type { SessionMessage } from "../state/store.ts";
+import type { SessionMessage } from "../state/session.ts";
 import type { Inbound, Json, Reply } from "../types.ts";
 import { renderEnvelope } from "./envelope.ts";
 import { withoutReasoning } from "./reasoning.ts";

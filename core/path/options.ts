@@ -1,7 +1,8 @@
 /** What the spine is handed by the runtime: the parts around it, each as the one thing that the spine asks of it. */
 import type { FormattingContext, Hooks } from "../hooks.ts";
 import type { Log } from "../log.ts";
-import type { Ending, SessionMessage, Store } from "../state/store.ts";
+import type { SessionMessage } from "../state/session.ts";
+import type { Ending, Store } from "../state/store.ts";
 import type { Inbound, RawEvent, Reply, Route, TurnEvent } from "../types.ts";
 import type { Contact } from "./contact.ts";
 import type { LiveAccount } from "./live-account.ts";

@@ -7,7 +7,9 @@
  */
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../types.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
+import type { Queue } from "./queue-key.ts";
 import type { EventFilter, EventReport, SessionReport, StoreStats } from "./report.ts";
+import type { SessionMessage, SessionRecord } from "./session.ts";
 
 /** An event as the inbox keeps it. */
 export interface StoredEvent extends RawEvent {
@@ -17,7 +19,7 @@ export interface StoredEvent extends RawEvent {
   readonly acceptedAt: number;
   /** How often a run of it began, this one included. */
   readonly attempts: number;
-  /** Of the event that leads a unit of a queue: how many events were left out since a turn last reported it. */
+  /** Of the first event that is taken from a queue: how many events were left out since a turn last reported it. */
   readonly leftOut?: number;
 }
 
@@ -29,6 +31,8 @@ export interface Ending {
   readonly agentId?: string;
   /** What the agent said, where it is kept for the program that asked. */
   readonly reply?: string;
+  /** The turn did not end: what it took from a queue waits again. */
+  readonly unread?: true;
 }
 
 /** Messages of a preview, and where they are. */
@@ -111,27 +115,6 @@ export interface Settlement extends Ending {
   readonly sent?: { readonly rowId: number; readonly receipt: Receipt; readonly at: number };
 }
 
-export interface SessionMessage {
-  readonly role: "user" | "assistant" | "system";
-  /** Text, or parts that the engine understands. */
-  readonly content: Json;
-  readonly at: number;
-  /** Unit that wrote it; a unit that is run again replaces its own messages. */
-  readonly unitId?: string;
-}
-
-export interface SessionRecord {
-  readonly key: string;
-  readonly agentId: string;
-  /** Grows with `/new` and `/reset`; older transcripts stay. */
-  readonly generation: number;
-  /** Last address a person wrote from; set by direct messages only. */
-  readonly lastRecipient?: Address;
-  /** Model, thinking, reasoning and the like, as commands set them. */
-  readonly settings: { readonly [key: string]: Json };
-  readonly updatedAt: number;
-}
-
 /** What the runtime needs of a database; the rules that go beyond the types are in `storeContract`. */
 export interface Store {
   /** Takes the state over: fences out whoever had it, hands back what was running, ends waits of `handBack`. Call once, before `claim`. */
@@ -168,6 +151,15 @@ export interface Store {
     unitId: string,
     options: { readonly due: number; readonly uncount?: boolean; readonly decisions?: readonly Decision[] },
   ): Promise<void>;
+  /** Whether events with a text wait in a queue. */
+  queueWaits(queue: Queue): Promise<boolean>;
+  /**
+   * Takes what waits in a queue into a running unit that another event leads: the newest events with a text, as for a unit of the queue
+   * itself; the others end `silent(left_out)`. The taken ones end with the unit. They wait again where it is handed back before `say`, or
+   * ends `unread`. A unit in its last attempt takes none, and none is taken that three attempts have begun with: what ends the
+   * process must not do so with every message.
+   */
+  takeQueued(unitId: string, options: { readonly queue: Queue; readonly now: number }): Promise<readonly StoredEvent[]>;
   /** Durable. The turn of a unit of a queue read nothing: events with a text wait again, uncounted; others, such as ticks, end so. */
   requeue(settlement: Settlement): Promise<void>;
   /** A turn that has ended reported so many events of a queue as left out. */
@@ -183,12 +175,14 @@ export interface Store {
   /**
    * Durable. Ends the turn of a unit: what it says is in the outbox, in order; its transcript is written with it.
    * The first row is stored as `sending`, because it is sent next, but for `first: "waiting"`: the platform's limits do not let it go yet.
+   * `tookQueued`: the unit took events from a queue. An `unread` ending gives them back, in the same commit.
    */
   say(input: {
     readonly unitId: string;
     readonly at: number;
     readonly rows: readonly { readonly address: Address; readonly operation: "send" | "remove"; readonly part: Part }[];
     readonly first?: "waiting";
+    readonly tookQueued?: true;
     /** How the unit ends once everything is sent; kept, because the process may die before that. */
     readonly ending: Ending;
     readonly transcript?: { readonly sessionKey: string; readonly messages: readonly SessionMessage[] };

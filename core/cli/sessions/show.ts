@@ -2,7 +2,8 @@
 import { messageText } from "../../agents/transcript.ts";
 import { HostError } from "../../errors.ts";
 import type { SessionReport } from "../../state/report.ts";
-import type { SessionMessage, Store } from "../../state/store.ts";
+import type { SessionMessage } from "../../state/session.ts";
+import type { Store } from "../../state/store.ts";
 import { visible, visibleLine } from "../../visible.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../terminal.ts";

@@ -2,10 +2,11 @@
  * Queues: gather keys of which a unit takes the newest events, and under which a bounded number waits. What is left out ends
  * `silent(left_out)` and is counted, until a turn has reported the count.
  */
-import { isQueueKey } from "../queue-key.ts";
+import { isQueueKey, type Queue } from "../queue-key.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
 import { unitState } from "./schema.ts";
+import type { Statements } from "./statements.ts";
 
 /** Waiting events of one queue. */
 const maxWaiting = 1_000;
@@ -15,11 +16,6 @@ const keepMs = 7 * 24 * 3_600_000;
 /** What one unit takes: so many events with a text, or so many characters of it. */
 const maxTaken = 50;
 const maxCharacters = 20_000;
-
-export interface QueueKey {
-  readonly lane: string;
-  readonly key: string;
-}
 
 interface Candidate {
   readonly sequence: number;
@@ -32,6 +28,7 @@ interface Candidate {
 /** An event whose turn is done belongs to its unit. */
 const waiting = `state = 2 AND lane = ? AND gather_key = ?
   AND NOT EXISTS (SELECT 1 FROM units u WHERE u.id = inbox.unit AND u.stage = 'delivery')`;
+export const hasText = "coalesce(json_extract(body, '$.text'), '') <> ''";
 
 const countName = (key: string) => `left_out:${key}`;
 
@@ -46,7 +43,7 @@ export function removeUnitWithoutEvents(desk: Desk, unit: number): void {
 /** Ends the waiting events for which `where` holds. */
 function leaveOut(
   desk: Desk,
-  { lane, key }: QueueKey,
+  { lane, key }: Queue,
   { where, value, at }: { readonly where: string; readonly value: string | number; readonly at: number },
 ): number {
   const those = `${waiting} AND ${where}`;
@@ -84,10 +81,14 @@ function leaveOut(
 }
 
 /** Newest first. */
-function candidates(desk: Desk, { lane, key }: QueueKey, withoutDue: 0 | 1): readonly Candidate[] {
+function candidates(
+  desk: Desk,
+  { lane, key }: Queue,
+  { withoutDue, also }: { readonly withoutDue: 0 | 1; readonly also: string },
+): readonly Candidate[] {
   return desk.all<Candidate>(
     `SELECT sequence, id, unit, accepted_at, length(coalesce(json_extract(body, '$.text'), '')) AS characters FROM inbox
-     WHERE ${waiting} AND (due IS NULL) = ${withoutDue} ORDER BY sequence DESC LIMIT ?`,
+     WHERE ${waiting} AND (due IS NULL) = ${withoutDue} AND ${also} ORDER BY sequence DESC LIMIT ?`,
     lane,
     key,
     // Events without a text, such as ticks, take no room.
@@ -95,13 +96,19 @@ function candidates(desk: Desk, { lane, key }: QueueKey, withoutDue: 0 | 1): rea
   );
 }
 
-/** The events of the queue that the next unit takes, oldest first; all others are left out. */
-export function takeNewest(desk: Desk, queue: QueueKey, now: number): readonly Candidate[] {
+/** The events of the queue that the next unit takes, oldest first; all others for which `also` holds are left out. */
+export function takeNewest(
+  desk: Desk,
+  queue: Queue,
+  { now, also = "TRUE" }: { readonly now: number; readonly also?: string },
+): readonly Candidate[] {
   const taken: Candidate[] = [];
   let texts = 0;
   let characters = 0;
   // An event that asks for a turn is always part of it.
-  for (const side of [candidates(desk, queue, 0), candidates(desk, queue, 1).filter((event) => event.accepted_at > now - keepMs)]) {
+  const asking = candidates(desk, queue, { withoutDue: 0, also });
+  const others = candidates(desk, queue, { withoutDue: 1, also }).filter((event) => event.accepted_at > now - keepMs);
+  for (const side of [asking, others]) {
     for (const event of side) {
       if (event.characters > 0) {
         if (texts > 0 && (texts >= maxTaken || characters + event.characters > maxCharacters)) break;
@@ -112,7 +119,7 @@ export function takeNewest(desk: Desk, queue: QueueKey, now: number): readonly C
     }
   }
   const sequences = JSON.stringify(taken.map(({ sequence }) => sequence));
-  leaveOut(desk, queue, { where: "sequence NOT IN (SELECT value FROM json_each(?))", value: sequences, at: now });
+  leaveOut(desk, queue, { where: `${also} AND sequence NOT IN (SELECT value FROM json_each(?))`, value: sequences, at: now });
   return taken.sort((a, b) => a.sequence - b.sequence);
 }
 
@@ -123,13 +130,13 @@ export function leftOutOf(desk: Desk, key: string): number {
 
 export interface QueueBounds {
   /** An event was added. */
-  added(queue: QueueKey, at: number): void;
+  added(queue: Queue, at: number): void;
 }
 
 /** Counts by itself, because an acceptance is the hot path; the count is never too low while this process alone takes events out. */
 export function createQueueBounds(desk: Desk): QueueBounds {
   const counts = new Map<string, number>();
-  const exact = ({ lane, key }: QueueKey) =>
+  const exact = ({ lane, key }: Queue) =>
     desk.one<{ count: number }>("SELECT count(*) AS count FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ?", lane, key)?.count ??
     0;
   return {
@@ -156,7 +163,7 @@ export function createQueueBounds(desk: Desk): QueueBounds {
 /** Leaves out what waits for longer than seven days. */
 export function leaveOutOld(desk: Desk, now: number): number {
   const queues = desk
-    .all<QueueKey>(
+    .all<Queue>(
       `SELECT DISTINCT lane, gather_key AS key FROM inbox
        WHERE state = 2 AND gather_key IS NOT NULL AND due IS NULL AND accepted_at <= ?`,
       now - keepMs,
@@ -165,6 +172,12 @@ export function leaveOutOld(desk: Desk, now: number): number {
   let left = 0;
   for (const queue of queues) left += leaveOut(desk, queue, { where: "due IS NULL AND accepted_at <= ?", value: now - keepMs, at: now });
   return left;
+}
+
+export function eventQueueReads(sql: Statements) {
+  return {
+    queueWaits: ({ lane, key }: Queue) => sql.one(`SELECT 1 FROM inbox WHERE ${waiting} AND ${hasText} LIMIT 1`, lane, key) !== undefined,
+  };
 }
 
 export function eventQueueWrites(desk: Desk) {

@@ -5,18 +5,18 @@ import type { Json } from "../../types.ts";
 import { putAside } from "../copies.ts";
 import { prepareFile } from "../directory.ts";
 import { forgetIdentity, wasUsed } from "../identity.ts";
-import type { Pruned, PruneLimits } from "../limits.ts";
 import type { NewEvent, OutboxRow, Store, StoredEvent, Unit } from "../store.ts";
 import { packEvent } from "./acceptance.ts";
-import { unpackClaim } from "./claim-result.ts";
+import { unpackClaim, unpackTaken } from "./claim-result.ts";
 import { decisionReads, packDecisions } from "./decisions.ts";
+import { eventQueueReads } from "./event-queue.ts";
 import { examineFile } from "./examine.ts";
 import { diskError, readError } from "./failure.ts";
 import { inboxReads } from "./inbox.ts";
 import { keyValueReads } from "./key-value.ts";
 import { outboxReads, packSaying } from "./outbox.ts";
 import { createOwnUnits, type OwnUnits } from "./own-units.ts";
-import type { PruneInput } from "./prune.ts";
+import { prune } from "./prune-steps.ts";
 import { openQueue, type WriteQueue } from "./queue.ts";
 import { packSent } from "./sent.ts";
 import { sessionReportReads } from "./session-reports.ts";
@@ -63,6 +63,7 @@ function createReads(db: DatabaseSync, now: () => number) {
   const sql = createStatements(db);
   return {
     ...inboxReads(sql, now),
+    ...eventQueueReads(sql),
     ...outboxReads(sql, now),
     ...sessionReads(sql),
     ...transcriptReads(sql),
@@ -167,6 +168,12 @@ function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       own.forget(unitId);
       return settled;
     },
+    queueWaits: (waiting) => read((reads) => reads.queueWaits(waiting)),
+    async takeQueued(unitId, { queue: waiting, now }) {
+      // Nearly always nothing waits, and then the turn needs no trip to the writer.
+      if (!(await read((reads) => reads.queueWaits(waiting)))) return [];
+      return unpackTaken(await queue.write("takeQueued", { unitId, queue: waiting, now }));
+    },
     requeue({ unitId, at, outcome, reason, decisions }) {
       own.forget(unitId);
       return queue.write("requeue", { unitId, at, outcome, reason, decisions: packDecisions(decisions) }, durable);
@@ -261,36 +268,4 @@ function keyValueMethods(queue: WriteQueue, read: Read, now: () => number) {
       }
     },
   } satisfies Partial<Store>;
-}
-
-async function prune(queue: WriteQueue, limits: PruneLimits): Promise<Pruned> {
-  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs } = limits;
-  const forgotten = keepDedupeKeys === undefined ? now : Math.max(now, await queue.write("dedupeExcess", keepDedupeKeys));
-  const subjects: readonly Omit<PruneInput, "after">[] = [
-    { subject: "dedupe", before: forgotten, keep: 0 },
-    { subject: "kv", before: now, keep: 0 },
-    { subject: "sent", before: now - keepSentMs, keep: 0 },
-    { subject: "queues", before: now, keep: 0 },
-    { subject: "events", before: now - keepEventsMs, keep: keepEvents },
-  ];
-  let ended = 0;
-  for (let after: number | null = keepWaitingMs === undefined ? null : 0; after !== null; ) {
-    const step: { ended: number; after: number | null } = await queue.write("endOverdue", {
-      now,
-      before: now - (keepWaitingMs ?? 0),
-      after,
-    });
-    ended += step.ended;
-    after = step.after;
-  }
-  let removed = 0;
-  for (const subject of subjects) {
-    for (let after: number | null = 0; after !== null; ) {
-      const step: { removed: number; after: number | null } = await queue.write("prune", { ...subject, after });
-      removed += step.removed;
-      after = step.after;
-    }
-  }
-  while (await queue.write("shrink", undefined));
-  return { removed, ...(ended > 0 && { ended }) };
 }

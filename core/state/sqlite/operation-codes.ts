@@ -14,6 +14,7 @@ const listed: Readonly<Record<OperationName, true>> = {
   unsendable: true,
   handBack: true,
   requeue: true,
+  takeQueued: true,
   leftOutReported: true,
   setPreview: true,
   begin: true,

@@ -6,6 +6,7 @@ import type { Desk } from "./desk.ts";
 import { outboxStates } from "./schema.ts";
 import { endRow, type PackedSent, recordSent } from "./sent.ts";
 import type { Statements } from "./statements.ts";
+import { giveBackTaken, keepTaken } from "./taken-events.ts";
 import { type PackedMessage, packMessage, writeTranscript } from "./transcripts.ts";
 import { runningUnit } from "./units.ts";
 
@@ -24,10 +25,12 @@ export type PackedSaying = readonly [
   decisions: string | null,
   /** Row of the unit, where it is known. */
   row: number | null,
+  /** What becomes of the events that it took from a queue. */
+  taken: "none" | "ended" | "unread",
 ];
 
 export function packSaying(
-  { unitId, rows, first, ending, transcript, decisions }: Parameters<Store["say"]>[0],
+  { unitId, rows, first, ending, transcript, decisions, tookQueued }: Parameters<Store["say"]>[0],
   row: number | null,
 ): PackedSaying {
   return [
@@ -39,6 +42,7 @@ export function packSaying(
     transcript?.messages.map(packMessage) ?? [],
     packDecisions(decisions),
     row,
+    tookQueued !== true ? "none" : ending.unread === true ? "unread" : "ended",
   ];
 }
 
@@ -72,11 +76,13 @@ export function outboxWrites(desk: Desk) {
 
   return {
     /** Id and index of each row. */
-    say([unitId, ending, rows, sending, sessionKey, messages, decisions, row]: PackedSaying): readonly (readonly [
+    say([unitId, ending, rows, sending, sessionKey, messages, decisions, row, taken]: PackedSaying): readonly (readonly [
       id: number,
       index: number,
     ])[] {
       const unit = speak(desk, unitId, ending, row);
+      if (taken === "unread") giveBackTaken(desk, unit.id, 1);
+      else if (taken === "ended") keepTaken(desk, unit.id);
       // A unit says what it has to say at once, unless it had to begin anew.
       const before = unit.anew
         ? desk.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id)

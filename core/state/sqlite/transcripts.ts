@@ -3,7 +3,7 @@
  * So a turn writes to pages that lie side by side, however many sessions there are; an index by session would touch a page of its own for each.
  */
 import type { Json } from "../../types.ts";
-import type { SessionMessage } from "../store.ts";
+import type { SessionMessage } from "../session.ts";
 import type { Desk } from "./desk.ts";
 import type { Statements } from "./statements.ts";
 

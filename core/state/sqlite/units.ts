@@ -1,14 +1,15 @@
 /** Units of work: what a run takes out of a lane, and how it gives it back or ends it. */
 import type { Outcome } from "../../types.ts";
-import { isQueueKey } from "../queue-key.ts";
+import { isQueueKey, type Queue } from "../queue-key.ts";
 import type { Settlement, Unit } from "../store.ts";
 import type { ClaimResult } from "./claim-result.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
-import { leftOutOf, takeNewest } from "./event-queue.ts";
+import { hasText, leftOutOf, takeNewest } from "./event-queue.ts";
 import { dueOf, dueSince, eventColumns, type Head, headOf, type PackedEventRow } from "./inbox.ts";
 import { eventState, unitState } from "./schema.ts";
 import { type PackedSent, packSent, recordSent } from "./sent.ts";
+import { giveBackTaken, type TakenEvents, takeQueued } from "./taken-events.ts";
 
 export interface UnitRow {
   readonly id: number;
@@ -85,9 +86,12 @@ function membersOf(
   { now, limit }: { readonly now: number; readonly limit: number },
 ): readonly Member[] {
   if (head.stage === "delivery") {
-    return desk.all<Member>("SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence", head.unit);
+    const members = desk.all<Member>("SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence", head.unit);
+    const leader = desk.one<{ event_id: string }>("SELECT event_id FROM units WHERE id = ?", head.unit)?.event_id;
+    // What its turn took from a queue may be older than the event that leads it.
+    return members.toSorted((a, b) => Number(b.id === leader) - Number(a.id === leader));
   }
-  if (isQueueKey(head.gather_key)) return takeNewest(desk, { lane, key: head.gather_key }, now);
+  if (isQueueKey(head.gather_key)) return takeNewest(desk, { lane, key: head.gather_key }, { now });
   return head.gather_key === null ? [head] : gathered(desk, lane, head, Math.max(1, limit));
 }
 
@@ -103,7 +107,8 @@ function openUnit(desk: Desk, lane: string, leader: Member, members: readonly Me
   return known;
 }
 
-function handBackUnit(desk: Desk, unit: Pick<UnitRow, "id">, due: number, uncounted: 0 | 1): void {
+function handBackUnit(desk: Desk, unit: Pick<UnitRow, "id" | "stage">, due: number, uncounted: 0 | 1): void {
+  if (unit.stage === "turn") giveBackTaken(desk, unit.id, uncounted);
   const events = desk.run(
     "UPDATE inbox SET state = ?, attempts = attempts - ? WHERE unit = ? AND state = ?",
     eventState.waiting,
@@ -139,22 +144,24 @@ export type PackedSettlement = readonly [
   row: number | null,
   /** Whether all that it had in the outbox is known to be sent. */
   allSent: boolean,
+  unread: 0 | 1,
 ];
 
 export function packSettlement(
   settlement: Settlement,
   { row, allSent }: { readonly row: number | null; readonly allSent: boolean },
 ): PackedSettlement {
-  const { unitId, at, outcome, reason, decisions, sessionKey = null, agentId = null, reply = null, sent } = settlement;
+  const { unitId, at, outcome, reason, decisions, sessionKey = null, agentId = null, reply = null, sent, unread } = settlement;
   const packed = sent === undefined ? null : packSent(sent.rowId, sent.receipt, sent.at);
-  return [unitId, at, outcome, reason, packDecisions(decisions), sessionKey, agentId, reply, packed, row, allSent];
+  const given = unread === true ? 1 : 0;
+  return [unitId, at, outcome, reason, packDecisions(decisions), sessionKey, agentId, reply, packed, row, allSent, given];
 }
 
 export function unitWrites(desk: Desk) {
   return {
     begin(): { readonly fence: number; readonly resumed: number } {
       const fence = desk.takeFence();
-      const running = desk.all<{ id: number }>("SELECT id FROM units WHERE state = 1");
+      const running = desk.all<Pick<UnitRow, "id" | "stage">>("SELECT id, stage FROM units WHERE state = 1");
       for (const unit of running) handBackUnit(desk, unit, 0, 0);
       // Waits of an earlier process end with it: the clock may have been set back since.
       desk.run(
@@ -202,7 +209,6 @@ export function unitWrites(desk: Desk) {
 
     requeue({ unitId, at, outcome, reason, decisions }: PackedRequeue): void {
       const unit = runningUnit(desk, unitId);
-      const hasText = "coalesce(json_extract(body, '$.text'), '') <> ''";
       const again = desk.run(
         `UPDATE inbox SET state = 2, attempts = attempts - 1, due = NULL WHERE unit = ? AND state = 3 AND ${hasText}`,
         unit.id,
@@ -234,12 +240,17 @@ export function unitWrites(desk: Desk) {
       desk.count("waiting", again);
     },
 
-    settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, row, allSent]: PackedSettlement): boolean {
+    takeQueued({ unitId, queue, now }: { readonly unitId: string; readonly queue: Queue; readonly now: number }): TakenEvents {
+      return takeQueued(desk, { unit: runningUnit(desk, unitId).id, leader: unitId, queue, now });
+    },
+
+    settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, row, allSent, unread]: PackedSettlement): boolean {
       desk.requireFence();
       // It lies with the platform, whatever became of the unit.
       if (sent !== null) recordSent(desk, sent);
       const unit = row ?? unitLedBy(desk, unitId)?.id;
       if (unit === undefined) return false;
+      if (unread === 1) giveBackTaken(desk, unit, 1);
       const ended = desk.run(
         `UPDATE units SET state = 2, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL, ending = NULL
          WHERE id = ? AND event_id = ? AND state = 1`,

@@ -1,7 +1,7 @@
 /** Queues: what waits under one key of events that ask for no turn by themselves is bounded, and what is left out is counted. */
 import { expect, test } from "vitest";
 import { queuePrefix } from "../../state/queue-key.ts";
-import { answered, idsOf, newEvent, start, take, type WithStore } from "./fixture.ts";
+import { answered, idsOf, newEvent, start, take, textPart, type WithStore } from "./fixture.ts";
 
 const key = `${queuePrefix}main`;
 const day = 24 * 60 * 60_000;
@@ -11,6 +11,9 @@ const tick = (id: string, due = start) => {
   const { event, ...rest } = newEvent(id, { gather: { key, due } });
   return { ...rest, event: { ...event, body: {} } };
 };
+const queue = { lane: "lane", key };
+/** A person's message, in the lane of its chat. */
+const message = (id: string) => newEvent(id, { lane: "chat" });
 const failed = { outcome: "failed", reason: "model_unavailable", decisions: [], at: start } as const;
 
 export function queueRules(withStore: WithStore): void {
@@ -90,6 +93,91 @@ export function queueRules(withStore: WithStore): void {
       const unit = await take(store, "lane", clock.now);
       expect(idsOf(unit)).toEqual(["e2500", "tick"]);
       expect(unit.events[0]?.leftOut).toBe(2_500);
+    }),
+  );
+
+  test(
+    "a unit of another lane takes the newest events with a text, and they end with it; ticks wait on for a unit of the queue",
+    withStore(async ({ store, reopen }) => {
+      await Promise.all(Array.from({ length: 60 }, (_, index) => store.accept(waits(index))));
+      await store.accept(newEvent("now", { gather: { key, due: start + 250 } }));
+      await store.accept(tick("tick", start + 250));
+      await store.accept(message("hello"));
+      await take(store, "chat");
+      expect(await store.queueWaits(queue)).toBe(true);
+      const events = await store.takeQueued("hello", { queue, now: start });
+      expect(events.map(({ id }) => id)).toEqual([...Array.from({ length: 49 }, (_, index) => `e${index + 11}`), "now"]);
+      expect(events[0]?.leftOut).toBe(11);
+      expect(await store.queueWaits(queue)).toBe(false);
+      expect(await store.takeQueued("hello", { queue, now: start })).toEqual([]);
+      expect(idsOf(await take(store, "lane", start + 250))).toEqual(["tick"]);
+
+      const rows = [{ address: { channel: "c", account: "a", chat: "1" }, operation: "send", part: textPart("yes") }] as const;
+      const ending = { ...answered, sessionKey: "session", agentId: "main" };
+      const messages = [{ role: "user", content: "hello", at: start, unitId: "hello" }] as const;
+      await store.say({ unitId: "hello", at: start, rows, ending, tookQueued: true, transcript: { sessionKey: "session", messages } });
+      const later = await reopen();
+      await later.begin(start + 300);
+      await take(later, "lane", start + 300);
+      const again = await take(later, "chat");
+      expect(again).toMatchObject({ id: "hello", stage: "delivery" });
+      expect(again.events).toHaveLength(51);
+      await later.settle({ ...answered, unitId: "hello", at: start, decisions: [] });
+      expect(await later.event("now")).toMatchObject({ outcome: "answered" });
+      expect(await later.event("e11")).toMatchObject({ outcome: "answered" });
+      expect(await later.stats()).toMatchObject({ waiting: 0, running: 1, settled: { answered: 51, silent: 11 } });
+    }),
+  );
+
+  test.each(["hands its unit back", "says an apology", "ends without a word", "dies"] as const)(
+    "a turn that %s gives back what it took, each event at its place and due as before",
+    async (how) => {
+      await withStore(async ({ store, reopen }) => {
+        await store.accept(waits(1));
+        await store.accept(newEvent("now", { gather: { key, due: start + 250 } }));
+        await store.accept(message("hello"));
+        await take(store, "chat");
+        expect(await store.takeQueued("hello", { queue, now: start })).toHaveLength(2);
+        const unread = { outcome: "failed", reason: "model_unavailable", unread: true } as const;
+        let left = store;
+        if (how === "hands its unit back") await store.handBack("hello", { due: start });
+        else if (how === "dies") {
+          left = await reopen();
+          await left.begin(start);
+        } else {
+          const rows = [{ address: { channel: "c", account: "a", chat: "1" }, operation: "send", part: textPart("Sorry") }] as const;
+          if (how === "says an apology") await store.say({ unitId: "hello", at: start, rows, ending: unread, tookQueued: true });
+          else await store.settle({ ...unread, unitId: "hello", at: start, decisions: [] });
+        }
+        expect(await left.queueWaits(queue)).toBe(true);
+        expect(await left.claim("lane", { now: start, limit: 50 })).toEqual({ unit: null, due: start + 250 });
+        expect(idsOf(await take(left, "lane", start + 250))).toEqual(["e1", "now"]);
+        if (how === "says an apology") await left.settle({ ...unread, unitId: "hello", at: start, decisions: [] });
+        expect(await left.event("now")).toMatchObject({ state: "running" });
+      })();
+    },
+  );
+
+  test(
+    "what ends the process is not taken in the last attempt of a unit, nor after three attempts of its own",
+    withStore(async ({ store, reopen }) => {
+      await store.accept(waits(1));
+      await store.accept(message("one"));
+      await store.accept(message("two"));
+      const taken: number[] = [];
+      let open = store;
+      for (const id of ["one", "one", "one", "two", "two"]) {
+        expect((await take(open, "chat")).id).toBe(id);
+        taken.push((await open.takeQueued(id, { queue, now: start })).length);
+        if (taken.length === 3) await open.settle({ ...answered, unitId: id, at: start, decisions: [] });
+        else {
+          open = await reopen();
+          await open.begin(start);
+        }
+      }
+      expect(taken).toEqual([1, 1, 0, 1, 0]);
+      await open.accept(tick("tick"));
+      expect(await take(open)).toMatchObject({ attempts: 4 });
     }),
   );
 }

@@ -5,7 +5,7 @@ import { nativeCommands } from "../../../core/agents/native-commands.ts";
 import type { AgentsView } from "../../../core/agents/settings.ts";
 import { PluginError } from "../../../core/errors.ts";
 import type { CommandDefinition, EngineDefinition } from "../../../core/sdk.ts";
-import type { SessionRecord } from "../../../core/state/store.ts";
+import type { SessionRecord } from "../../../core/state/session.ts";
 import type { Inbound, Json } from "../../../core/types.ts";
 import { message, route } from "./inbound.ts";
 

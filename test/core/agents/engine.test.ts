@@ -4,7 +4,7 @@ import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/e
 import type { AgentsView } from "../../../core/agents/settings.ts";
 import { HostError } from "../../../core/errors.ts";
 import { type EngineDefinition, EngineError, type EngineTurn } from "../../../core/sdk.ts";
-import type { SessionMessage } from "../../../core/state/store.ts";
+import type { SessionMessage } from "../../../core/state/session.ts";
 import type { Json, TurnEvent } from "../../../core/types.ts";
 import { message, route } from "./inbound.ts";
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { packEvent } from "../../../core/state/sqlite/acceptance.ts";
 import { decisionReads } from "../../../core/state/sqlite/decisions.ts";
 import { createDesk } from "../../../core/state/sqlite/desk.ts";
+import { eventQueueReads } from "../../../core/state/sqlite/event-queue.ts";
 import { inboxReads } from "../../../core/state/sqlite/inbox.ts";
 import { keyValueReads } from "../../../core/state/sqlite/key-value.ts";
 import { outboxReads, packSaying } from "../../../core/state/sqlite/outbox.ts";
@@ -62,10 +63,24 @@ function useEverything(sql: Statements): void {
   operations.begin();
   claim();
   operations.setPreview({ unitId: "a", preview: "{}" });
+  const queue = { lane: "q", key: "heartbeat:q" };
+  const event = {
+    source: "s",
+    kind: "k",
+    lane: queue.lane,
+    authority: "hook",
+    gather: { key: queue.key, due: null },
+    body: { text: "x" },
+  } as const;
+  operations.accept(packEvent({ id: "queued", at: 1, event }));
+  eventQueueReads(sql).queueWaits(queue);
+  operations.takeQueued({ unitId: "a", queue, now: 5 });
   const address = { channel: "c", account: "d", chat: "1" };
   const rows = [1, 2, 3].map(() => ({ address, operation: "send", part: { kind: "text", chars: 5, body: "hello" } }) as const);
   const messages = [{ role: "user", content: "hi", at: 1 }] as const;
-  operations.say(packSaying({ unitId: "a", at: 1, rows, ending, transcript: { sessionKey: "s", messages }, decisions: [] }, 1));
+  operations.say(
+    packSaying({ unitId: "a", at: 1, rows, ending, transcript: { sessionKey: "s", messages }, decisions: [], tookQueued: true }, 1),
+  );
   operations.handBack({ ...unit, due: 0, uncount: true });
   claim();
   operations.sent({ sent: packSent(1, { messageId: "m" }, 1), next: 2 });
@@ -73,7 +88,7 @@ function useEverything(sql: Statements): void {
   operations.sending({ rowId: 2 });
   operations.doubted({ rowId: 2, decisions: "[]" });
   operations.unsendable({ rowId: 2, at: 1, reason: "r" });
-  operations.settle(packSettlement({ ...ending, unitId: "a", at: 1, decisions: [] }, { row: null, allSent: false }));
+  operations.settle(packSettlement({ ...ending, unread: true, unitId: "a", at: 1, decisions: [] }, { row: null, allSent: false }));
   operations.replay({ eventId: "a", now: 1 });
   operations.updateSession({ key: "s", agentId: "main", at: 1, settings: null, lastRecipient: null, newGeneration: false });
   operations.set({ namespace: "n", key: "k", value: "1", expiresAt: 1 });
