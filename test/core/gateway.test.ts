@@ -109,3 +109,17 @@ test("of more wakes than one heartbeat takes, the newest are shown and the other
   await gateway.close();
   removeDirectory(directory);
 });
+
+test("a message is answered where it came from, whatever channel was written to last", async () => {
+  const channels = [createLoopback({ id: "first" }), createLoopback({ id: "second" })] as const;
+  const open = { dmPolicy: "open", allowFrom: ["*"] };
+  const { gateway, directory, settled } = await startGateway({
+    config: { channels: { first: open, second: open } },
+    plugins: [...channels.map(({ plugin }) => plugin), createEngine(({ inbound }) => `to ${inbound.channel}, not to another channel`)],
+  });
+  const [first, second] = channels;
+  for (const channel of [first, second, first]) await settled(await channel.say("hello"));
+  expect(channels.map(({ sent }) => sent.map(({ text }) => text.split(",")[0]))).toEqual([["to first", "to first"], ["to second"]]);
+  await gateway.close();
+  removeDirectory(directory);
+});

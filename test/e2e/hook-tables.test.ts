@@ -199,7 +199,9 @@ describe("the agent payload", () => {
     await plain.settled(String(json?.eventId));
     expect(plain.loopback.sent.at(-1)).toMatchObject({ chat: "99" });
     expect((await plain.post("agent", { message: "x", channel: "pigeon" })).json?.code).toBe("channel_unknown");
-    expect((await plain.post("agent", { message: "x", channel: "slack", to: "1" })).json?.code).toBe("channel_unavailable");
+    for (const channel of ["whatsapp", "botchat", "discord", "slack", "mattermost", "signal", "imessage", "msteams"]) {
+      expect((await plain.post("agent", { message: "x", channel, to: "1" })).json?.code, channel).toBe("channel_unavailable");
+    }
     await refused("channel", [5, null, ""]);
   });
   test("to: the last recipient of the main session by default", async () => {

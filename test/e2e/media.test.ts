@@ -265,11 +265,17 @@ describe("a sticker", () => {
 
   test("that moves is told by its emoji, and not fetched", async () => {
     const { model, platform, ada } = await withModel();
-    model.script(say("Nice."));
-    platform.act.say(ada, ada, "", { media: { ...sticker, fileName: "s.tgs", mimeType: "application/x-tgsticker" } });
-    await answered(platform, ada, "Nice.");
-    expect(getFiles(platform)).toEqual([]);
-    expect(JSON.stringify(model.requests[0]?.body.messages)).toContain("<media:sticker> 👍");
+    const moving = [
+      ["tgs", "application/x-tgsticker", "Nice."],
+      ["webm", "video/webm", "Nice as well."],
+    ] as const;
+    for (const [ending, mimeType, answer] of moving) {
+      model.script(say(answer));
+      platform.act.say(ada, ada, "", { media: { ...sticker, fileName: `s.${ending}`, mimeType } });
+      await answered(platform, ada, answer);
+      expect(getFiles(platform)).toEqual([]);
+      expect(JSON.stringify(model.requests.at(-1)?.body.messages.at(-1))).toContain("<media:sticker> 👍");
+    }
   });
 
   test("whose words /stop has cut short is described at its next use", async () => {

@@ -1,11 +1,11 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createPairing } from "../../../core/access/pairing.ts";
 import { programCommand } from "../../../core/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
-import { temporaryHome } from "./command.ts";
+import { start, temporaryHome } from "./command.ts";
 import { run } from "./desk.ts";
 
 const now = () => Date.now();
@@ -310,6 +310,22 @@ describe("without a gateway", () => {
       code: 2,
       err: expect.stringContaining('--since: "soon" is not a time: write 30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00.'),
     });
+  });
+
+  test("logs --follow goes on with what is logged from then on, at its level, also in the file that takes the place of a full one", async () => {
+    const home = temporaryHome();
+    const directory = join(home, ".service", "logs");
+    const file = join(directory, "gateway.log");
+    mkdirSync(directory, { recursive: true });
+    const line = (level: number, msg: string) => `${JSON.stringify({ level, time: 1_795_000_000_000, msg })}\n`;
+    writeFileSync(file, line(40, "before"));
+    const following = start(["logs", "--follow", "--level", "warn"], { home });
+    await following.until(/before/);
+    appendFileSync(file, line(30, "too quiet") + line(40, "appended"));
+    await following.until(/appended/);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, line(50, "in the next file"));
+    expect(await following.until(/in the next file/)).not.toContain("too quiet");
   });
 
   test("logs shows what came from outside, it does not obey it", async () => {

@@ -1,0 +1,64 @@
+/** The reaction that says "seen": where its emoji comes from, with three bots in one gateway whose file is edited. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import botchat from "../../plugins/botchat/index.ts";
+import { createPlatform } from "../../plugins/playground/platform/index.ts";
+import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { openChannel, people } from "./room.ts";
+
+test("its emoji is the account's, else the channel's, else that of messages, else the agent's, else eyes; an empty one is none", async () => {
+  const bots = ["own", "none", "plain"].map((name, index) => ({
+    name,
+    token: `${6001 + index}:ack-token-AbCdEf`,
+    username: `${name}_bot`,
+  }));
+  const platform = await createPlatform({ bots: bots.map((bot) => ({ ...bot, privacy: false })) });
+  onTestFinished(() => platform.close());
+  const directory = temporaryDirectory();
+  onTestFinished(() => removeDirectory(directory));
+  const [ada = 0] = people(platform);
+  const { botToken: _own, ackReaction: _none, ...shared } = openChannel(platform, { streamMode: "off" }) as Record<string, unknown>;
+  const emojis: Readonly<Record<string, object>> = { own: { ackReaction: "🔥" }, none: { ackReaction: "" }, plain: {} };
+  const config = (channel: object, messages: object, identity: object) => ({
+    gateway: { port: 0, drainSeconds: 2 },
+    state: { dir: "state" },
+    agents: { defaults: { engine: "scripted" }, list: [{ id: "main", identity }] },
+    messages,
+    channels: {
+      botchat: {
+        ...shared,
+        ...channel,
+        accounts: Object.fromEntries(bots.map(({ name, token }) => [name, { botToken: token, ...emojis[name] }])),
+      },
+    },
+  });
+  const emoji = { emoji: "🎉" };
+  const { gateway, configFile } = await startGateway({
+    directory,
+    config: config({ ackReaction: "👍" }, { ackReaction: "🤔" }, emoji),
+    plugins: [botchat, createEngine(() => "done")],
+  });
+  onTestFinished(() => gateway.close());
+
+  let told = 0;
+  const reactionTo = async (name: string): Promise<string | undefined> => {
+    told += 1;
+    platform.calls.clear();
+    const asked = (await gateway.describe()).stats.settled.answered;
+    platform.act.say(ada, ada, `message ${told}`, { bot: `${name}_bot` });
+    await expect.poll(async () => (await gateway.describe()).stats.settled.answered).toBe(asked + 1);
+    const [call] = platform.calls.list({ method: "setMessageReaction" });
+    return (call?.params.reaction as readonly { readonly emoji: string }[] | undefined)?.[0]?.emoji;
+  };
+  const edited = async (next: ReturnType<typeof config>, expected: string) => {
+    writeFileSync(configFile, JSON.stringify(next));
+    await expect.poll(() => reactionTo("plain"), { timeout: 20_000 }).toBe(expected);
+  };
+
+  expect([await reactionTo("own"), await reactionTo("plain"), await reactionTo("none")]).toEqual(["🔥", "👍", undefined]);
+  await edited(config({}, { ackReaction: "🤔" }, emoji), "🤔");
+  await edited(config({}, {}, emoji), "🎉");
+  await edited(config({}, {}, {}), "👀");
+  expect([await reactionTo("own"), await reactionTo("none")]).toEqual(["🔥", undefined]);
+});
