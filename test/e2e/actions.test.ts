@@ -5,6 +5,7 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Gateway } from "../../core/gateway.ts";
 import type { EngineTurn, Json } from "../../core/sdk.ts";
 import botchat from "../../plugins/botchat/index.ts";
+import { sound } from "../../plugins/echo/sound.ts";
 import { createPlatform, type Message, type Platform } from "../../plugins/playground/platform/index.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { kitchen, workshop } from "./conversation.ts";
@@ -203,6 +204,23 @@ describe("an agent", () => {
     }
     // What Ada wrote to have the agent try, and nothing of the bot's.
     expect(roomOf(ada)?.messages.size).toBe(before + 3);
+  });
+
+  test("sends a file as a voice note or as a video note, the text of the latter as a message of its own", async () => {
+    const workspace = join(gateway.stateDirectory, "..", "agent");
+    mkdirSync(workspace, { recursive: true });
+    writeFileSync(join(workspace, "silence.mp3"), Buffer.from(sound(), "base64"));
+    // The smallest that is taken for a film: its first box.
+    writeFileSync(join(workspace, "film.mp4"), Buffer.from("000000186674797069736f6d0000020069736f6d6d703432", "hex"));
+    const voice = await call("send", { media: "silence.mp3", asVoice: true, message: "Listen" });
+    expect(messageIn(ada, voice.messageId)).toMatchObject({ caption: "Listen", voice: expect.anything() });
+    const before = roomOf(ada)?.messages.size ?? 0;
+    expect(await call("send", { media: "film.mp4", asVideoNote: true, message: "Look" })).toMatchObject({ ok: true });
+    const sent = [...(roomOf(ada)?.messages.values() ?? [])].slice(before).filter(({ from }) => from?.is_bot === true);
+    expect(sent.map(({ video_note, text, caption }) => [video_note !== undefined, text, caption])).toEqual([
+      [true, undefined, undefined],
+      [false, "Look", undefined],
+    ]);
   });
 
   test("answers after its tools, and each of two same calls is a message", async () => {

@@ -48,6 +48,7 @@ describe("direct messages", () => {
     ["allowFrom passes without pairing", { allowFrom: ["7"] }, [], "sender_allowed"],
     ["a number is an id too", { allowFrom: [7] }, [], "sender_allowed"],
     ["a prefix in any case is stripped", { allowFrom: ["TG:7"] }, [], "sender_allowed"],
+    ["the channel's own name is a prefix", { allowFrom: ["botchat:7"] }, [], "sender_allowed"],
     ["the star lets everybody in", { allowFrom: ["*"] }, [], "sender_allowed"],
     ["a name never authorises", { allowFrom: ["ada", "@ada"] }, [], "pairing_required"],
     ["allowlist with an empty list lets nobody in", { dmPolicy: "allowlist", allowFrom: [] }, [], "sender_not_allowed"],

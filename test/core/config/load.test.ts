@@ -183,6 +183,32 @@ describe("values", () => {
     expect(({} as Record<string, unknown>).a).toBeUndefined();
   });
 
+  test("a file that sets nothing has the documented defaults", async () => {
+    const { config, problems } = await load({});
+    expect(problems).toEqual([]);
+    expect(config).toMatchObject({
+      gateway: { host: "127.0.0.1", port: 18_789, drainSeconds: 30, trustedProxies: [], allowedHosts: [], metrics: { public: false } },
+      hooks: {
+        enabled: false,
+        path: "/hooks",
+        allowRequestSessionKey: false,
+        presets: [],
+        mappings: [],
+        maxBodyBytes: 262_144,
+        transforms: { runtime: "sandbox", memoryMb: 64, cpuMs: 1_000, timeoutSeconds: 5, network: false },
+      },
+      session: { dmScope: "main" },
+      messages: { groupChat: { historyLimit: 50 }, ackReactionScope: "all", removeAckAfterReply: false, inbound: { debounceMs: 0 } },
+      commands: { native: "auto", config: false },
+      agents: { defaults: { maxConcurrent: 4, timeoutSeconds: 600, heartbeat: { every: "30m", ackMaxChars: 300, target: "last" } } },
+    });
+    for (const unset of ["token", "defaultSessionKey", "allowedSessionKeyPrefixes", "allowedAgentIds", "transformsDir"]) {
+      expect(config.hooks, unset).not.toHaveProperty(unset);
+    }
+    expect(config.messages).not.toHaveProperty("ackReaction");
+    expect(config.agents.defaults).not.toHaveProperty("models");
+  });
+
   test("the configuration is frozen, through and through", async () => {
     const { config } = await load({ channels: { x: { groups: { "1": {} } } } });
     expect(Object.isFrozen(config.agents.defaults.heartbeat)).toBe(true);
