@@ -1,6 +1,5 @@
 /** The reaction that says "seen": where its emoji comes from, with three bots in one gateway whose file is edited. */
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
