@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { converse, kitchen } from "./conversation.ts";
 import { openChannel, people } from "./room.ts";
 
 test("its emoji is the account's, else the channel's, else that of messages, else the agent's, else eyes; an empty one is none", async () => {
@@ -60,4 +61,31 @@ test("its emoji is the account's, else the channel's, else that of messages, els
   await edited(config({}, {}, emoji), "🎉");
   await edited(config({}, {}, {}), "👀");
   expect([await reactionTo("own"), await reactionTo("none")]).toEqual(["🔥", undefined]);
+});
+
+test("is set on the messages that messages.ackReactionScope names", async () => {
+  const options = (ackReactionScope: string) => ({
+    channel: { ackReaction: "👍", groups: { "*": { requireMention: false } } },
+    config: { messages: { ackReactionScope } },
+  });
+  const names = async (scope: string, expected: readonly string[]) => {
+    const { platform, ada, start, ended } = await converse(options(scope));
+    await start();
+    const sent = [
+      ["direct", platform.act.say(ada, ada, "hello")],
+      ["mention", platform.act.say(ada, kitchen, "@e2e_bot hello")],
+      ["group", platform.act.say(ada, kitchen, "hello, all")],
+    ] as const;
+    await ended(3);
+    const seen = () => platform.calls.list({ method: "setMessageReaction" }).map(({ params }) => `${params.chat_id} ${params.message_id}`);
+    const acknowledged = () => sent.filter(([, { chat, message_id }]) => seen().includes(`${chat.id} ${message_id}`)).map(([name]) => name);
+    await expect.poll(acknowledged, { message: scope }).toEqual(expected);
+  };
+  await Promise.all([
+    names("all", ["direct", "mention", "group"]),
+    names("direct", ["direct"]),
+    names("group-all", ["mention", "group"]),
+    names("group-mentions", ["mention"]),
+    names("off", []),
+  ]);
 });

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { applyReplyTags } from "../../../core/path/reply-tags.ts";
+import { message } from "../agents/inbound.ts";
+
+const asked = message("hi", { messageId: "3" });
+const apply = (text: string) => applyReplyTags({ text, media: [] }, asked);
+
+test.each([
+  ["[[reply_to_current]] Hello.", "Hello.", "3"],
+  ["Hello. [[REPLY_TO_CURRENT]]", "Hello. ", "3"],
+  ["Hel[[ Reply_To : 12 ]]lo.", "Hello.", "12"],
+  ["[[reply_to:12]][[reply_to_current]]Hello.", "Hello.", "12"],
+  ["[[reply_to:12]] [[reply_to:13]] Hello.", "Hello.", "13"],
+  ["- one\n  - two [[reply_to_current]]\n\n```\n  code\n```\n", "- one\n  - two \n\n```\n  code\n```\n", "3"],
+  ["[[reply_to_current]]", "", "3"],
+  ["[[reply to current]] [reply_to_current] Hello.", "[[reply to current]] [reply_to_current] Hello.", undefined],
+])("of %j the text is %j, and it replies to %s: in any case, the layout untouched", (text, seen, replyTo) => {
+  expect(apply(text)).toEqual({ text: seen, media: [], ...(replyTo === undefined ? {} : { replyTo }) });
+});
