@@ -178,7 +178,7 @@ export function schemaOf(name: string): ActionSchema | undefined {
   return actionSchemas.find((schema) => schema.name === name || schema.also === name);
 }
 
-export const shownName = ({ names: [first = "", second = first] }: Field, long: boolean): string => (long ? second : first);
+export const shownName = ({ names: [first = "", second = first] }: Field, long = false): string => (long ? second : first);
 
 const types: Readonly<Record<FieldKind, Json>> = {
   id: { type: "string" },
@@ -199,18 +199,17 @@ const types: Readonly<Record<FieldKind, Json>> = {
   },
 };
 
-/** JSON Schema of the arguments, in the spellings of that name. */
-export function parametersOf(schema: ActionSchema, name: string): Json {
-  const long = name === schema.also;
+/** JSON Schema of the arguments, in the spellings of the first name. */
+export function parametersOf(schema: ActionSchema): Json {
   // Which account speaks is not the model's to choose.
   const fields = schema.fields.filter(({ key }) => key !== "account");
   const needed = schema.needs.flatMap((keys) => (keys.length === 1 ? fields.filter(({ key }) => key === keys[0]) : []));
   return {
     type: "object",
     properties: Object.fromEntries(
-      fields.map((field) => [shownName(field, long), { ...(types[field.kind] as object), description: field.description } as Json]),
+      fields.map((field) => [shownName(field), { ...(types[field.kind] as object), description: field.description } as Json]),
     ),
-    required: needed.map((field) => shownName(field, long)),
+    required: needed.map((field) => shownName(field)),
     additionalProperties: false,
   };
 }

@@ -1,4 +1,4 @@
-/** The actions as tools of an engine: those that are open at the place at hand, by each of their names. */
+/** The actions as tools of an engine: those that are open at the place at hand. */
 import type { ActingHint } from "../agents/prompt.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { EngineTool } from "../sdk.ts";
@@ -17,15 +17,12 @@ export interface ActionTools {
   hint(inbound: Inbound, route: Route): ActingHint | undefined;
 }
 
-/** One for each name; it never changes. */
-const declared: readonly (Omit<EngineTool, "run"> & { readonly action: ActionName })[] = actionSchemas.flatMap((schema) =>
-  [schema.name, ...(schema.also === undefined ? [] : [schema.also])].map((name) => ({
-    name,
-    action: schema.name,
-    description: schema.description,
-    parameters: parametersOf(schema, name),
-  })),
-);
+/** One for each action, by its first name: a second tool that does the same costs every turn its tokens. It never changes. */
+const declared: readonly (Omit<EngineTool, "run" | "name"> & { readonly name: ActionName })[] = actionSchemas.map((schema) => ({
+  name: schema.name,
+  description: schema.description,
+  parameters: parametersOf(schema),
+}));
 
 export function createActionTools(options: {
   readonly runner: ActionRunner;
@@ -54,7 +51,7 @@ export function createActionTools(options: {
       // Counted over the turn: the same call made twice is two messages, made again after a crash it is one.
       let ordinal = 0;
       return declared
-        .filter(({ action }) => open.includes(action))
+        .filter(({ name }) => open.includes(name))
         .map(({ name, description, parameters }) => ({
           name,
           description,

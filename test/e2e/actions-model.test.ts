@@ -8,7 +8,7 @@ import { createOpenAiServer } from "../openai-server/index.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
 
-test("a model is offered the tools that are open, told how to react, and reads what became of a call", async () => {
+test("a model is offered the tools that are open, each once, told how to react, and reads what became of a call", async () => {
   const model = await createOpenAiServer();
   const platform = await openPlatform();
   const directory = temporaryDirectory();
@@ -31,14 +31,14 @@ test("a model is offered the tools that are open, told how to react, and reads w
     callTools([
       { name: "send", args: { message: "Looking it up." } },
       { name: "react", args: { emoji: "👍" } },
-      { name: "sendMessage", args: { to: String(bela), content: "psst" } },
+      { name: "send", args: { to: String(bela), message: "psst" } },
     ]),
     say("Here it is."),
   );
   platform.act.say(ada, ada, "what is it?");
   await answered(platform, ada, "Here it is.");
   const [asked, told] = model.requests;
-  expect(asked?.body.tools?.map((tool) => tool.function.name)).toEqual(["send", "sendMessage", "edit", "editMessage", "react"]);
+  expect(asked?.body.tools?.map((tool) => tool.function.name)).toEqual(["send", "edit", "react"]);
   expect(JSON.stringify(asked?.body.messages[0])).toContain("React with an emoji freely");
   const results = (told?.body.messages ?? []).flatMap((one) => (one.role === "tool" ? [JSON.parse(String(one.content)) as Json] : []));
   expect(results).toEqual([

@@ -111,15 +111,15 @@ describe("an agent", () => {
 
   test("stays in the topic at hand, unless it names another", async () => {
     const topic = ideas();
-    const here = await call("sendMessage", { content: "here" }, { chat: workshop, thread: topic });
+    const here = await call("send", { message: "here" }, { chat: workshop, thread: topic });
     expect(messageIn(workshop, here.messageId)).toMatchObject({ text: "here", message_thread_id: topic });
     const there = await call("send", { to: `${workshop}:topic:${topic}`, message: "there" });
     expect(messageIn(workshop, there.messageId)).toMatchObject({ text: "there", message_thread_id: topic });
   });
 
-  test("changes and deletes its message, by either name", async () => {
+  test("changes and deletes its message", async () => {
     const sent = await call("send", { message: "one" });
-    const edited = await call("editMessage", { chatId: ada, messageId: sent.messageId, content: "_two_" });
+    const edited = await call("edit", { chatId: ada, messageId: sent.messageId, message: "_two_" });
     expect(edited).toEqual({ ok: true, messageId: sent.messageId, chatId: String(ada) });
     expect(messageIn(ada, sent.messageId)).toMatchObject({ text: "two", entities: [{ type: "italic" }] });
     expect(await call("delete", { messageId: sent.messageId })).toEqual({ ok: true });
@@ -265,6 +265,17 @@ describe("a program with the gateway token", () => {
       status: 200,
       body: { ok: true },
     });
+  });
+
+  test("may use the long names of the actions, with their spellings", async () => {
+    const channel = { channel: "botchat" };
+    const { body } = await post({ ...channel, action: "sendMessage", to: ada, content: "one" });
+    expect(messageIn(ada, body.messageId)?.text).toBe("one");
+    const named = { ...channel, chatId: ada, messageId: body.messageId };
+    expect((await post({ ...named, action: "editMessage", content: "_two_" })).body).toMatchObject({ ok: true, messageId: body.messageId });
+    expect(messageIn(ada, body.messageId)).toMatchObject({ text: "two", entities: [{ type: "italic" }] });
+    expect((await post({ ...named, action: "deleteMessage" })).body).toEqual({ ok: true });
+    expect(messageIn(ada, body.messageId)).toBeUndefined();
   });
 
   test("is told what is wrong, and with which status", async () => {
