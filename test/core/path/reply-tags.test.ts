@@ -3,7 +3,7 @@ import { applyReplyTags } from "../../../core/path/reply-tags.ts";
 import { message } from "../agents/inbound.ts";
 
 const asked = message("hi", { messageId: "3" });
-const apply = (text: string) => applyReplyTags({ text, media: [] }, asked);
+const apply = (text: string) => applyReplyTags({ text, media: [], buttons: [] }, asked);
 
 test.each([
   ["[[reply_to_current]] Hello.", "Hello.", "3"],
@@ -15,5 +15,5 @@ test.each([
   ["[[reply_to_current]]", "", "3"],
   ["[[reply to current]] [reply_to_current] Hello.", "[[reply to current]] [reply_to_current] Hello.", undefined],
 ])("of %j the text is %j, and it replies to %s: in any case, the layout untouched", (text, seen, replyTo) => {
-  expect(apply(text)).toEqual({ text: seen, media: [], ...(replyTo === undefined ? {} : { replyTo }) });
+  expect(apply(text)).toEqual({ text: seen, media: [], buttons: [], ...(replyTo === undefined ? {} : { replyTo }) });
 });
