@@ -20,11 +20,10 @@ export function optionProblems({ id, options }: PluginDefinition, config: Gatewa
 /** What is wrong with the accounts of a channel, but for what the host's own check of the file has told. */
 export function accountProblems(
   channel: ChannelDefinition,
-  { config, directory, problems: told, offByError }: CheckedConfig,
+  { checkable: { channels }, directory, problems: told }: CheckedConfig,
   env: Environment,
 ): readonly Problem[] {
-  const section = Object.hasOwn(config.channels, channel.id) ? config.channels[channel.id] : undefined;
-  const read = offByError.has(channel.id) ? { ...section, enabled: true } : section;
+  const read = Object.hasOwn(channels, channel.id) ? channels[channel.id] : undefined;
   const root = `channels.${channel.id}`;
   return (
     readAccounts(channel, read, { secrets: createSecrets({ env, directory }), environment: env })
@@ -41,6 +40,18 @@ export function accountProblems(
   );
 }
 
+/** The same of accounts that an error of the file switched off: nothing opens them, so nothing else would look at them. */
+function offAccountProblems(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+  const off = [...checked.disabled].filter((section) => section.startsWith("channels."));
+  const isOff = ({ path }: Problem) => off.some((section) => path === section || path.startsWith(`${section}.`));
+  return off.length === 0
+    ? []
+    : channels
+        .flatMap((channel) => accountProblems(channel, checked, env))
+        .filter(isOff)
+        .map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+}
+
 /** Sections of channels that no plugin provides: nobody would ever look at them. */
 export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, provided: readonly string[]): readonly Problem[] {
   return Object.entries(channels).flatMap(([id, section]) => {
@@ -50,14 +61,20 @@ export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, p
   });
 }
 
+/** What is wrong in channels and accounts that are not opened at all; of the others opening them tells. */
+export function unopenedChannels(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+  const ids = channels.map(({ id }) => id);
+  return [...offAccountProblems(channels, checked, env), ...unknownChannels(checked.checkable, ids)];
+}
+
 /** Everything about a configuration that only the plugins in force know. */
 export function pluginProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
   return [
     ...plugins.flatMap((plugin) => [
-      ...optionProblems(plugin, checked.config),
+      ...optionProblems(plugin, checked.checkable),
       ...(plugin.channel === undefined ? [] : accountProblems(plugin.channel, checked, env)),
     ]),
-    ...unknownChannels(checked.config, channelsOf(plugins)),
+    ...unknownChannels(checked.checkable, channelsOf(plugins)),
     ...hookProblems(plugins, checked, env),
   ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
 }

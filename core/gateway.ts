@@ -12,7 +12,7 @@ import { loadConfig } from "./config/load.ts";
 import { locateConfig, locateState } from "./config/locate.ts";
 import type { GatewayConfig } from "./config/schema.ts";
 import { createSecrets, type Environment } from "./config/secrets.ts";
-import { unknownChannels } from "./config-problems.ts";
+import { unopenedChannels } from "./config-problems.ts";
 import type { HostError } from "./errors.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
@@ -161,7 +161,8 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const readiness = () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins, store }));
   const hookSide = createHookSide({ loaded: () => current.loaded, runtime, secrets, store, log, now, undo });
   /** What only plugins and mappings find wrong. */
-  const found = () => [...hookSide.mappings().problems, ...unknownChannels(config(), [...runtime.registry.channels.keys()])];
+  const channels = () => [...runtime.registry.channels.values()].map(({ definition }) => definition);
+  const found = () => [...hookSide.problems(), ...unopenedChannels(channels(), current.loaded, environment)];
   for (const problem of found()) tellProblem(log, problem);
   const server = createServer({
     config,
@@ -200,7 +201,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
         access,
       })),
       accounts: runtime.accounts.reports(),
-      problems: [...current.loaded.problems, ...found()],
+      problems: [...(current.loaded.refused ?? []), ...current.loaded.problems, ...found()],
       engines: [...runtime.registry.engines.keys()],
       running: runtime.path.lanes.running(),
       stats: await store.stats(),

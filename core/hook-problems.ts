@@ -1,6 +1,7 @@
 /** The mappings of a configuration as a gateway would have them, from the files alone: for what is wrong with them. */
 import type { CheckedConfig } from "./config/load.ts";
 import type { Problem } from "./config/problem.ts";
+import type { GatewayConfig } from "./config/schema.ts";
 import { createSecrets, type Environment } from "./config/secrets.ts";
 import { readAccounts } from "./host/account-settings.ts";
 import type { PluginDefinition } from "./sdk.ts";
@@ -14,8 +15,13 @@ export interface HookDeclarations {
   readonly policies: ReturnType<typeof hookPolicies>;
 }
 
-export function compileHooks(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): HookDeclarations {
-  const { config, directory } = checked;
+export function compileHooks(
+  plugins: readonly PluginDefinition[],
+  checked: CheckedConfig,
+  env: Environment,
+  config: GatewayConfig = checked.config,
+): HookDeclarations {
+  const { directory } = checked;
   const channels = new Map(plugins.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
   const secrets = createSecrets({ env, directory });
   const policies = hookPolicies(() => config, {
@@ -43,5 +49,5 @@ export function compileHooks(plugins: readonly PluginDefinition[], checked: Chec
 
 /** Also while the hook server is switched off: whoever writes mappings switches it on in the end. */
 export function hookProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
-  return compileHooks(plugins, checked, env).table.problems;
+  return compileHooks(plugins, checked, env, checked.checkable).table.problems;
 }

@@ -1,5 +1,7 @@
 /** What the hook server stands on: mappings of the configuration as it is now, transforms, results of runs. */
 import type { LoadedConfig } from "./config/load.ts";
+import type { Problem } from "./config/problem.ts";
+import type { GatewayConfig } from "./config/schema.ts";
 import type { Secrets } from "./config/secrets.ts";
 import { reasonOf } from "./errors.ts";
 import type { Log } from "./log.ts";
@@ -18,6 +20,8 @@ import { createResults, type Results } from "./webhooks/results.ts";
 export interface HookSide {
   /** Compiled once for each configuration; empty while the hook server is off. */
   readonly mappings: () => MappingTable;
+  /** What is wrong with the mappings, also while an error elsewhere keeps the hook server off. */
+  readonly problems: () => readonly Problem[];
   readonly policies: ReturnType<typeof hookPolicies>;
   readonly transforms: Transforms;
   /** Loads the transforms that mappings name, so that the first delivery finds them loaded, and logs those that cannot be. */
@@ -63,18 +67,14 @@ export function createHookSide(parts: {
       });
     }
   };
-  return { mappings: currentMappings(parts, policies), policies, transforms, prepare, results, recordings };
+  return { ...currentMappings(parts, policies), policies, transforms, prepare, results, recordings };
 }
 
 function currentMappings(
   { loaded, runtime, secrets }: { readonly loaded: () => LoadedConfig; readonly runtime: Runtime; readonly secrets: Secrets },
   policies: HookSide["policies"],
-): () => MappingTable {
-  let known: { readonly of: LoadedConfig; readonly table: MappingTable } | undefined;
-  return () => {
-    const of = loaded();
-    if (known?.of === of) return known.table;
-    const { hooks } = of.config;
+): Pick<HookSide, "mappings" | "problems"> {
+  const compile = (of: LoadedConfig, hooks: GatewayConfig["hooks"]): MappingTable => {
     const where = { configDirectory: of.directory, transformsDir: hooks.transformsDir };
     const table = compileMappings({
       ...policies,
@@ -84,7 +84,16 @@ function currentMappings(
       secret: (value, path) => secrets.resolve(value, path),
       checkTransform: (module) => checkModule(module, where),
     });
-    known = { of, table: { ...table, problems: table.problems.map((problem) => ({ ...of.locate(problem.path), ...problem })) } };
-    return known.table;
+    return { ...table, problems: table.problems.map((problem) => ({ ...of.locate(problem.path), ...problem })) };
   };
+  let known: { readonly of: LoadedConfig; readonly table: MappingTable; readonly problems: readonly Problem[] } | undefined;
+  const current = () => {
+    const of = loaded();
+    if (known?.of === of) return known;
+    const table = compile(of, of.config.hooks);
+    const isOff = of.checkable.hooks.enabled && !of.config.hooks.enabled;
+    known = { of, table, problems: isOff ? compile(of, of.checkable.hooks).problems : table.problems };
+    return known;
+  };
+  return { mappings: () => current().table, problems: () => current().problems };
 }

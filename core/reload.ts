@@ -3,12 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { Heartbeat } from "./agents/heartbeat.ts";
 import { readAtStart } from "./config/at-start.ts";
 import { rememberSecrets } from "./config/known-secrets.ts";
-import type { LoadedConfig } from "./config/load.ts";
+import { keepLastGood } from "./config/last-good.ts";
+import type { CheckedConfig, LoadedConfig } from "./config/load.ts";
 import { getPath } from "./config/path.ts";
 import type { Problem } from "./config/problem.ts";
 import type { GatewayConfig } from "./config/schema.ts";
 import type { Environment, Secrets } from "./config/secrets.ts";
 import { watchConfig } from "./config/watch.ts";
+import { pluginProblems } from "./config-problems.ts";
 import { reasonOf } from "./errors.ts";
 import type { Log } from "./log.ts";
 import type { Runtime } from "./runtime.ts";
@@ -50,6 +52,14 @@ export function followConfig(parts: {
 }): void {
   const { current, runtime, heartbeat, log, undo } = parts;
   const started = current.loaded.config;
+  const plugins = [...runtime.registry.plugins.values()];
+  const problemsOf = (checked: CheckedConfig) => [...checked.problems, ...pluginProblems(plugins, checked, parts.environment)];
+  const withLastGood = (fresh: LoadedConfig): { readonly loaded: LoadedConfig; readonly kept: readonly string[] } => {
+    const good = keepLastGood(fresh, current.loaded, { env: parts.environment, problemsOf });
+    if (good === undefined) return { loaded: fresh, kept: [] };
+    const { found, digest } = fresh;
+    return { loaded: { ...good.checked, found, digest, refused: good.refused }, kept: good.kept };
+  };
   const stop = new AbortController();
   undo.add(() => stop.abort());
   watchConfig(
@@ -63,14 +73,16 @@ export function followConfig(parts: {
         );
         return;
       }
-      const waiting = waitingFor({ started, before: current.loaded.config }, change.loaded.config);
-      rememberSecrets(change.loaded.config, parts.secrets);
-      current.loaded = change.loaded;
-      for (const problem of [...change.loaded.problems, ...parts.found()]) tellProblem(log, problem);
+      const { loaded, kept } = withLastGood(change.loaded);
+      const waiting = waitingFor({ started, before: current.loaded.config }, loaded.config);
+      rememberSecrets(loaded.config, parts.secrets);
+      current.loaded = loaded;
+      for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) tellProblem(log, problem);
+      if (kept.length > 0) log.error({ sections: kept }, "sections with an error were not taken over; the last good ones stay in force");
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");
       parts.results.recheck();
       heartbeat.reload();
-      runtime.accounts.apply(change.loaded.config, change.loaded.disabled).then(
+      runtime.accounts.apply(loaded.config, loaded.disabled).then(
         () => log.info({ file: change.loaded.file }, "the configuration was taken over"),
         (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not follow the configuration"),
       );

@@ -3,6 +3,7 @@ import { waitsForStart } from "../config/at-start.ts";
 import { editConfig } from "../config/edit.ts";
 import { renderJsonSchema } from "../config/json-schema.ts";
 import type { CheckedConfig } from "../config/load.ts";
+import { getPath } from "../config/path.ts";
 import { type Problem, renderProblem } from "../config/problem.ts";
 import { nearestOf } from "../config/suggest.ts";
 import { parseConfigValue, showConfigValue } from "../config/values.ts";
@@ -106,18 +107,20 @@ const declarations = async (context: CommandContext) => await readDeclarations(a
 /** The parts of the file that only a plugin's own schema knows. */
 export function pluginProblems(declared: readonly Declared[], checked: CheckedConfig, env: CommandContext["env"]): readonly Problem[] {
   const known = declared.map(({ id }) => id);
-  const unknown = Object.keys(checked.config.plugins.entries).filter((id) => !known.includes(id));
+  const unknown = Object.keys(checked.checkable.plugins.entries).filter((id) => !known.includes(id));
   return [
     ...declared.flatMap(({ definition, state, reason, id, hint }): readonly Problem[] => {
       if (definition === undefined) {
         const message = reason ?? `the plugin ${id} cannot be loaded`;
         return [{ severity: "error", path: "plugins.load", message, ...(hint === undefined ? {} : { hint }) }];
       }
-      if (state === "off") return [];
+      // What an error switched off is looked through all the same.
+      const enabled = getPath(checked.written, ["plugins", "entries", id, "enabled"]);
+      if (state === "off" && (enabled === false || enabled === undefined)) return [];
       const accounts = definition.channel === undefined ? [] : accountProblems(definition.channel, checked, env);
-      return [...optionProblems(definition, checked.config), ...accounts];
+      return [...optionProblems(definition, checked.checkable), ...accounts];
     }),
-    ...unknownChannels(checked.config, channelsOf(readyPlugins(declared))),
+    ...unknownChannels(checked.checkable, channelsOf(readyPlugins(declared))),
     ...hookProblems(readyPlugins(declared), checked, env),
     ...unknown.map((id): Problem => {
       const nearest = nearestOf(id, known);

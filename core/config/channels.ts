@@ -21,7 +21,6 @@ function checkChannel(at: readonly Segment[], id: string, section: unknown): rea
   for (const [name, own] of Object.entries(accounts ?? {})) {
     problems.push(...checkAccount([...at, "accounts", name], name, own, ids));
   }
-  if (problems.some(({ severity, at: where }) => severity === "error" && where[at.length] !== "accounts")) return problems;
   return [...problems, ...channelAccounts(section).flatMap((account) => checkOpen(at, account))];
 }
 

@@ -14,9 +14,12 @@ import { presetSchema } from "./schema/hooks.ts";
 import { configSchema, type Draft, type GatewayConfig } from "./schema.ts";
 import { nodeOf, type SchemaNode, withProperties } from "./schema-node.ts";
 import { createSecrets, type Environment } from "./secrets.ts";
+import { unexpanded } from "./unexpanded.ts";
 import { checkValue, isRecord, type PlacedProblem } from "./validate.ts";
 
 export interface LoadedConfig {
+  /** Errors of the file in sections that stay as they last were in force. */
+  readonly refused?: readonly Problem[];
   readonly file: string;
   /** False when the default file does not exist: everything is at its default. */
   readonly found: boolean;
@@ -28,8 +31,10 @@ export interface LoadedConfig {
   readonly problems: readonly Problem[];
   /** Sections that are switched off by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`. */
   readonly disabled: ReadonlySet<string>;
-  /** Channels that an error switched off, and the file did not: what else is wrong with them is worth knowing at once. */
-  readonly offByError: ReadonlySet<string>;
+  /** The file's own value, nothing checked. */
+  readonly written: unknown;
+  /** The configuration before errors switched sections off: what else is wrong in them is worth knowing at once. Nothing runs with it. */
+  readonly checkable: GatewayConfig;
   /** Where a value stands in the file, or its nearest parent; an account's value may stand at the channel's root. */
   locate(path: string): Position | undefined;
 }
@@ -75,31 +80,37 @@ export async function readConfigText(file: string): Promise<string | undefined> 
 }
 
 /** What a text says, wherever it comes from. */
-export type CheckedConfig = Omit<LoadedConfig, "found" | "digest">;
+export type CheckedConfig = Omit<LoadedConfig, "found" | "digest" | "refused">;
 
 /** The same from a text, for a check before it is written. */
 export function checkConfig(from: { readonly text: string; readonly file: string; readonly env: Environment }): CheckedConfig {
   const document = parseDocument(from.text, from.file);
   const directory = dirname(from.file);
-  const { value, problems, indexOf } = checkValue(schemaFor(document.value), document.value, []);
+  const schema = schemaFor(document.value);
+  const { value, problems, indexOf } = checkValue(schema, document.value, []);
   const draft = value as Draft;
   const secrets = createSecrets({ env: from.env, directory });
+  // A rule about a value that was dropped would only repeat that it is wrong.
+  const isNew = ({ at }: PlacedProblem) => !problems.some((one) => one.severity === "error" && isAbove(one.at, at));
+  const { channels: _, ...beside } = isRecord(document.value) ? document.value : {};
   const all = [
     ...problems,
     ...checkChannels(draft.channels),
-    ...checkRules(draft, { directory, secrets, sound: isSound(problems), indexOf }),
-    ...checkModels(draft, { secrets, indexOf }),
+    ...[...checkRules(draft, { directory, secrets, indexOf }), ...checkModels(draft, { secrets, indexOf })].filter(isNew),
+    ...unexpanded(beside, [], schema),
   ];
   const placed = [...document.problems, ...all.map((problem) => place(problem, document))];
   const disabled = new Set(placed.flatMap((problem) => problem.section ?? []));
-  const offByError = switchOff(draft, disabled);
+  const checkable = deepFreeze(structuredClone(draft)) as GatewayConfig;
+  switchOff(draft, disabled);
   return {
     file: from.file,
     directory,
+    written: document.value,
     config: deepFreeze(draft) as GatewayConfig,
+    checkable,
     problems: placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
     disabled,
-    offByError,
     locate: (path) => locateLoosely(document, parsePath(path) ?? []),
   };
 }
@@ -115,8 +126,7 @@ function schemaFor(value: unknown): SchemaNode {
   return { ...schema, properties: { ...schema.properties, hooks } };
 }
 
-const isSound = (problems: readonly PlacedProblem[]) => (section: string) =>
-  !problems.some((problem) => problem.severity === "error" && sectionOf(problem.at) === section);
+const isAbove = (at: readonly Segment[], inner: readonly Segment[]) => at.every((segment, index) => segment === inner[index]);
 
 function place(problem: PlacedProblem, document: ConfigDocument): Problem {
   const { at, ...rest } = problem;
@@ -135,19 +145,15 @@ function sectionOf(at: readonly Segment[]): string | undefined {
 }
 
 // Also in the values, so that code which only looks at `enabled` starts nothing that is broken.
-function switchOff(draft: Draft, disabled: ReadonlySet<string>): ReadonlySet<string> {
-  const channels = new Set<string>();
+function switchOff(draft: Draft, disabled: ReadonlySet<string>): void {
   if (disabled.has("hooks")) draft.hooks = checkValue(nodeOf(configSchema.properties.hooks), {}, []).value as Draft["hooks"];
   for (const [id, channel] of Object.entries(draft.channels)) {
-    if (!disabled.has(renderPath(["channels", id])) || channel.enabled === false) continue;
-    channel.enabled = false;
-    channels.add(id);
+    if (disabled.has(renderPath(["channels", id]))) channel.enabled = false;
   }
   for (const section of disabled) {
     const [top, entries, id] = parsePath(section) ?? [];
     if (top === "plugins" && entries === "entries" && id !== undefined) draft.plugins.entries[id] = { enabled: false, options: {} };
   }
-  return channels;
 }
 
 function locateLoosely(document: ConfigDocument, at: readonly Segment[]): Position | undefined {

@@ -51,7 +51,11 @@ function innerRows(path: string, schema: SchemaNode): readonly string[] {
 
 function rowOf(path: string, schema: SchemaNode): string {
   const plain = schema.default !== undefined && JSON.stringify(schema.default) !== "{}";
-  return row(path, describeAllowed(schema), plain ? `\`${JSON.stringify(schema.default)}\`` : "", schema.description ?? "");
+  return row(path, describeAllowed(schema), plain ? `\`${JSON.stringify(schema.default)}\`` : "", meaningOf(schema));
+}
+
+function meaningOf({ description = "", withoutEffect }: SchemaNode): string {
+  return withoutEffect ? `${description} No effect in this version.` : description;
 }
 
 function row(path: string, allowed: string, fallback: string, meaning: string): string {

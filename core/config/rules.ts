@@ -1,24 +1,23 @@
 /** What one schema cannot say: rules between fields, addresses, paths. Mends the draft so that nothing becomes less safe. */
+import { statSync } from "node:fs";
 import { isIP } from "node:net";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { HostError } from "../errors.ts";
 import { renderPath, type Segment } from "./path.ts";
 import type { Draft } from "./schema.ts";
-import type { Secrets } from "./secrets.ts";
+import { expandPath, type Secrets } from "./secrets.ts";
 import type { PlacedProblem } from "./validate.ts";
 import { isWeakSecret, weakSecret } from "./weak-secret.ts";
 
 interface RuleContext {
   readonly directory: string;
   readonly secrets: Secrets;
-  /** Whether a section has no error so far; rules about a section that is off say nothing new. */
-  readonly sound: (section: string) => boolean;
   /** Index in the file of an element of a list that may have lost others. */
   readonly indexOf: (list: readonly unknown[], index: number) => number;
 }
 
 export function checkRules(draft: Draft, context: RuleContext): readonly PlacedProblem[] {
-  return [...checkGateway(draft, context), ...(context.sound("hooks") ? checkHooks(draft, context) : []), ...checkAgents(draft, context)];
+  return [...checkGateway(draft, context), ...checkHooks(draft, context), ...checkAgents(draft, context)];
 }
 
 function error(at: readonly Segment[], message: string, hint?: string): PlacedProblem {
@@ -127,6 +126,15 @@ function tryResolve(secrets: Secrets, value: unknown, path: string): string | Ho
   }
 }
 
+/** Nothing makes the directory: an agent without one has no skills and no files, and would not say why. */
+function missingWorkspace(at: readonly Segment[], workspace: string | undefined, directory: string): readonly PlacedProblem[] {
+  if (workspace === undefined) return [];
+  const full = expandPath(workspace, directory);
+  if (statSync(full, { throwIfNoEntry: false })?.isDirectory() === true) return [];
+  const hint = "Create the directory, or correct the path. Until then the agent has no skills, no HEARTBEAT.md and no files.";
+  return [warning([...at, "workspace"], `is ${JSON.stringify(workspace)}, and there is no directory ${full}`, hint)];
+}
+
 function checkHooksPath(draft: Draft): readonly PlacedProblem[] {
   const given = draft.hooks.path;
   const path = normalizeHooksPath(given);
@@ -166,10 +174,13 @@ function checkTransforms(draft: Draft, directory: string): readonly PlacedProble
   ];
 }
 
-function checkAgents(draft: Draft, { indexOf }: RuleContext): readonly PlacedProblem[] {
-  const problems: PlacedProblem[] = [];
+function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonly PlacedProblem[] {
   const ids = new Set<string>();
-  const { list } = draft.agents;
+  const { defaults, list } = draft.agents;
+  const problems: PlacedProblem[] = [
+    ...missingWorkspace(["agents", "defaults"], defaults.workspace, directory),
+    ...list.flatMap(({ workspace }, index) => missingWorkspace(["agents", "list", indexOf(list, index)], workspace, directory)),
+  ];
   draft.agents.list = list.filter((agent, index) => {
     if (!ids.has(agent.id)) return ids.add(agent.id);
     problems.push(

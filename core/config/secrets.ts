@@ -41,7 +41,11 @@ function readSecret(value: unknown, path: string, from: { readonly env: Environm
   const refuse = (reason: string): never => {
     throw new HostError("secret_unavailable", { path, reason });
   };
-  if (typeof value === "string") return value.trim() || refuse(value === "" ? "it is empty" : "it is blank");
+  if (typeof value === "string") {
+    const variable = variableIn(value);
+    if (variable !== undefined) refuse(`\${${variable}} is taken as it is written; { "env": "${variable}" } reads the variable`);
+    return value.trim() || refuse(value === "" ? "it is empty" : "it is blank");
+  }
   if (!isRecord(value)) return refuse('it must be a text, { "env": "NAME" } or { "file": "path" }');
   const name = ownText(value, "env");
   if (name !== undefined) {
@@ -60,6 +64,11 @@ function readSecret(value: unknown, path: string, from: { readonly env: Environm
     if (thrown instanceof HostError) throw thrown;
     return refuse(reasonOf(thrown));
   }
+}
+
+/** The variable that a text names as a shell would: `${NAME}`, alone or inside of a word. Texts with spaces are prose, which may show one. */
+export function variableIn(text: string): string | undefined {
+  return /\s/.test(text.trim()) ? undefined : /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/.exec(text)?.[1];
 }
 
 function ownText(value: Readonly<Record<string, unknown>>, key: string): string | undefined {

@@ -78,6 +78,7 @@ interface Walk {
 function walk(schema: SchemaNode, value: unknown, to: Walk): unknown {
   if (value === undefined) return defaultOf(schema, to);
   const here: Walk = schema.secret ? { ...to, secret: true } : to;
+  if (schema.withoutEffect) report(here, "warning", "has no effect in this version", "Remove it, or keep it for a later version.");
   if (isForeign(schema)) return walkForeign(schema, value, here);
   if (schema.anyOf) return walkUnion(schema, schema.anyOf, value, here);
   if (schema.enum) return schema.enum.includes(value as string) ? value : wrong(schema, value, here);
@@ -147,14 +148,9 @@ function isNumber(schema: SchemaNode, value: unknown): value is number {
 }
 
 function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
-  const count = Array.isArray(value) ? value.length : -1;
-  if (!Array.isArray(value) || count < (schema.minItems ?? 0) || count > (schema.maxItems ?? Number.POSITIVE_INFINITY)) {
-    return wrong(schema, value, to);
-  }
-  if (schema.uniqueItems && new Set(value.map((item) => JSON.stringify(item))).size < count) {
-    report(to, "error", "holds the same element twice");
-    return insteadOf(schema, to);
-  }
+  if (!Array.isArray(value)) return wrong(schema, value, to);
+  const count = value.length;
+  const isRepeated = schema.uniqueItems === true && new Set(value.map((item) => JSON.stringify(item))).size < count;
   // Element by element: a list that lost a wrong entry is never wider than the list that was meant.
   const items = schema.items as SchemaNode | undefined;
   const kept: unknown[] = [];
@@ -166,7 +162,10 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
     origin.push(index);
   });
   to.origins.set(kept, origin);
-  return kept;
+  if (count < (schema.minItems ?? 0) || count > (schema.maxItems ?? Number.POSITIVE_INFINITY)) return wrong(schema, value, to);
+  if (!isRepeated) return kept;
+  report(to, "error", "holds the same element twice");
+  return insteadOf(schema, to);
 }
 
 function walkObject(schema: SchemaNode, value: unknown, to: Walk): unknown {

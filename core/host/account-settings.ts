@@ -7,6 +7,7 @@ import { renderPath } from "../config/path.ts";
 import { type Problem, renderProblem } from "../config/problem.ts";
 import { accessSchema } from "../config/schema/channels.ts";
 import type { Environment, Secrets } from "../config/secrets.ts";
+import { unexpanded } from "../config/unexpanded.ts";
 import { validateSection } from "../config/validate.ts";
 import { HostError, reasonOf } from "../errors.ts";
 import type { ChannelDefinition } from "../sdk.ts";
@@ -47,20 +48,22 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
     .filter((account) => account.enabled)
     .map((account) => {
       const path = accountPath(definition.id, account);
-      const read = readAccount(definition, account, path, from);
-      if (read.settings === undefined) return read;
       const pathOf = settingPath(section, definition.id, account.id);
-      const found = contradictions(read.settings, { before, pathOf });
-      const wrong = found.filter(({ severity }) => severity === "error");
-      if (wrong.length > 0) return { id: read.id, path, problems: [...read.problems, ...wrong] };
-      const twin = twinProblem(read.settings, { seen, at: credentialPlace(definition, account, pathOf) });
-      if (twin !== undefined) return { id: read.id, path, problems: [...read.problems, twin] };
-      before.push(read.settings);
-      const warnings = [...found, ...ignoredSenders(read.settings, pathOf)];
+      const { settings, problems: own } = readAccount(definition, account, path, from);
+      // Every rule is asked, whatever the others found; about an option that is wrong already nothing more is said.
+      const wrong = own.filter(({ severity }) => severity === "error").map((problem) => problem.path);
+      const isWrong = (place: string) =>
+        wrong.includes(place) || wrong.includes(ownPath(place, { channel: definition.id, path })) || (wrong.length > 0 && place === path);
+      const found = [...own, ...contradictions(settings, { before, pathOf }).filter((problem) => !isWrong(problem.path))];
+      const twin = wrong.length === 0 ? twinProblem(settings, { seen, at: credentialPlace(definition, account, pathOf) }) : undefined;
+      if (twin !== undefined) found.push(twin);
+      found.push(...ignoredSenders(settings, pathOf), ...unexpandedTexts(definition, account, pathOf));
+      const isOff = found.some(({ severity }) => severity === "error");
+      if (!isOff) before.push(settings);
       // What several accounts inherit stands in the file once.
-      const news = warnings.filter((problem) => !told.has(renderProblem(problem)));
-      for (const problem of news) told.add(renderProblem(problem));
-      return { ...read, problems: [...read.problems, ...news] };
+      const problems = found.filter((problem) => problem.severity === "error" || !told.has(renderProblem(problem)));
+      for (const problem of problems) told.add(renderProblem(problem));
+      return { id: account.id, path, problems, ...(isOff ? {} : { settings }) };
     });
 }
 
@@ -79,7 +82,25 @@ function ignoredSenders({ definition, access }: AccountSettings, pathOf: PathOf)
   }));
 }
 
-function readAccount(definition: ChannelDefinition, account: ChannelAccountSection, path: string, from: From): ReadAccount {
+/** Where an option would stand if the account itself had it: problems of the schemas are told there. */
+function ownPath(place: string, { channel, path }: { readonly channel: string; readonly path: string }): string {
+  const root = `channels.${channel}`;
+  return place.startsWith(path) || !place.startsWith(root) ? place : `${path}${place.slice(root.length)}`;
+}
+
+/** Texts that look like a variable. Secrets are resolved, which fails with a reason of its own. */
+function unexpandedTexts({ secrets = [] }: ChannelDefinition, { raw }: ChannelAccountSection, pathOf: PathOf): readonly Problem[] {
+  const plain = Object.fromEntries(Object.entries(raw).filter(([name]) => !secrets.includes(name)));
+  return unexpanded(plain, []).map(({ at, path: _, ...problem }) => ({ ...problem, path: pathOf(at.map(String)) }));
+}
+
+/** `settings` are whole only where no problem is an error. */
+function readAccount(
+  definition: ChannelDefinition,
+  account: ChannelAccountSection,
+  path: string,
+  from: From,
+): Required<Pick<ReadAccount, "problems" | "settings">> {
   const names = { secrets: definition.secrets ?? [] };
   const access = validateSection(accessSchema, account.raw, path, { ...names, unknownKeys: "keep" });
   const { raw, problems: unresolved } = withCredentials(definition, account, path, from);
@@ -88,7 +109,6 @@ function readAccount(definition: ChannelDefinition, account: ChannelAccountSecti
     known: Object.keys(accessSchema.properties),
   });
   const problems = [...unresolved, ...access.problems, ...own.problems];
-  if (problems.some(({ severity }) => severity === "error")) return { id: account.id, path, problems };
   // Options that both name keep the host's meaning and are handed to the channel too. What else the host's schema let pass
   // is as it was written, without defaults and with secrets unresolved: of that only `own` counts.
   const options: Values = { ...(own.value as object), ...accessOptions(access.value) };
@@ -100,7 +120,7 @@ function readAccount(definition: ChannelDefinition, account: ChannelAccountSecti
     access: access.value as AccountAccess,
     fingerprint: fingerprintOf(definition, own.value as Values),
   };
-  return { id: account.id, path, problems, settings };
+  return { problems, settings };
 }
 
 /** Only what a connection is made with: an emoji that changes must not cut a poll off. */

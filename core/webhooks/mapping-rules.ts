@@ -13,12 +13,17 @@ export interface RuleContext {
   readonly checkTransform: (module: string) => { readonly message: string; readonly missing: boolean } | undefined;
 }
 
-type Rule = (source: MappingSource, parts: CompiledParts, context: RuleContext, report: Report) => void;
+interface MappingRuleContext extends RuleContext {
+  /** Whether the schema found a setting of the mapping wrong. */
+  readonly broken: (setting: readonly string[]) => boolean;
+}
+
+type Rule = (source: MappingSource, parts: CompiledParts, context: MappingRuleContext, report: Report) => void;
 
 /** Endpoints of the hook server itself. */
 export const reservedPaths: ReadonlySet<string> = new Set(["wake", "agent", "runs"]);
 
-const checkPath: Rule = (_, { match }, __, report) => {
+const checkPath: Rule = (_, { match }, context, report) => {
   if (match?.path === undefined) return;
   const [first = ""] = match.path.split("/");
   const taken = first === "runs" || (reservedPaths.has(first) && first === match.path);
@@ -26,11 +31,29 @@ const checkPath: Rule = (_, { match }, __, report) => {
     report(["match", "path"], `is ${JSON.stringify(match.path)}, an endpoint of its own: the mapping never gets a request`, {
       hint: "Choose another path.",
     });
+  else checkSpelling(match.path, context.hooks.path, report);
 };
 
-const checkText: Rule = ({ settings }, _, __, report) => {
+/** Paths that can be written and that no sender's request has. */
+function checkSpelling(path: string, base: string, report: Report): void {
+  const written = `is ${JSON.stringify(path)}`;
+  if (/^https?:\/\//i.test(path)) report(["match", "path"], `${written}, an address`, { hint: `Write only what follows ${base}/ in it.` });
+  else if (path.includes("{{"))
+    report(["match", "path"], `${written}, but is compared as it is written`, {
+      hint: "Paths are not templates. Leave match.path out, or use match.where.",
+    });
+  else if (/(^|\/)\.{1,2}(\/|$)/.test(path))
+    report(["match", "path"], `${written}, and clients resolve "." and ".." before they send`, { hint: "Write the path that is sent." });
+  else if (`/${path}/`.startsWith(`${base}/`))
+    report(["match", "path"], `${written}, which is looked for below ${base}: the mapping takes ${base}/${path}`, {
+      warning: true,
+      hint: `Leave ${base} out: match.path begins behind it.`,
+    });
+}
+
+const checkText: Rule = ({ settings }, _, { broken }, report) => {
   const field = settings.action === "wake" ? "textTemplate" : "messageTemplate";
-  if (settings[field] === undefined && settings.transform === undefined) {
+  if (settings[field] === undefined && settings.transform === undefined && !broken(["transform"])) {
     report([field], `is missing, and action ${settings.action} needs it`, { hint: "Say what is told, or name a transform that does." });
   }
 };
@@ -173,6 +196,6 @@ const rules: readonly Rule[] = [
   checkSession,
 ];
 
-export function checkMapping(source: MappingSource, parts: CompiledParts, context: RuleContext, report: Report): void {
+export function checkMapping(source: MappingSource, parts: CompiledParts, context: MappingRuleContext, report: Report): void {
   for (const rule of rules) rule(source, parts, context, report);
 }

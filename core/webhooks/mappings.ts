@@ -124,6 +124,8 @@ function compileDraft(
   let faulty = hasError(context, source.at);
   const report: Report = (setting, message, { hint, warning = false, passing = warning } = {}) => {
     if (!passing) faulty = true;
+    // What the schema found wrong is not told a second time.
+    if (setting.length > 0 && hasError(context, source.placeOf(setting))) return;
     problems.push({
       severity: warning ? "warning" : "error",
       path: source.placeOf(setting),
@@ -135,13 +137,12 @@ function compileDraft(
       ...(passing ? {} : { section: source.at }),
     });
   };
-  // A part that the schema dropped would make the mapping take more than it was meant to.
-  const broken = faulty;
-  const parts = hasError(context, source.placeOf(["match"])) ? { templates: [] } : compileParts(source, report);
+  const { match, ...parts } = compileParts(source, report);
   const signedBy = compileSignedBy(source, shared, report);
-  // What is wrong already would only be told a second time.
-  if (!broken) checkMapping(source, parts, context, report);
-  return { source, parts, report, isFaulty: () => faulty, ...(signedBy === undefined ? {} : { signedBy }) };
+  // A match of which the schema dropped a part would take more than was meant to.
+  const whole = match === undefined || hasError(context, source.placeOf(["match"])) ? parts : { ...parts, match };
+  checkMapping(source, whole, { ...context, broken: (setting) => hasError(context, source.placeOf(setting)) }, report);
+  return { source, parts: whole, report, isFaulty: () => faulty, ...(signedBy === undefined ? {} : { signedBy }) };
 }
 
 /** Whether the schema found an error at the path, or below it. */

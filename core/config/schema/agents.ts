@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { annotate, chatWritable, secretSchema } from "./annotations.ts";
+import { annotate, chatWritable, secretSchema, withoutEffect } from "./annotations.ts";
 
 export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
 
@@ -85,7 +85,7 @@ const mcpServersSchema = Type.Record(
     },
     annotate({ whole: true }, { description: "One MCP server: command, or url." }),
   ),
-  { description: "MCP servers whose tools the agent may use, by name." },
+  annotate(withoutEffect, { description: "MCP servers whose tools the agent may use, by name." }),
 );
 
 const limit = (description: string) => Type.Optional(Type.Number(annotate({ fallback: 0 }, { minimum: 0, description })));
@@ -96,7 +96,7 @@ const budgetSchema = Type.Object(
     perDayTokens: limit("Tokens in a day."),
     perRunTokens: limit("Tokens in one run."),
   },
-  annotate({ fallback: { perRunTokens: 0 } }, { description: "Limits of model use; at a limit new runs are refused." }),
+  annotate({ ...withoutEffect, fallback: { perRunTokens: 0 } }, { description: "Limits of model use; at a limit new runs are refused." }),
 );
 
 const skillsSchema = Type.Array(

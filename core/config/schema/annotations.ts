@@ -12,12 +12,17 @@ export interface Annotations {
   readonly expects?: string;
   /** `/config` in a chat may write this key and what is below it. Absent means no. */
   readonly chatWritable?: true;
+  /** The key is checked, and nothing uses it in this version: a file that sets it gets a warning. */
+  readonly withoutEffect?: true;
   /** One wrong key costs the whole object, because half of it would mean something else. */
   readonly whole?: true;
 }
 
 /** In the options of a key that `/config` may write from a chat: texts, tones and layouts, never rights, addresses or secrets. */
 export const chatWritable = { chatWritable: true } as const;
+
+/** In the options of a key that nothing uses yet. */
+export const withoutEffect = { withoutEffect: true } as const;
 
 /** JSON Schema options with our annotations beside them. */
 export const annotate = <O extends object>(annotations: Annotations, options: O): O => ({ ...options, ...annotations });

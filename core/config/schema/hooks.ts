@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { thinkingSchema } from "./agents.ts";
-import { previousTokenSchema, secretSchema, secretsSchema } from "./annotations.ts";
+import { previousTokenSchema, secretSchema, secretsSchema, withoutEffect } from "./annotations.ts";
 
 const wakeMode = Type.Enum(["now", "next-heartbeat"], {
   description: "now: a heartbeat at once. next-heartbeat: wait for the next periodic one.",
@@ -162,13 +162,15 @@ export const presetSchema = Type.Object(ofPreset, { description: "Settings of a 
 
 const mailSchema = Type.Object(
   {
-    account: Type.Optional(Type.String({ minLength: 1, description: "Mail address of the watched mailbox." })),
-    project: Type.Optional(Type.String({ minLength: 1, description: "Cloud project that holds topic and subscription." })),
-    topic: Type.Optional(Type.String({ minLength: 1, description: "Topic that the provider publishes to." })),
-    subscription: Type.Optional(Type.String({ minLength: 1, description: "Subscription that is pulled." })),
-    label: Type.Optional(Type.String({ minLength: 1, description: "Label that is watched." })),
-    credentials: Type.Optional(secretSchema("Credentials of the provider's API.")),
-    mode: Type.Optional(Type.Enum(["pull", "push"], { description: "pull needs no public address." })),
+    account: Type.Optional(Type.String({ ...withoutEffect, minLength: 1, description: "Mail address of the watched mailbox." })),
+    project: Type.Optional(
+      Type.String({ ...withoutEffect, minLength: 1, description: "Cloud project that holds topic and subscription." }),
+    ),
+    topic: Type.Optional(Type.String({ ...withoutEffect, minLength: 1, description: "Topic that the provider publishes to." })),
+    subscription: Type.Optional(Type.String({ ...withoutEffect, minLength: 1, description: "Subscription that is pulled." })),
+    label: Type.Optional(Type.String({ ...withoutEffect, minLength: 1, description: "Label that is watched." })),
+    credentials: Type.Optional({ ...secretSchema("Credentials of the provider's API."), ...withoutEffect }),
+    mode: Type.Optional(Type.Enum(["pull", "push"], { ...withoutEffect, description: "pull needs no public address." })),
     ...ofPreset,
   },
   { description: "Written by `service webhooks gmail setup`, read by `run`.", additionalProperties: true },
