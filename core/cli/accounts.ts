@@ -33,7 +33,7 @@ export function configuredAccounts(
   return Object.entries(config.channels).flatMap(([channel, section]): readonly ConfiguredAccount[] => {
     const definition = known.get(channel);
     const read = definition === undefined ? [] : readAccounts(definition, section, from);
-    return channelAccounts(section).map((account) => {
+    return channelAccounts(section, definition?.credentials).map((account) => {
       const { id, enabled } = account;
       const path = accountPath(channel, account);
       const base = { channel, account: id, path };

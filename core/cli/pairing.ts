@@ -47,7 +47,8 @@ function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channe
   }
   const account = accountOf(options);
   const accounts = channelAccounts(config.channels[channel]).map(({ id }) => id);
-  if (account === undefined || accounts.length === 0 || accounts.includes(account)) return;
+  // Root keys may be the account `default` beside those that are named.
+  if (account === undefined || account === "default" || accounts.length === 0 || accounts.includes(account)) return;
   terminal.note(`${channel} has no account ${visibleLine(account, 80)}; those that are there: ${accounts.join(", ")}.`);
 }
 
@@ -119,7 +120,7 @@ function namesOwner(config: GatewayConfig, channel: string, account: string): bo
   // The whole list of owners, also where it is empty: pairing adds nobody to it.
   if (config.commands.ownerAllowFrom !== undefined) return true;
   const section = Object.hasOwn(config.channels, channel) ? config.channels[channel] : undefined;
-  const allowed = channelAccounts(section).find(({ id }) => id === account)?.raw.allowFrom;
+  const allowed = (channelAccounts(section).find(({ id }) => id === account)?.raw ?? section)?.allowFrom;
   const entries: readonly unknown[] = Array.isArray(allowed) ? allowed : [];
   return entries.some((entry) => String(entry).trim() !== "*");
 }

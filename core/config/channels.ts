@@ -39,7 +39,7 @@ function checkAccount(at: readonly Segment[], name: string, own: unknown, ids: M
   return checkAccess(own, at);
 }
 
-function checkOpen(at: readonly Segment[], { id, key, raw, own }: ChannelAccountSection): readonly PlacedProblem[] {
+export function checkOpen(at: readonly Segment[], { id, key, raw, own }: ChannelAccountSection): readonly PlacedProblem[] {
   const everybody = Array.isArray(raw.allowFrom) && raw.allowFrom.includes("*");
   const told = raw.allowFrom !== undefined && !Array.isArray(raw.allowFrom);
   if (raw.dmPolicy !== "open" || everybody || told) return [];

@@ -4,15 +4,15 @@ import { isRecord } from "./validate.ts";
 type Raw = Readonly<Record<string, unknown>>;
 
 export interface ChannelAccountSection {
-  /** Lower-case; `default` when the section has no `accounts`. */
+  /** Lower-case; `default` for the root keys, when they are an account. */
   readonly id: string;
   /** False when the account, or the whole channel, is switched off. */
   readonly enabled: boolean;
   /** The account's options before defaults; `accounts` itself is left out. */
   readonly raw: Raw;
-  /** What stands under `accounts` itself, nothing from the root; empty when the section has no `accounts`. */
+  /** What stands under `accounts` itself, nothing from the root; empty for the root keys. */
   readonly own: Raw;
-  /** Its key under `accounts` as it is written in the file; absent when the section has no `accounts`. */
+  /** Its key under `accounts` as it is written in the file; absent for the root keys. */
   readonly key?: string;
 }
 
@@ -27,13 +27,19 @@ export function normalizeAccountId(id: string): string | undefined {
   return accountId.test(lower) ? lower : undefined;
 }
 
-/** Accounts in the order of the file. Ids that cannot be one, and a second account of the same id, are left out: loading reports them. */
-export function channelAccounts(section: unknown): readonly ChannelAccountSection[] {
+/**
+ * Accounts in the order of the file. Ids that cannot be one, and a second account of the same id, are left out: loading reports them.
+ * `credentials`: options that an account signs in with; root keys that set one stay the account `default` beside named ones.
+ */
+export function channelAccounts(section: unknown, credentials: readonly string[] = []): readonly ChannelAccountSection[] {
   if (!isRecord(section)) return [];
   const { accounts, ...root } = section;
   const channelOn = root.enabled !== false;
   if (!isRecord(accounts) || Object.keys(accounts).length === 0) return [{ id: "default", enabled: channelOn, raw: root, own: {} }];
   const merged = new Map<string, ChannelAccountSection>();
+  const isAccount = credentials.some((name) => root[name] !== undefined);
+  const namesDefault = Object.keys(accounts).some((name) => normalizeAccountId(name) === "default");
+  if (isAccount && !namesDefault) merged.set("default", { id: "default", enabled: channelOn, raw: root, own: {} });
   for (const [name, own] of Object.entries(accounts)) {
     const id = normalizeAccountId(name);
     if (id === undefined || merged.has(id) || !isRecord(own)) continue;

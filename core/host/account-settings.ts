@@ -2,13 +2,14 @@
 import { identityRule, ignoredEntries } from "../access/allowlist.ts";
 import type { AccountAccess, PathOf } from "../access/place.ts";
 import { settingPath } from "../access/setting-path.ts";
+import { checkOpen } from "../config/channels.ts";
 import { type ChannelAccountSection, channelAccounts } from "../config/merge.ts";
 import { renderPath } from "../config/path.ts";
 import { type Problem, renderProblem } from "../config/problem.ts";
 import { accessSchema } from "../config/schema/channels.ts";
 import type { Environment, Secrets } from "../config/secrets.ts";
 import { unexpanded } from "../config/unexpanded.ts";
-import { validateSection } from "../config/validate.ts";
+import { isRecord, validateSection } from "../config/validate.ts";
 import { HostError, reasonOf } from "../errors.ts";
 import type { ChannelDefinition } from "../sdk.ts";
 
@@ -44,7 +45,7 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
   const seen: SeenAccounts = new Map();
   const told = new Set<string>();
   const before: AccountSettings[] = [];
-  return channelAccounts(section)
+  return channelAccounts(section, definition.credentials)
     .filter((account) => account.enabled)
     .map((account) => {
       const path = accountPath(definition.id, account);
@@ -54,7 +55,16 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
       const wrong = own.filter(({ severity }) => severity === "error").map((problem) => problem.path);
       const isWrong = (place: string) =>
         wrong.includes(place) || wrong.includes(ownPath(place, { channel: definition.id, path })) || (wrong.length > 0 && place === path);
-      const found = [...own, ...contradictions(settings, { before, pathOf }).filter((problem) => !isWrong(problem.path))];
+      // The file's own check does not know which channels sign in with root keys.
+      const open =
+        account.key === undefined && isRecord(section) && section.accounts !== undefined
+          ? checkOpen(["channels", definition.id], account)
+          : [];
+      const found = [
+        ...own,
+        ...open.filter((problem) => !isWrong(problem.path)),
+        ...contradictions(settings, { before, pathOf }).filter((problem) => !isWrong(problem.path)),
+      ];
       const twin = wrong.length === 0 ? twinProblem(settings, { seen, at: credentialPlace(definition, account, pathOf) }) : undefined;
       if (twin !== undefined) found.push(twin);
       found.push(...ignoredSenders(settings, pathOf), ...unexpandedTexts(definition, account, pathOf));

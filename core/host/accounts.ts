@@ -79,6 +79,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const failures = new Map<string, AccountReport>();
   let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
+  let told: object | undefined;
   const closing = new Set<Closing>();
   const states = createAccountStates(options);
   const key = accountKey;
@@ -226,6 +227,17 @@ export function createAccounts(options: AccountsOptions): Accounts {
     }
     if (started) for (const [name, account] of open) begin(name, account);
     for (const account of open.values()) tellMenu(account);
+    tellAccounts();
+  }
+
+  /** A bot that vanished from the configuration by a slip is missed here. */
+  function tellAccounts(): void {
+    const accounts = [...open.values()].map(({ live: { channel, id } }) => `${channel}:${id}`);
+    const failed = [...failures.values()].map(({ channel, account }) => `${channel}:${account}`);
+    const line = { accounts, ...(failed.length > 0 && { failed }) };
+    if (isDeepStrictEqual(line, told) || (told === undefined && accounts.length + failed.length === 0)) return;
+    told = line;
+    log.info(line, "these channel accounts are configured");
   }
 
   return {

@@ -169,3 +169,32 @@ test("settings that need no connection change under a running poll", async () =>
   platform.act.say(ada, ada, "again", { bot: "home_bot" });
   await expect.poll(() => platform.calls.list({ method: "setMessageReaction" }).length, soon).toBeGreaterThan(0);
 });
+
+test("root keys with a token stay the account default when another one is added, and the log says which accounts there are", async () => {
+  const one = (platform: Platform) => ({ ...openChannel(platform, { streamMode: "off" }), botToken: home });
+  const place = await prepare(one);
+  const { platform, said, log } = place;
+  await place.connected("default");
+  const [ada = 0] = people(platform);
+  place.configure({ ...one(platform), accounts: { second: { botToken: work } } });
+  await place.connected("default", "second");
+  platform.act.say(ada, ada, "the first", { bot: "home_bot" });
+  await expect.poll(() => said("home_bot", ada), soon).toEqual(["default heard the first"]);
+  platform.act.say(ada, ada, "the second", { bot: "work_bot" });
+  await expect.poll(() => said("work_bot", ada), soon).toEqual(["second heard the second"]);
+  expect(log()).toContain('"accounts":["botchat:default"],"msg":"these channel accounts are configured"');
+  expect(log()).toContain('"accounts":["botchat:default","botchat:second"],"msg":"these channel accounts are configured"');
+  // Root keys without a token are defaults and nothing else.
+  const { botToken: _none, ...shared } = one(platform);
+  place.configure({ ...shared, accounts: { second: { botToken: work } } });
+  await expect.poll(async () => (await place.gateway.describe()).accounts.map(({ account }) => account), soon).toEqual(["second"]);
+});
+
+test("the token of the root keys belongs to the account default: a second account with it is refused, and names both places", async () => {
+  const place = await prepare((platform) => ({ ...openChannel(platform), botToken: home, accounts: { second: { botToken: home } } }));
+  await place.connected("default");
+  expect(await place.status("second")).toMatchObject({
+    state: "failed",
+    detail: expect.stringContaining("channels.botchat.accounts.second.botToken: is the same as channels.botchat.botToken"),
+  });
+});
