@@ -1,4 +1,4 @@
-/** Notices when the event loop was blocked, and names the plugin whose tap ran: for that time the gateway took nothing in. */
+/** Notices when the event loop was blocked, and names the plugin whose code ran: for that time the gateway took nothing in. */
 import type { Hooks } from "./hooks.ts";
 import type { Log } from "./log.ts";
 import type { TapRun } from "./tap-times.ts";
@@ -42,7 +42,8 @@ export function watchEventLoop({
       log.warn({ ms, plugin, hook, ...earlier }, `the event loop was blocked for ${seconds(ms)} by the plugin ${plugin} at ${hook}`);
       return;
     }
-    const [first] = resumed === undefined ? waiting : [resumed];
+    // The core waits inside its taps for calls into plugins: the plugin is the better candidate.
+    const first = resumed ?? waiting.find(({ plugin }) => plugin !== "core") ?? waiting[0];
     const named = first === undefined ? {} : first;
     const others = first === undefined ? "no tap was running" : `a tap of ${first.plugin} at ${first.hook} was running`;
     log.warn({ ms, ...named, ...listed(waiting, first), ...earlier }, `the event loop was blocked for ${seconds(ms)}; ${others}`);

@@ -7,7 +7,8 @@
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesWaterfallHook } from "tapable";
 import { PluginError, reasonOf } from "./errors.ts";
 import type { StoredEvent } from "./state/store.ts";
-import { type RecentTaps, TapTimes } from "./tap-times.ts";
+import { type RecentTaps, TapTimes, type TimedCall } from "./tap-times.ts";
+import { isThenable } from "./thenable.ts";
 import type { Address, Inbound, Part, Receipt, Refusal, Reply, Route, Silent, TurnEvent, TurnRecord } from "./types.ts";
 
 /** What goes with a reply to the formatting station. */
@@ -99,6 +100,8 @@ export interface Hooks {
   settled(record: TurnRecord): Promise<void>;
   /** Every tap in the order of its hook, for `plugins list`. */
   taps(): readonly TapInfo[];
+  /** Notes how long a call into a plugin holds the event loop. */
+  readonly timed: TimedCall;
   /** Which taps have held the event loop since the last call. */
   lately(): RecentTaps;
 }
@@ -115,10 +118,6 @@ interface Tap {
   /** What becomes of an answer, or of a failure, depends on the kind of the hook. */
   readonly judge: (done: Done, error: PluginError | null, answer?: unknown) => void;
   readonly times: TapTimes;
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { readonly then?: unknown }).then === "function";
 }
 
 function failureOf({ plugin, hook }: Tap, thrown: unknown): PluginError {
@@ -257,6 +256,7 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     formatting: (reply, context) => engines.formatting.promise(reply, context),
     delivery: (part, address, signal) => engines.delivery.promise(part, address, signal),
     settled: (record) => engines.settled.promise(record),
+    timed: times.call,
     lately: () => times.take(),
     taps: () =>
       hookNames.flatMap((hook) => registered.filter((tap) => tap.hook === hook).sort((a, b) => stages[a.order] - stages[b.order])),

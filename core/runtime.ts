@@ -166,6 +166,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   });
   const accounts: Accounts = createAccounts({
     channels: registry.channels,
+    timed: hooks.timed,
     secrets,
     environment: options.environment,
     store,

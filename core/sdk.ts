@@ -188,7 +188,8 @@ export interface RouteAnswer {
 }
 
 /**
- * An HTTP route under `/plugins/<id>/`. A throw, and no answer within 120 s, is answered 500 without its text, and logged. One whose address is taken is logged and left out.
+ * An HTTP route under `/plugins/<id>/`. A throw, and no answer within 120 s, is answered 500 without its text, and logged. A stream as body
+ * is cut where it gives nothing for 120 s; events may be silent for as long as they like. One whose address is taken is logged and left out.
  *
  * @example
  * host.route({ method: "GET", path: "things/:id", access: "gateway", handler: ({ params }) => ({ body: { id: params.id } }) });
@@ -226,7 +227,7 @@ export interface CliAnswer {
   readonly failed?: boolean;
 }
 
-/** One command of a plugin, below its group. A throw is shown as one line, and ends with 1. */
+/** One command of a plugin, below its group. A throw, and no answer in time, is shown as one line, and ends with 1. */
 export interface CliCommand {
   /** `a-z`, `0-9` and `-`, a letter first. */
   readonly name: string;
@@ -236,6 +237,8 @@ export interface CliCommand {
   readonly summary: string;
   /** Shown in help behind the group's name, such as `revoke 7FQ2`. */
   readonly example: string;
+  /** Default 120; 0 is no limit, for a command that runs until it is stopped. */
+  readonly timeoutSeconds?: number;
   run(call: CliCall): CliAnswer | Promise<CliAnswer>;
 }
 

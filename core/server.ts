@@ -1,12 +1,13 @@
 /** The HTTP side of a gateway: the server, the routes of the plugins, the hook endpoints. */
 import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
 import { defaultAgentId } from "./agents/settings.ts";
 import type { GatewayConfig } from "./config/schema.ts";
 import type { Secrets } from "./config/secrets.ts";
 import { HostError, reasonOf } from "./errors.ts";
 import type { HookSide } from "./hook-side.ts";
 import { routeAnswerProblem } from "./host/answers.ts";
-import { callPlugin, pluginDeadlines, unusable } from "./host/deadline.ts";
+import { type Asked, callPlugin, pluginDeadlines, pluginFault, unusable } from "./host/deadline.ts";
 import { routeAddress } from "./http/route-table.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
@@ -15,6 +16,7 @@ import type { Readiness } from "./report.ts";
 import type { Runtime } from "./runtime.ts";
 import type { RouteDefinition } from "./sdk.ts";
 import type { Store } from "./state/store.ts";
+import type { TimedCall } from "./tap-times.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { Tokens } from "./tokens.ts";
 import { hookRoutes } from "./webhooks/management.ts";
@@ -39,18 +41,53 @@ function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token:
   };
 }
 
-/** A handler that is late, or answers junk, is a failure that names its plugin. */
-function guardRoute(plugin: string, definition: RouteDefinition): RouteDefinition {
+/** A handler that is late, answers junk, or stops in the middle of its answer, is a failure that names its plugin. */
+function guardRoute(
+  plugin: string,
+  definition: RouteDefinition,
+  { timed, log }: { readonly timed: TimedCall; readonly log: Log },
+): RouteDefinition {
   const asked = { plugin, doing: `${definition.method} ${routeAddress(plugin, definition.path)}` };
   return {
     ...definition,
     async handler(request) {
-      const answer = await callPlugin(asked, pluginDeadlines.route, () => definition.handler(request));
+      const answer = await callPlugin(asked, pluginDeadlines.route, () =>
+        timed({ plugin, hook: asked.doing }, () => definition.handler(request)),
+      );
       const problem = routeAnswerProblem(answer);
       if (problem !== undefined) throw unusable(asked, problem);
-      return answer;
+      const { body, events } = answer;
+      if (events !== undefined) return { ...answer, events: guardStream(asked, events, { timed }) };
+      if (!(body instanceof Readable)) return answer;
+      const guarded = Readable.from(guardStream(asked, body, { timed, ms: pluginDeadlines.route }), { objectMode: false });
+      guarded.once("error", (error) => log.error({ plugin, error: reasonOf(error) }, "an answer of a route was cut"));
+      return { ...answer, body: guarded };
     },
   };
+}
+
+/** What a plugin hands over piece by piece. Without `ms` it may be silent for as long as it likes, as events are. */
+async function* guardStream<T>(
+  asked: Asked,
+  stream: AsyncIterable<T>,
+  { timed, ms }: { readonly timed: TimedCall; readonly ms?: number },
+): AsyncGenerator<T> {
+  let iterator: AsyncIterator<T> | undefined;
+  const run = { plugin: asked.plugin, hook: asked.doing };
+  try {
+    iterator = stream[Symbol.asyncIterator]();
+    const next = () => timed(run, () => (iterator as AsyncIterator<T>).next());
+    for (;;) {
+      const step = ms === undefined ? await next() : await callPlugin(asked, ms, next);
+      if (step.done === true) return;
+      yield step.value;
+    }
+  } catch (thrown) {
+    throw pluginFault(asked, thrown);
+  } finally {
+    // Not awaited: a generator that waits answers only after its next piece.
+    Promise.resolve(iterator?.return?.()).catch(() => {});
+  }
 }
 
 export function createServer(parts: {
@@ -80,7 +117,7 @@ export function createServer(parts: {
   });
   for (const { plugin, definition } of runtime.registry.routes) {
     try {
-      server.route(plugin, guardRoute(plugin, definition));
+      server.route(plugin, guardRoute(plugin, definition, { timed: runtime.hooks.timed, log }));
     } catch (error) {
       log.error({ plugin, path: definition.path }, reasonOf(error));
     }

@@ -1,10 +1,15 @@
-/** When taps ran, for the report of a blocked event loop. Part of the hook table. */
+/** When code of plugins ran, for the report of a blocked event loop. Part of the hook table. */
+import { isThenable } from "./thenable.ts";
 
-/** A tap that has run. */
+/** A tap that has run, or another call into a plugin. */
 export interface TapRun {
   readonly plugin: string;
+  /** The hook, or what was called, such as `send of desk:default`. */
   readonly hook: string;
 }
+
+/** Runs a call into a plugin that is not a tap, so that the report can name it: also inside of a tap of the core. */
+export type TimedCall = <T>(run: TapRun, call: () => T) => T;
 
 interface Waiting {
   readonly tap: TapRun;
@@ -29,11 +34,41 @@ export class TapTimes {
   #longest: RecentTaps["longest"];
   #resumed: TapRun | undefined;
   #lastMark = 0;
+  /** Long calls since the last report: a tap that made one did not hold the event loop for that time itself. */
+  #calls: { readonly begun: number; readonly ms: number }[] = [];
 
-  ran({ plugin, hook }: TapRun, begun: number): void {
+  ran(run: TapRun, begun: number): void {
     const now = performance.now();
     this.#lastMark = now;
-    const ms = now - begun;
+    if (now - begun < noteMs) return;
+    const inside = this.#calls.reduce((all, call) => (call.begun >= begun ? all + call.ms : all), 0);
+    this.#note(run, now - begun - inside);
+  }
+
+  readonly call: TimedCall = (run, call) => {
+    const begun = performance.now();
+    try {
+      const answer = call();
+      if (isThenable(answer)) this.#await(run, answer);
+      return answer;
+    } finally {
+      const now = performance.now();
+      this.#lastMark = now;
+      if (now - begun >= noteMs) {
+        this.#calls.push({ begun, ms: now - begun });
+        this.#note(run, now - begun);
+      }
+    }
+  };
+
+  #await(run: TapRun, answer: PromiseLike<unknown>): void {
+    const pending = { tap: run };
+    this.waiting.add(pending);
+    const end = () => this.ended(pending);
+    answer.then(end, end);
+  }
+
+  #note({ plugin, hook }: TapRun, ms: number): void {
     if (ms >= noteMs && ms > (this.#longest?.ms ?? 0)) this.#longest = { plugin, hook, ms };
   }
 
@@ -49,6 +84,7 @@ export class TapTimes {
     const resumed = this.#resumed;
     this.#longest = undefined;
     this.#resumed = undefined;
+    this.#calls = [];
     const waiting = [...this.waiting].map(({ tap: { plugin, hook } }) => ({ plugin, hook }));
     return { ...(longest && { longest }), ...(resumed && { resumed }), waiting };
   }

@@ -1,6 +1,7 @@
 /** Commands that plugins bring: declared as data, run on the plugin's own store. */
 import type { Command } from "commander";
 import { programCommand } from "../command.ts";
+import { type Asked, lateAnswer, pluginDeadlines, withDeadline } from "../host/deadline.ts";
 import { scopedStore } from "../host/scope.ts";
 import { createIds } from "../ids.ts";
 import type { CliAnswer, CliCommand, CliDefinition } from "../sdk.ts";
@@ -31,17 +32,20 @@ export function addPluginCommands(program: Command, found: readonly PluginComman
         summary: command.summary,
         example: `${programCommand} ${cli.name} ${command.example}`,
         json: true,
-      }).action(handle(async () => runner(plugin, command)));
+      }).action(handle(async () => runner({ plugin, doing: `${programCommand} ${cli.name} ${command.name}` }, command)));
     }
   }
 }
 
-function runner(plugin: string, command: CliCommand): Run<readonly (string | undefined)[], { readonly json?: boolean }> {
+function runner(asked: Asked, command: CliCommand): Run<readonly (string | undefined)[], { readonly json?: boolean }> {
   return async (context, args, { json }) => {
     const store = await context.openState();
     try {
-      const scoped = scopedStore(store, `plugin:${plugin}`, context.now);
-      const answer = await command.run({ args, store: scoped, now: context.now, newId: createIds(context.now) });
+      const scoped = scopedStore(store, `plugin:${asked.plugin}`, context.now);
+      const call = { args, store: scoped, now: context.now, newId: createIds(context.now) };
+      const run = async () => await command.run(call);
+      const ms = command.timeoutSeconds === undefined ? pluginDeadlines.cli : command.timeoutSeconds * 1_000;
+      const answer = ms === 0 ? await run() : await withDeadline(run(), ms, () => late(asked, ms));
       if (json === true) context.terminal.json(answer.failed === true && answer.data === null ? failure(answer) : answer.data);
       else show(answer, context.terminal);
       return answer.failed === true ? 1 : 0;
@@ -49,6 +53,12 @@ function runner(plugin: string, command: CliCommand): Run<readonly (string | und
       await store.close();
     }
   };
+}
+
+/** What the command still waits for must not keep the process. */
+function late(asked: Asked, ms: number): Error {
+  setTimeout(() => process.exit(), 1_000).unref();
+  return lateAnswer(asked, ms);
 }
 
 /** A plugin that failed and has no data has said why in its lines; those who read JSON are to know it, too. */

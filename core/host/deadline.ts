@@ -1,5 +1,6 @@
 /** How long the core waits for code of a plugin, and what a call that fails, is late or returns something unusable becomes. */
 import { ChannelError, EngineError, PluginError, reasonOf } from "../errors.ts";
+import { isThenable } from "../thenable.ts";
 
 /**
  * Milliseconds for each call into a plugin. Taps have theirs in the hook table (`hookDeadlines`), a turn has `timeoutSeconds` of its agent.
@@ -33,6 +34,7 @@ export const pluginDeadlines = {
   describe: 35_000,
   command: 120_000,
   route: 120_000,
+  cli: 120_000,
   device: 10_000,
   check: 10_000,
 } as const;
@@ -122,8 +124,4 @@ export function callAtOnce<T>(asked: Asked, call: () => T): T {
 function namedFault(asked: Asked, thrown: unknown): Error {
   if (thrown instanceof PluginError) return thrown;
   return new PluginError("plugin_tap_failed", { plugin: asked.plugin, hook: asked.doing, reason: reasonOf(thrown) }, { cause: thrown });
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { readonly then?: unknown }).then === "function";
 }

@@ -57,14 +57,19 @@ function checkChannel(id: string, channel: ChannelDefinition | undefined): void 
 
 const cliName = /^[a-z][a-z0-9-]{0,31}$/;
 
+/** A day: a timer cannot wait for more than some weeks. */
+const mostCliSeconds = 86_400;
+
 function checkCli(id: string, cli: CliDefinition | undefined): void {
   if (cli === undefined) return;
   if (!cliName.test(cli.name)) throw invalid(id, "the name of its cli must be a to z, 0 to 9 and -, beginning with a letter");
   if (!Array.isArray(cli.commands as unknown)) throw invalid(id, `its cli ${cli.name} needs a list of commands`);
-  for (const { name, args = [], run } of cli.commands) {
+  for (const { name, args = [], timeoutSeconds = 0, run } of cli.commands) {
     if (!cliName.test(name)) throw invalid(id, `the command ${name} of its cli must be a to z, 0 to 9 and -, beginning with a letter`);
     if (!args.every((arg) => /^(<[a-z-]+>|\[[a-z-]+\])$/.test(arg)))
       throw invalid(id, `the arguments of ${cli.name} ${name} must be written <name> or [name]`);
+    if (!(timeoutSeconds >= 0 && timeoutSeconds <= mostCliSeconds))
+      throw invalid(id, `the timeoutSeconds of ${cli.name} ${name} must be a number from 0 to ${mostCliSeconds}`);
     if (typeof run !== "function") throw invalid(id, `the command ${cli.name} ${name} has no run function`);
   }
 }

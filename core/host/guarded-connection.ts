@@ -4,9 +4,11 @@
  */
 import { PluginError } from "../errors.ts";
 import type { ChannelConnection, ChannelPreview } from "../sdk.ts";
+import type { TimedCall } from "../tap-times.ts";
+import { isThenable } from "../thenable.ts";
 import type { Receipt } from "../types.ts";
 import { inboundProblem, isObject, isTextList, kindOf, partsProblem, receiptProblem } from "./answers.ts";
-import { type Asked, callAtOnce, callPlugin, isThenable, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
+import { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
 
 export interface GuardOptions {
   readonly plugin: string;
@@ -14,10 +16,16 @@ export interface GuardOptions {
   readonly name: string;
   /** A fault that ends no call: what the plugin said was replaced by something safe, or nobody waits for it. */
   readonly onFault: (error: Error) => void;
+  /** Default: the calls are not timed. */
+  readonly timed?: TimedCall;
 }
 
-export function guardConnection(connection: ChannelConnection, { plugin, name, onFault }: GuardOptions): ChannelConnection {
+export function guardConnection(
+  connection: ChannelConnection,
+  { plugin, name, onFault, timed = (_, call) => call() }: GuardOptions,
+): ChannelConnection {
   const asked = (call: string): Asked => ({ plugin, doing: `${call} of ${name}` });
+  const watched = <T>(call: string, run: () => T): T => timed({ plugin, hook: `${call} of ${name}` }, run);
   /** Most callers go on without what failed, and log nothing: a mistake of the plugin is in the log all the same. */
   const noted = (error: unknown) => {
     if (error instanceof PluginError) onFault(error);
@@ -31,7 +39,7 @@ export function guardConnection(connection: ChannelConnection, { plugin, name, o
     signal?: AbortSignal,
   ): Promise<T> => {
     try {
-      const value = await callPlugin(asked(call), pluginDeadlines[call], run, { signal });
+      const value = await callPlugin(asked(call), pluginDeadlines[call], () => watched(call, run), { signal });
       const problem = wrong(value);
       if (problem !== undefined) throw unusable(asked(call), problem);
       return value;
@@ -62,14 +70,14 @@ export function guardConnection(connection: ChannelConnection, { plugin, name, o
       }
     },
     parse(raw, more) {
-      const parsed = callAtOnce(asked("parse"), () => connection.parse(raw, more));
+      const parsed = callAtOnce(asked("parse"), () => watched("parse", () => connection.parse(raw, more)));
       const problem = parsed === undefined ? undefined : inboundProblem(parsed);
       if (problem !== undefined) throw unusable(asked("parse"), problem);
       return parsed;
     },
     render(reply, address, about) {
       try {
-        const parts = callAtOnce(asked("render"), () => connection.render(reply, address, about));
+        const parts = callAtOnce(asked("render"), () => watched("render", () => connection.render(reply, address, about)));
         const problem = partsProblem(parts);
         if (problem !== undefined) throw unusable(asked("render"), problem);
         return parts;
@@ -79,12 +87,12 @@ export function guardConnection(connection: ChannelConnection, { plugin, name, o
     },
     send: async (part, address, signal) => receiptOf(await within("send", () => connection.send(part, address, signal))),
     // Whoever closes it logs what goes wrong.
-    close: () => callPlugin(asked("close"), pluginDeadlines.close, () => connection.close()),
+    close: () => callPlugin(asked("close"), pluginDeadlines.close, () => watched("close", () => connection.close())),
     ...(admit && {
       admit(part, address, signal) {
         let waiting: unknown;
         try {
-          waiting = callOrThrow(asked("admit"), () => admit.call(connection, part, address, signal));
+          waiting = callOrThrow(asked("admit"), () => watched("admit", () => admit.call(connection, part, address, signal)));
           if (waiting === undefined || waiting === null) return undefined;
           if (!isThenable(waiting)) throw unusable(asked("admit"), kindOf(waiting));
         } catch (error) {
@@ -95,7 +103,7 @@ export function guardConnection(connection: ChannelConnection, { plugin, name, o
       },
     }),
     ...(pause && { pause: () => within("pause", () => pause.call(connection)) }),
-    ...(update && { update: (options) => tell(asked("update"), () => update.call(connection, options), onFault) }),
+    ...(update && { update: (options) => tell(asked("update"), () => watched("update", () => update.call(connection, options)), onFault) }),
     ...(remove && {
       remove: (messageId, address, signal) => within("remove", () => remove.call(connection, messageId, address, signal)),
     }),
@@ -103,18 +111,20 @@ export function guardConnection(connection: ChannelConnection, { plugin, name, o
       preview(address, options) {
         const ids = new KnownIds(options);
         const made = callAtOnce(asked("preview"), () =>
-          preview.call(connection, address, { ...options, onMessage: (found) => ids.add(found) }),
+          watched("preview", () => preview.call(connection, address, { ...options, onMessage: (found) => ids.add(found) })),
         );
         if (!isObject(made) || typeof made.update !== "function" || typeof made.close !== "function")
           throw unusable(asked("preview"), "update or close is missing");
-        return guardPreview(made as unknown as ChannelPreview, { ids, asked, onFault });
+        return guardPreview(made as unknown as ChannelPreview, { ids, asked, onFault, watched });
       },
     }),
     ...(react && {
       react: (messageId, emoji, address, patience) => within("react", () => react.call(connection, messageId, emoji, address, patience)),
     }),
     ...(typing && { typing: (address) => within("typing", () => typing.call(connection, address)) }),
-    ...(menu && { menu: (commands) => callPlugin(asked("menu"), pluginDeadlines.menu, () => menu.call(connection, commands)) }),
+    ...(menu && {
+      menu: (commands) => callPlugin(asked("menu"), pluginDeadlines.menu, () => watched("menu", () => menu.call(connection, commands))),
+    }),
     ...(searchStickers && {
       searchStickers: (query, limit) => within("searchStickers", () => searchStickers.call(connection, query, limit), stickersProblem),
     }),
@@ -176,14 +186,23 @@ class KnownIds {
 
 function guardPreview(
   preview: ChannelPreview,
-  { ids, asked, onFault }: { readonly ids: KnownIds; readonly asked: (call: string) => Asked } & Pick<GuardOptions, "onFault">,
+  {
+    ids,
+    asked,
+    onFault,
+    watched,
+  }: {
+    readonly ids: KnownIds;
+    readonly asked: (call: string) => Asked;
+    readonly watched: <T>(call: string, run: () => T) => T;
+  } & Pick<GuardOptions, "onFault">,
 ): ChannelPreview {
   return {
-    update: (text) => tell(asked("preview update"), () => preview.update(text), onFault),
+    update: (text) => tell(asked("preview update"), () => watched("preview update", () => preview.update(text)), onFault),
     async close() {
       const at = asked("preview close");
       try {
-        const shown: unknown = await callPlugin(at, pluginDeadlines.closePreview, () => preview.close());
+        const shown: unknown = await callPlugin(at, pluginDeadlines.closePreview, () => watched("preview close", () => preview.close()));
         if (isTextList(shown)) return shown;
         onFault(unusable(at, kindOf(shown)));
       } catch (error) {

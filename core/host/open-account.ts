@@ -12,10 +12,11 @@ import { controlSuffix } from "../path/lanes.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
 import type { Store } from "../state/store.ts";
+import type { TimedCall } from "../tap-times.ts";
+import { isThenable } from "../thenable.ts";
 import type { Accepted, Inbound, Json, RawEvent, Refusal, Silent } from "../types.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
-import { isThenable } from "./deadline.ts";
 import { guardConnection } from "./guarded-connection.ts";
 import type { Owned } from "./registry.ts";
 import { scopedStore } from "./scope.ts";
@@ -57,6 +58,7 @@ export interface OpenAccountOptions {
   readonly debounceMs: () => number;
   readonly room: ChannelAccount["room"];
   readonly contact: (channel: string, account: string) => Contact;
+  readonly timed: TimedCall;
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
 
@@ -113,6 +115,7 @@ export function openAccount(
   const connection = guardConnection(opened, {
     plugin,
     name: `${channel}:${id}`,
+    timed: options.timed,
     onFault: createFaultLog({ log: accountLog, plugin, now }),
   });
   const live: LiveAccount = {

@@ -5,9 +5,10 @@ import type { HookName, Hooks, HookTable } from "../hooks.ts";
 import type { Log } from "../log.ts";
 import type { PluginHost, PluginStore } from "../sdk.ts";
 import type { Store } from "../state/store.ts";
+import { isThenable } from "../thenable.ts";
 import type { Accepted, RawEvent } from "../types.ts";
 import { tapProblems } from "./answers.ts";
-import { type Asked, isThenable, unusable } from "./deadline.ts";
+import { type Asked, unusable } from "./deadline.ts";
 import { addUnique, type Registry } from "./registry.ts";
 
 export interface ScopeOptions {

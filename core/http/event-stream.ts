@@ -38,7 +38,8 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
         step.then(resolve, reject);
       });
     const beat = setInterval(() => {
-      response.write(": keep-alive\n\n");
+      // What a client does not read is not added to: its connection is then idle, and cut as one.
+      if (!response.writableNeedDrain) response.write(": keep-alive\n\n");
       void stays().then((stay) => stay || leave());
     }, keepAliveMs);
     open.add(leave);

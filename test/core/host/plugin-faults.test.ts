@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hookDeadlines } from "../../../core/hooks.ts";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
@@ -195,6 +196,31 @@ describe("a command, a route, a check and a device's check", () => {
     for (const fault of faults) expect((await request(`/plugins/guest/things/${encodeURIComponent(fault)}`)).status, fault).toBe(500);
     await vi.waitFor(() => expect(log().match(/guest [^"]*GET \/plugins\/guest\/things/g)).toHaveLength(faults.length));
     expect((await request("/gateway/describe")).status).toBe(200);
+  });
+
+  test("a stream that a route answers with is cut where it stops, and one that fails ends; the log names the plugin", async () => {
+    const streams: Readonly<Record<string, () => object>> = {
+      quiet: () => ({
+        body: Readable.from(
+          (async function* () {
+            yield "half";
+            await misbehave("never answers", { ms: pluginDeadlines.route });
+          })(),
+        ),
+      }),
+      slow: () => ({ body: Readable.from(["one", "two"], { objectMode: false }) }),
+      broken: () => ({ events: { [Symbol.asyncIterator]: () => misbehave("throws", { ms: 0 }) } }),
+    };
+    const handler = ({ params }: { readonly params: Readonly<Record<string, string>> }) => streams[params.of ?? ""]?.() ?? {};
+    await start([
+      guest((host) => host.route({ method: "GET", path: "streams/:of", access: "gateway", handler: handler as never })),
+      repeat,
+    ]);
+    await expect(request("/plugins/guest/streams/quiet").then((answer) => answer.text())).rejects.toThrow();
+    await logged(/"plugin":"guest","error":"The plugin guest did not answer at GET \/plugins\/guest\/streams\/:of within 120 s/);
+    expect(await (await request("/plugins/guest/streams/broken")).text()).toBe("");
+    await logged(/The plugin guest failed at GET \/plugins\/guest\/streams\/:of: the plugin is broken[^"]*","msg":"an event stream/);
+    expect(await (await request("/plugins/guest/streams/slow")).text()).toBe("onetwo");
   });
 
   test.each(faults)("a check that %s is a fail of its own", async (fault) => {
