@@ -20,6 +20,8 @@ export interface ChatCommandsOptions extends Pick<NativeCommandsOptions, "engine
   readonly store: Store;
   readonly registry: Registry;
   readonly activation: Activation;
+  /** Whether an event of the lane waits for a turn of another lane, which runs in the same session. */
+  readonly waitsForSession: (lane: string) => boolean;
   /** Made after the commands, which it lists. */
   readonly accounts: () => Accounts;
 }
@@ -43,6 +45,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
     now,
     async waits({ id }) {
       const lane = (await store.event(id))?.lane.replace(controlSuffix, "");
+      if (lane !== undefined && options.waitsForSession(lane)) return true;
       return (await store.waitingLanes()).some((waiting) => waiting.lane === lane);
     },
     more: [

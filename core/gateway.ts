@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { writeAddress } from "./address-file.ts";
 import { createHeartbeat } from "./agents/heartbeat.ts";
 import { bringUpPlugins } from "./bring-up-plugins.ts";
+import { eventQueue } from "./agents/system-events.ts";
 import { rememberSecrets } from "./config/known-secrets.ts";
 import { loadConfig } from "./config/load.ts";
 import { locateConfig, locateState } from "./config/locate.ts";
@@ -210,7 +211,8 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   registerActions(server, { actions: runtime.actions, clean });
   registerOperations(server, { accounts: () => runtime.accounts.all(), checks: runtime.registry.checks, clean });
 
-  const heartbeat = createHeartbeat({ config, accept: (event) => runtime.path.receive(event), now, log });
+  const waits = (sessionKey: string) => store.queueWaits(eventQueue(sessionKey));
+  const heartbeat = createHeartbeat({ config, waits, accept: (event) => runtime.path.receive(event), now, log });
   undo.add(() => heartbeat.close());
   address.url = (await server.listen()).url;
   writeAddress(stateDirectory, { url: address.url, pid: process.pid, startedAt, configFile: current.loaded.file }, undo);

@@ -20,7 +20,7 @@ import { showReasoning } from "./agents/reasoning.ts";
 import { withPrefix } from "./agents/response-prefix.ts";
 import { createRouter, type Router } from "./agents/route.ts";
 import { agentFor, movedSessions, sessionKeyFor } from "./agents/sessions.ts";
-import { agentSettings, defaultAgentId } from "./agents/settings.ts";
+import { agentIds, agentSettings, defaultAgentId } from "./agents/settings.ts";
 import { mayBeSilent, silenceReason, speakable } from "./agents/silence.ts";
 import { createSkills } from "./agents/skills.ts";
 import { followUps } from "./agents/system-events.ts";
@@ -126,7 +126,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     limit: (inbound) => groupHistoryLimit(optionsOf(inbound), groupDefault()),
     now,
   });
-  const context = createTurnContext({ waiting: waitingEvents, group });
+  const context = createTurnContext({ waiting: waitingEvents, group, store, now });
   const activation = createActivation();
   const gate = createGate({
     config,
@@ -152,6 +152,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     turns,
     isOwner: gate.isOwner,
     forget: ({ inbound, route }) => context.forget(inbound, route),
+    waitsForSession: (lane) => path.waitsForSession(lane),
     now,
   });
   const commandIn = (inbound: Inbound) =>
@@ -237,6 +238,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     asSent: (reply, of) => withPrefix(reply, responsePrefix(of.route), of, facts),
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: gate.pathsOf, log }),
     told: (inbound, route) => context.told(inbound, route),
+    tookQueued: (inbound) => context.tookQueued(inbound),
     followUps: (end) => followUps(end, now()),
     keptReply: (inbound, reply) => (config().hooks.exposeReplies ? keptReply(inbound, reply, options.redact) : undefined),
     silence: (reply, inbound) =>
@@ -264,10 +266,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     configFile: options.configFile,
     environment: options.environment,
     account: (channel, account) => accounts.get(channel, account),
-    sessionsOf: (move, knownKeys) => {
-      const agentIds = [...new Set([defaultAgentId(config()), ...config().agents.list.map(({ id }) => id)])];
-      return movedSessions(move, { agentIds, knownKeys });
-    },
+    sessionsOf: (move, knownKeys) => movedSessions(move, { agentIds: agentIds(config()), knownKeys }),
     onMoved({ from, to }) {
       activation.move(from, to);
       return Promise.all([waitingEvents.move(from, to), group.move(from, to)]);

@@ -13,6 +13,7 @@ import { reasoningMode } from "./reasoning.ts";
 import { createRunningTurns } from "./running-turns.ts";
 import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId } from "./settings.ts";
 import { type Skills, skillTools } from "./skills.ts";
+import { cameBeforeStop, placeOf } from "./stops.ts";
 import { askedMessage, readTranscript } from "./transcript.ts";
 
 export interface Engines {
@@ -46,8 +47,8 @@ export interface AgentTurns {
     source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
     signal: AbortSignal,
   ): AsyncIterable<TurnEvent>;
-  /** Ends the turns of a session that have begun; their number. */
-  stop(sessionKey: string): number;
+  /** Ends the turns that have begun and speak in the chat and thread of the route; their number. */
+  stop(route: Pick<Route, "to">): number;
   running(): readonly RunningTurn[];
   /** Lets the engines of the configured agents load what takes long; call it after the start. What fails is logged. */
   prepare(): Promise<void>;
@@ -55,7 +56,7 @@ export interface AgentTurns {
 
 export interface AgentTurnsOptions {
   readonly config: () => AgentsView;
-  readonly store: Pick<Store, "session" | "transcript">;
+  readonly store: Pick<Store, "session" | "transcript" | "get">;
   readonly engines: Engines;
   readonly providers: () => Readonly<Record<string, EngineProvider>>;
   readonly tools?: (inbound: Inbound, route: Route) => readonly EngineTool[];
@@ -77,6 +78,7 @@ export interface AgentTurnsOptions {
 }
 
 interface Preparing extends RunningTurn {
+  readonly place: string | undefined;
   stopped: boolean;
   readonly stopper?: AbortController;
 }
@@ -98,12 +100,6 @@ export function chooseEngine(engines: Engines, agent: AgentSettings, model: stri
 function setting<T extends string>(session: SessionRecord | null, key: string): T | undefined {
   const value = session?.settings[key];
   return typeof value === "string" ? (value as T) : undefined;
-}
-
-/** Ids sort by time; when the clock was set back since the `/stop`, nothing can be said of what came after it. */
-function cameBeforeStop({ id }: Inbound, session: SessionRecord | null, now: number): boolean {
-  const stop = session?.settings.stop as { readonly event: string; readonly at: number } | undefined;
-  return stop !== undefined && stop.at <= now && id <= stop.event;
 }
 
 function timeoutOf({ request }: Inbound, { timeoutSeconds }: AgentSettings): number {
@@ -134,7 +130,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     const config = options.config();
     const agent = agentSettings(config, knownAgentId(config, route.agentId));
     const session = await store.session(route.sessionKey);
-    if (cameBeforeStop(inbound, session, now())) throw stoppedTurn();
+    if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
     const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
     const engine = chooseEngine(engines, agent, models.model);
     const userTurns = options.historyLimit?.(inbound, route) ?? defaultHistoryLimit;
@@ -189,9 +185,10 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   }
 
   /** Work beside a turn that `/stop` aborts. */
-  async function stoppable<Result>(sessionKey: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>) {
+  async function stoppable<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>) {
     const stopper = new AbortController();
-    const asked: Preparing = { sessionKey, doing: "fetching", startedAt: now(), stopped: false, stopper };
+    const { sessionKey } = route;
+    const asked: Preparing = { sessionKey, place: placeOf(route), doing: "fetching", startedAt: now(), stopped: false, stopper };
     preparing.add(asked);
     try {
       const result = await work(AbortSignal.any([signal, stopper.signal]));
@@ -202,18 +199,20 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   }
 
   return {
-    async before({ sessionKey }, signal, work) {
-      const { result, stopped } = await stoppable(sessionKey, signal, work);
+    async before(route, signal, work) {
+      const { result, stopped } = await stoppable(route, signal, work);
       if (stopped) stoppedBefore.add(result);
       return result;
     },
-    async after({ sessionKey }, signal, work) {
-      const { result, stopped } = await stoppable(sessionKey, signal, work);
+    async after(route, signal, work) {
+      const { result, stopped } = await stoppable(route, signal, work);
       return stopped ? null : result;
     },
     async turn(inbound, route, signal) {
       if (stoppedBefore.has(inbound)) throw stoppedTurn();
-      const asked: Preparing = { sessionKey: route.sessionKey, doing: "answering", startedAt: now(), stopped: false };
+      const { sessionKey } = route;
+      const place = placeOf(route);
+      const asked: Preparing = { sessionKey, place, doing: "answering", startedAt: now(), stopped: false };
       preparing.add(asked);
       let prepared: Awaited<ReturnType<typeof prepare>>;
       try {
@@ -228,7 +227,8 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       return running.run(
         {
           plugin: engines.plugin?.(engine.id) ?? engine.id,
-          sessionKey: turn.sessionKey,
+          sessionKey,
+          place,
           timeoutSeconds,
           previewReasoning,
           begin: (stop) => engine.run(turn, stop),
@@ -237,15 +237,19 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
         signal,
       );
     },
-    guard({ plugin, stream, inbound, route: { agentId, sessionKey } }, signal) {
+    guard({ plugin, stream, inbound, route }, signal) {
+      const { agentId, sessionKey } = route;
+      const place = placeOf(route);
       const config = options.config();
       const timeoutSeconds = timeoutOf(inbound, agentSettings(config, knownAgentId(config, agentId)));
       const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
-      return running.run({ plugin, sessionKey, timeoutSeconds, previewReasoning: false, begin: () => stream, failure }, signal);
+      return running.run({ plugin, sessionKey, place, timeoutSeconds, previewReasoning: false, begin: () => stream, failure }, signal);
     },
-    stop(sessionKey) {
-      const stopped = running.stop(sessionKey, stoppedTurn);
-      const begun = [...preparing].filter((turn) => turn.sessionKey === sessionKey);
+    stop(route) {
+      const place = placeOf(route);
+      if (place === undefined) return 0;
+      const stopped = running.stop(place, stoppedTurn);
+      const begun = [...preparing].filter((turn) => turn.place === place);
       for (const turn of begun) {
         turn.stopped = true;
         turn.stopper?.abort(stoppedTurn());

@@ -9,16 +9,14 @@ import { reasonOf } from "../errors.ts";
 import type { PluginLog } from "../sdk.ts";
 import type { StoredEvent } from "../state/store.ts";
 import type { Authority, Inbound, RawEvent } from "../types.ts";
-import { wrapExternal } from "../webhooks/external.ts";
 import { isActive, parseDuration } from "./duration.ts";
-import { defuseLines, renderTime } from "./envelope.ts";
+import { renderTime } from "./envelope.ts";
+import { cut, eventText, renderQueued } from "./queued-events.ts";
 import { agentOfKey, mainSessionKey } from "./sessions.ts";
-import { type AgentsView, agentSettings, defaultAgentId, knownAgentId } from "./settings.ts";
+import { type AgentsView, agentIds, agentSettings, defaultAgentId, knownAgentId } from "./settings.ts";
 import { heartbeatSession, tickEvent } from "./system-events.ts";
 
 const maxNotesChars = 32_000;
-/** The store bounds the events of a turn together; one that is longer than that by itself is cut. */
-const maxEventChars = 20_000;
 /** Longer waits are cut in pieces: a timer holds 31 bits. */
 const maxTimerMs = 2_000_000_000;
 
@@ -29,21 +27,6 @@ export interface HeartbeatContext {
   readonly config: AgentsView;
   /** Directory that a relative workspace is meant from: the configuration's. */
   readonly directory: string;
-}
-
-function cut(text: string, max: number): string {
-  const characters = text.length > max ? [...text] : [];
-  return characters.length > max ? `${characters.slice(0, max).join("")}… [cut: ${characters.length} characters]` : text;
-}
-
-function eventText(event: StoredEvent): string {
-  const body = event.body as { readonly text?: unknown } | null;
-  return typeof body?.text === "string" ? body.text.trim() : "";
-}
-
-/** What came over HTTP is wrapped, unless its mapping says that it need not be. */
-function isForeign({ authority, body }: StoredEvent): boolean {
-  return authority === "hook" && (body as { readonly unwrapped?: unknown } | null)?.unwrapped !== true;
 }
 
 /** What an event may do is what its weakest cause may do. */
@@ -59,17 +42,6 @@ async function readNotes(workspace: string | undefined, directory: string): Prom
   const text = await readFile(join(folder, "HEARTBEAT.md"), "utf8").catch(() => "");
   const rest = text.replace(/<!--[\s\S]*?(?:-->|$)/g, "").replace(/^\s*(?:#.*|[-*+]\s*(?:\[ \])?\s*)$/gm, "");
   return rest.trim() === "" ? "" : cut(text.trim(), maxNotesChars);
-}
-
-function renderEvents(events: readonly StoredEvent[], context: HeartbeatContext & { readonly leftOut: number }): string {
-  const { leftOut } = context;
-  const items = events.map((event, index) => {
-    const text = cut(eventText(event), maxEventChars);
-    const shown = isForeign(event) ? wrapExternal({ text, source: event.source }) : defuseLines(text);
-    return `${index + 1}. ${renderTime(event.acceptedAt)}, ${event.kind}:\n${shown}`;
-  });
-  if (leftOut > 0) items.unshift(`${leftOut} earlier ${leftOut === 1 ? "event was" : "events were"} left out.`);
-  return items.length === 0 ? "" : `Events since the last heartbeat, oldest first:\n\n${items.join("\n\n")}`;
 }
 
 /**
@@ -95,7 +67,7 @@ async function readHeartbeat(
   const blocks = [
     `[heartbeat ${renderTime(at)}] ${agent.heartbeat.prompt ?? defaultPrompt}`,
     notes === "" ? "" : `HEARTBEAT.md:\n\n${notes}`,
-    renderEvents(told, { ...context, leftOut: leader.leftOut ?? 0 }),
+    renderQueued(told, leader.leftOut),
   ];
   return {
     id: leader.id,
@@ -137,21 +109,27 @@ interface Armed {
 
 export function createHeartbeat(options: {
   readonly config: () => AgentsView;
+  /** Whether events wait for the next turn of an agent's main session. */
+  readonly waits: (sessionKey: string) => Promise<boolean>;
   readonly accept: (event: RawEvent) => Promise<unknown>;
   readonly now: () => number;
   readonly log: Pick<PluginLog, "debug" | "warn">;
 }): Heartbeat {
-  const { config, accept, now, log } = options;
+  const { config, waits, accept, now, log } = options;
   const armed = new Map<string, Armed>();
   let running = false;
 
-  /** The default agent, and every other that has heartbeat settings of its own. */
+  /** Every agent: hook runs leave summaries for those without settings of their own, too. */
   function wanted(): ReadonlyMap<string, number> {
     const view = config();
-    const own = (view.agents?.list ?? []).filter((agent) => agent.heartbeat !== undefined).map((agent) => agent.id);
-    const ids = new Set([defaultAgentId(view), ...own]);
-    const pairs = [...ids].map((id) => [id, parseDuration(agentSettings(view, id).heartbeat.every ?? "30m") ?? 0] as const);
+    const pairs = agentIds(view).map((id) => [id, parseDuration(agentSettings(view, id).heartbeat.every ?? "30m") ?? 0] as const);
     return new Map(pairs.filter(([, everyMs]) => everyMs > 0));
+  }
+
+  /** Notes of a workspace are for the default agent, and for every other that has heartbeat settings of its own. */
+  function looksAtNotes(agentId: string): boolean {
+    const view = config();
+    return agentId === defaultAgentId(view) || view.agents?.list?.find(({ id }) => id === agentId)?.heartbeat !== undefined;
   }
 
   function active(agentId: string): boolean {
@@ -164,13 +142,17 @@ export function createHeartbeat(options: {
     }
   }
 
+  async function ask(agentId: string): Promise<void> {
+    const sessionKey = mainSessionKey(agentId);
+    if (looksAtNotes(agentId) || (await waits(sessionKey))) await accept(tickEvent(sessionKey, now()));
+  }
+
   function tick(agentId: string): void {
     if (!active(agentId)) {
       log.debug({ agent: agentId }, "heartbeat outside its active hours");
       return;
     }
-    const event = tickEvent(mainSessionKey(agentId), now());
-    accept(event).catch((thrown: unknown) => log.warn({ agent: agentId, reason: reasonOf(thrown) }, "a heartbeat could not be stored"));
+    ask(agentId).catch((thrown: unknown) => log.warn({ agent: agentId, reason: reasonOf(thrown) }, "a heartbeat could not be stored"));
   }
 
   function arm(agentId: string, everyMs: number, due: number): void {

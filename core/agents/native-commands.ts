@@ -11,6 +11,7 @@ import { plainName } from "./envelope.ts";
 import { chooseModels } from "./models.ts";
 import { resetSession } from "./sessions.ts";
 import { type AgentSettings, type AgentsView, agentSettings, knownAgentId } from "./settings.ts";
+import { placeOf, rememberStop } from "./stops.ts";
 
 const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];
 const doingWords: Readonly<Record<RunningTurn["doing"], string>> = { fetching: "fetching files", answering: "answering" };
@@ -18,7 +19,7 @@ const reasoningModes = ["on", "off", "stream"] as const;
 
 export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
-  readonly store: Pick<Store, "session" | "updateSession">;
+  readonly store: Pick<Store, "session" | "updateSession" | "set">;
   readonly engines: Engines;
   readonly turns: Pick<AgentTurns, "stop" | "running">;
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
@@ -137,10 +138,10 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
     return `${call.name === "think" ? "Thinking" : "Reasoning shown"}: ${asked}.`;
   }
 
-  /** What came before `/stop` and has not begun is not begun any more, also by a gateway that starts again in between. */
   async function stop(call: CommandCall): Promise<string> {
-    const stopped = turns.stop(call.route.sessionKey);
-    await set(call, "stop", { event: call.inbound.id, at: now() });
+    const stopped = turns.stop(call.route);
+    const place = placeOf(call.route);
+    if (place !== undefined) await rememberStop(store, { place, event: call.inbound.id, at: now() });
     return stopped > 0 || (await waits(call.inbound)) ? "Stopped." : "Nothing is running here.";
   }
 

@@ -7,6 +7,8 @@ import { TurnStream } from "./stream.ts";
 export interface TurnSource {
   readonly plugin: string;
   readonly sessionKey: string;
+  /** Where it speaks. */
+  readonly place: string | undefined;
   readonly timeoutSeconds: number;
   readonly previewReasoning: boolean;
   /** Called with the first pull. */
@@ -17,14 +19,15 @@ export interface TurnSource {
 
 interface Running {
   readonly sessionKey: string;
+  readonly place: string | undefined;
   readonly startedAt: number;
   readonly outer: AbortSignal;
 }
 
 export interface RunningTurns {
   run(source: TurnSource, outer: AbortSignal): TurnStream;
-  /** Ends those of a session; their number. */
-  stop(sessionKey: string, reason: () => Error): number;
+  /** Ends those that speak in a place; their number. */
+  stop(place: string, reason: () => Error): number;
   all(): readonly Pick<Running, "sessionKey" | "startedAt">[];
 }
 
@@ -43,7 +46,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, timeoutSeconds, previewReasoning, begin, failure }, outer) {
+    run({ plugin, sessionKey, place, timeoutSeconds, previewReasoning, begin, failure }, outer) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
@@ -55,7 +58,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
           if (outer.aborted) stopper.abort(outer.reason);
           else follow(outer);
           timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
-          running.set(stopper, { sessionKey, startedAt: now(), outer });
+          running.set(stopper, { sessionKey, place, startedAt: now(), outer });
           return begin(signal);
         },
         failure,
@@ -65,8 +68,8 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         },
       });
     },
-    stop(sessionKey, reason) {
-      const stopped = [...running].filter(([, turn]) => turn.sessionKey === sessionKey);
+    stop(place, reason) {
+      const stopped = [...running].filter(([, turn]) => turn.place === place);
       for (const [stopper] of stopped) stopper.abort(reason());
       return stopped.length;
     },

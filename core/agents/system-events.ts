@@ -1,5 +1,5 @@
 /** Events of a session that no person wrote: what they look like, and how they wait for a heartbeat. */
-import { queuePrefix } from "../state/queue-key.ts";
+import { type Queue, queuePrefix } from "../state/queue-key.ts";
 import type { Ending } from "../state/store.ts";
 import type { Inbound, RawEvent, Reply, Route } from "../types.ts";
 import { plainName } from "./envelope.ts";
@@ -14,17 +14,22 @@ export function heartbeatSession(gatherKey: string | undefined): string | undefi
   return gatherKey?.startsWith(queuePrefix) === true ? gatherKey.slice(queuePrefix.length) : undefined;
 }
 
-/** How an event waits for the next heartbeat of a session (`due: null`), or asks for one. */
-export function heartbeatGather(sessionKey: string, due: number | null): NonNullable<RawEvent["gather"]> {
-  return { key: `${queuePrefix}${sessionKey}`, due };
+/** Where the events of a session wait for its next turn. */
+export function eventQueue(sessionKey: string): Queue {
+  return { lane: sessionKey, key: `${queuePrefix}${sessionKey}` };
 }
 
-/** `Hook <name>: <summary>`, with the status when the run was not ok. */
+/** How an event waits for the next heartbeat of a session (`due: null`), or asks for one. */
+export function heartbeatGather(sessionKey: string, due: number | null): NonNullable<RawEvent["gather"]> {
+  return { key: eventQueue(sessionKey).key, due };
+}
+
+/** `Hook <name>: <summary>`, with the status when the run was not ok; `Hook: ...` of a run without a name. */
 export function hookSummary(run: { readonly name: string; readonly status: string; readonly text: string }): string {
-  const name = plainName(run.name, 200) || "Hook";
+  const name = plainName(run.name, 200);
   const characters = [...run.text.trim()];
   const summary = characters.length > maxSummaryChars ? `${characters.slice(0, maxSummaryChars - 1).join("")}…` : characters.join("");
-  return `Hook ${name}${run.status === "ok" ? "" : ` (${plainName(run.status)})`}: ${summary === "" ? "no reply" : summary}`;
+  return `Hook${name === "" || name === "Hook" ? "" : ` ${name}`}${run.status === "ok" ? "" : ` (${plainName(run.status)})`}: ${summary === "" ? "no reply" : summary}`;
 }
 
 /** The system event that the end of a hook run leaves in the main session of its agent. */

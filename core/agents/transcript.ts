@@ -29,8 +29,8 @@ export function turnMessages(options: {
   readonly context?: string;
 }): readonly SessionMessage[] {
   const { inbound, reply, at } = options;
-  // Dozens of heartbeats a day that came to nothing would push the conversation out of the history.
-  if (inbound.request?.heartbeat !== undefined && isHeartbeatAck(reply.text, options.ackMaxChars)) return [];
+  // Dozens of heartbeats a day that came to nothing would push the conversation out of the history. One that read events is part of it.
+  if (inbound.request?.heartbeat?.events.length === 0 && isHeartbeatAck(reply.text, options.ackMaxChars)) return [];
   const unitId = inbound.id;
   const asked: SessionMessage = { role: "user", content: renderAsked(inbound, options.context), at: inbound.timestamp, unitId };
   const notes = reply.media.map((media) => `[sent ${media.fileName ?? media.path ?? media.url ?? "a file"}]`);

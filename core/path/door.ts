@@ -14,6 +14,8 @@ export interface Path {
   start(): Promise<void>;
   /** Resolves when the event is committed. */
   receive(event: RawEvent, options?: ReceiveOptions): Promise<AcceptedEvent>;
+  /** Whether a unit of that lane waits for a turn of another lane, which runs in the same session. */
+  waitsForSession(lane: string): boolean;
   /** Aborts sends that wait; what they would have sent goes out at the next start. */
   interrupt(): void;
 }

@@ -1,7 +1,8 @@
 /** What ends the walk of a unit before its reply is sent, and the chain of decisions that tells why. */
 import { ChannelError, HostError, PluginError, reasonOf } from "../errors.ts";
 import type { Ending, NewEvent } from "../state/store.ts";
-import type { Address, Decision, Reply, Silent, Station } from "../types.ts";
+import type { Address, Decision, RawEvent, Reply, Silent, Station } from "../types.ts";
+import type { PathOptions } from "./options.ts";
 import { postponementOf } from "./patience.ts";
 
 /** A station's last word. It may still have something to say: a pairing code, an apology. */
@@ -59,9 +60,13 @@ export function silentDecision(
   };
 }
 
-/** The end of an event of which it is known at acceptance that there is nothing to do. */
-export function settledSilent(silent: Silent, pathOf: (keys: readonly string[]) => string, trace: Trace): NonNullable<NewEvent["settled"]> {
-  trace.add("ingress", { plugin: "core", ...silentDecision(silent, pathOf) });
+/** The end of an event from which nothing follows, known as it is accepted. */
+export function settledSilent(
+  { source, account = "" }: RawEvent,
+  silent: Silent,
+  { trace, pathsOf }: { readonly trace: Trace; readonly pathsOf: PathOptions["pathsOf"] },
+): NonNullable<NewEvent["settled"]> {
+  trace.add("ingress", { plugin: "core", ...silentDecision(silent, pathsOf({ channel: source, account })) });
   return { outcome: "silent", reason: silent.silent, decisions: trace.take() };
 }
 

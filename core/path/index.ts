@@ -3,28 +3,31 @@
  * Whatever came in (a chat message, a webhook, a mail, a heartbeat) walks here, and only here.
  */
 import { setMaxListeners } from "node:events";
-import { ChannelError, reasonOf } from "../errors.ts";
-import type { AcceptedEvent, Ending, OutboxRow, Unit } from "../state/store.ts";
+import { reasonOf } from "../errors.ts";
+import type { AcceptedEvent, Ending, Unit } from "../state/store.ts";
 import type { Address, Inbound, RawEvent, Reply, Route } from "../types.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
 import { apologyTo, placeOf } from "./apology.ts";
-import { type Admission, admission, deliver } from "./delivery.ts";
+import { admission, deliver } from "./delivery.ts";
 import type { Path, ReceiveOptions } from "./door.ts";
 import { createReport, createUnreadLine } from "./ended.ts";
 import { isStop, settledSilent, Trace } from "./ending.ts";
 import { exhaustedEnding } from "./exhausted.ts";
-import { formatting, isAt, removals, renderNotice, type Saying, triggerOf } from "./formatting.ts";
+import { formatting, isAt, removals, renderNotice, type Saying } from "./formatting.ts";
 import { gating } from "./gating.ts";
 import { createHandBack, Interrupted } from "./hand-back.ts";
 import { ingress } from "./ingress.ts";
-import { createLanes, type TurnSlot } from "./lanes.ts";
+import { controlSuffix, createLanes, type TurnSlot } from "./lanes.ts";
 import type { PathOptions } from "./options.ts";
 import { persist } from "./patience.ts";
-import { LivePresence, noPresence, type Presence } from "./presence.ts";
+import type { Presence } from "./presence.ts";
+import { createPresences } from "./presences.ts";
 import { routing } from "./routing.ts";
+import type { Said } from "./said.ts";
+import { createSessionTurns } from "./session-turns.ts";
 import { turn } from "./turn.ts";
 import { createUndelivered, onceOf } from "./undelivered.ts";
-import { isUnread, reportLeftOut } from "./unread.ts";
+import { isOfQueue, isUnread, reportLeftOut } from "./unread.ts";
 
 /** Dedupe keys are kept for seven days. */
 const dedupeMs = 7 * 24 * 60 * 60_000;
@@ -33,19 +36,11 @@ const maxAttempts = 3;
 
 export type { Path } from "./door.ts";
 
-/** What a unit has come to, after its turn. */
-interface Said {
-  readonly ending: Ending;
-  readonly rows: readonly OutboxRow[];
-  /** What the first row waits for. */
-  readonly admission?: Admission | undefined;
-  /** Reason of a part that an earlier process could not send. */
-  readonly failure?: string;
-  readonly inbound?: Inbound | undefined;
-  readonly usage?: Reply["usage"] | undefined;
-  readonly presence?: Presence | undefined;
-  /** Its events were not read, and wait for the next turn. */
-  readonly unread?: boolean;
+/** A unit on its way through the stations. */
+interface Visit {
+  readonly slot: TurnSlot;
+  /** Set as soon as its turn runs in that session. */
+  sessionKey?: string;
 }
 
 export function createPath(options: PathOptions): Path {
@@ -76,6 +71,8 @@ export function createPath(options: PathOptions): Path {
     signal: interruption.signal,
     onError: (error, unitId) => log.debug({ event: unitId, what: "reaction", error: reasonOf(error) }, "not removed"),
   });
+  const presenceFor = createPresences({ ...options, acknowledgements });
+  const sessions = createSessionTurns(interruption.signal);
   const lanes = createLanes({
     store,
     now,
@@ -87,8 +84,7 @@ export function createPath(options: PathOptions): Path {
   function receive(event: RawEvent, { silent, ...given }: ReceiveOptions = {}): Promise<AcceptedEvent> {
     const at = now();
     const { fingerprint, follows } = given;
-    const place = { channel: event.source, account: event.account ?? "" };
-    const settled = silent === undefined ? given.settled : settledSilent(silent, pathsOf(place), new Trace(now, options.redact));
+    const settled = silent === undefined ? given.settled : settledSilent(event, silent, { trace: new Trace(now, options.redact), pathsOf });
     // Asked before the commit, so that the claim travels with the acceptance and shares its commit: a whole trip to the writer less
     // before the turn. An event that waits to be gathered starts nothing by itself.
     const due = settled !== undefined || event.gather?.due === null ? undefined : (event.gather?.due ?? 0);
@@ -115,8 +111,9 @@ export function createPath(options: PathOptions): Path {
   /** Never throws: whatever happens to a unit, it is settled or handed back. */
   async function run(unit: Unit, slot: TurnSlot): Promise<void> {
     const trace = new Trace(now, options.redact);
+    const visit: Visit = { slot };
     try {
-      const said = unit.stage === "delivery" ? await resume(unit) : await walk(unit, trace, slot);
+      const said = unit.stage === "delivery" ? await resume(unit) : await walk(unit, trace, visit);
       slot.release();
       try {
         await finish(unit, said, trace);
@@ -126,8 +123,9 @@ export function createPath(options: PathOptions): Path {
       }
     } catch (error) {
       await handBack(unit, error, trace);
-      // It waits in its lane again.
+      // It waits in its lane again, and what its turn took from the session's queue in that one's.
       lanes.notify(unit.lane, 0);
+      if (visit.sessionKey !== undefined) lanes.notify(visit.sessionKey, 0);
     }
   }
 
@@ -137,7 +135,7 @@ export function createPath(options: PathOptions): Path {
   }
 
   /** Ingress to formatting; what is to be said stands in the outbox when it returns. */
-  async function walk(unit: Unit, trace: Trace, slot: TurnSlot): Promise<Said> {
+  async function walk(unit: Unit, trace: Trace, visit: Visit): Promise<Said> {
     if (unit.attempts > maxAttempts) return await giveUp(unit, trace);
     const received = await ingress(unit, { hooks, trace, pathsOf });
     if (isStop(received)) return await say(unit, trace, { ending: received.stop, sayings: [] });
@@ -150,6 +148,24 @@ export function createPath(options: PathOptions): Path {
       const apology = apologyTo(route.stop.reason, { inbound: received, to: placeOf(received) });
       return await say(unit, trace, { ending: route.stop, sayings: renderNotice(apology, { account, trace }), inbound: received });
     }
+    // A command such as `/stop` never waits behind a turn.
+    if (unit.lane.endsWith(controlSuffix)) return await answer(unit, trace, { received, route, slot: visit.slot });
+    const entering = sessions.enter(route.sessionKey, { lane: unit.lane, slot: visit.slot });
+    const leave = entering instanceof Promise ? await entering : entering;
+    visit.sessionKey = route.sessionKey;
+    try {
+      return await answer(unit, trace, { received, route, slot: visit.slot });
+    } finally {
+      leave();
+    }
+  }
+
+  /** The turn, and what it says. */
+  async function answer(
+    unit: Unit,
+    trace: Trace,
+    { received, route, slot }: { readonly received: Inbound; readonly route: Route; readonly slot: TurnSlot },
+  ): Promise<Said> {
     const presence = presenceFor(unit, received, route);
     const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
     const inbound = hasFiles ? await options.completeMedia(received, route, interruption.signal) : received;
@@ -206,20 +222,23 @@ export function createPath(options: PathOptions): Path {
       readonly presence?: Presence;
     },
   ): Promise<Said> {
-    const { ending, inbound, route, reply, presence } = said;
+    const { inbound, route, reply, presence } = said;
     // What an earlier attempt showed is taken up by a turn that speaks there too; nobody else does.
     const { preview } = unit;
     const left =
       preview !== undefined && !(route?.to && isAt(preview, route.to)) ? removals(preview.messageIds, preview.address) : undefined;
     const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
-    const followUps =
-      inbound === undefined || route === undefined
-        ? []
-        : options.followUps({ inbound, route, ending, unitId: unit.id, ...(reply === undefined ? {} : { reply }) });
     const messages =
       inbound === undefined || route === undefined || reply === undefined
         ? []
         : options.transcript({ inbound, route, reply, unitId: unit.id, at: now() });
+    const tookQueued = inbound !== undefined && options.tookQueued(inbound);
+    const unread = inbound !== undefined && (isUnread(said.ending, inbound, reply) || (tookQueued && messages.length === 0));
+    const ending: Ending = unread ? { ...said.ending, unread } : said.ending;
+    const followUps =
+      inbound === undefined || route === undefined
+        ? []
+        : options.followUps({ inbound, route, ending, unitId: unit.id, ...(reply === undefined ? {} : { reply }) });
     const accepted = followUps.map((event) => receive(event, { follows: true }));
     const [first] = sayings;
     const admitted = first === undefined ? undefined : admission(first, sending);
@@ -231,6 +250,7 @@ export function createPath(options: PathOptions): Path {
             at: now(),
             rows: sayings,
             ...(admitted === undefined ? {} : { first: "waiting" as const }),
+            ...(tookQueued ? { tookQueued } : {}),
             ending,
             ...(messages.length > 0 && route !== undefined ? { transcript: { sessionKey: route.sessionKey, messages } } : {}),
             decisions: trace.take(),
@@ -240,8 +260,7 @@ export function createPath(options: PathOptions): Path {
     const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
     const alone = told === undefined && counted === undefined && accepted.length === 0;
     const rows = alone ? await saying : (await Promise.all([saying, told, counted, ...accepted]))[0];
-    const unread = inbound !== undefined && isUnread(ending, inbound, reply);
-    return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted, unread };
+    return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted };
   }
 
   async function finish(unit: Unit, said: Said, trace: Trace): Promise<void> {
@@ -257,37 +276,15 @@ export function createPath(options: PathOptions): Path {
     if (sent.interrupted === true) throw new Interrupted();
     const at = now();
     const settlement = { ...end, unitId: unit.id, at, decisions: trace.take(), ...(sent.last === undefined ? {} : { sent: sent.last }) };
-    if (said.unread === true) {
+    if (end.unread === true && isOfQueue(unit)) {
       await persist(() => store.requeue(settlement), interruption.signal);
       reportUnread({ unit, end, deciding });
       return;
     }
     if (!(await persist(() => store.settle(settlement), interruption.signal))) return;
+    // What it gave back may have been due meanwhile.
+    if (end.unread === true && end.sessionKey !== undefined) lanes.notify(end.sessionKey, 0);
     report({ unit, inbound, end, at, deciding, receipts: sent.receipts, usage });
-  }
-
-  function presenceFor(unit: Unit, inbound: Inbound, route: Route): Presence {
-    const address = route.to;
-    const live = address === null ? undefined : account(address.channel, address.account);
-    if (address === null || live === undefined) return noPresence;
-    const ack = options.ackReaction(inbound, route);
-    const onError = (error: unknown, what: string) => {
-      log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
-      if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
-    };
-    return new LivePresence(live, address, {
-      now,
-      inbound,
-      acknowledge:
-        ack === null
-          ? undefined
-          : (messageId) =>
-              acknowledgements.set(unit.id, { address, messageId }, { ...ack, onError: (error) => onError(error, "reaction") }),
-      resume: unit.preview !== undefined && isAt(unit.preview, address) ? unit.preview.messageIds : [],
-      trigger: triggerOf(inbound, address),
-      onPreviewMessage: (messageIds) => void store.setPreview(unit.id, { address, messageIds }).catch(() => {}),
-      onError,
-    });
   }
 
   async function start(): Promise<void> {
@@ -295,5 +292,5 @@ export function createPath(options: PathOptions): Path {
     await lanes.start();
   }
 
-  return { lanes, start, receive, interrupt: () => interruption.abort() };
+  return { lanes, start, receive, waitsForSession: sessions.waits, interrupt: () => interruption.abort() };
 }

@@ -14,6 +14,8 @@ export const controlSuffix = "\tcontrol";
 /** The right to run a turn; given back as soon as the turn is done, before its parts are sent. */
 export interface TurnSlot {
   release(): void;
+  /** After `release`: resolves when it may run a turn again. */
+  take(): Promise<void>;
 }
 
 export interface Lanes {
@@ -59,28 +61,42 @@ const roomMs = 100;
 
 /** At most `limit()` at once; those who wait are served in order. */
 function createSlots(limit: () => number): { takeNow(): TurnSlot | undefined; take(): TurnSlot | Promise<TurnSlot> } {
-  const waiting: ((slot: TurnSlot) => void)[] = [];
+  const waiting: (() => void)[] = [];
   let taken = 0;
-  const slot = (): TurnSlot => {
+  const isFree = () => taken < limit() && waiting.length === 0;
+  /** The next free one, counted as taken. */
+  const next = () =>
+    new Promise<void>((resolve) =>
+      waiting.push(() => {
+        taken += 1;
+        resolve();
+      }),
+    );
+  const counted = (): TurnSlot => {
     let held = true;
-    taken += 1;
     return {
       release() {
         if (!held) return;
         held = false;
         taken -= 1;
-        while (taken < limit() && waiting.length > 0) waiting.shift()?.(slot());
+        while (taken < limit() && waiting.length > 0) waiting.shift()?.();
+      },
+      async take() {
+        if (isFree()) taken += 1;
+        else await next();
+        held = true;
       },
     };
   };
-  const takeNow = () => (taken < limit() && waiting.length === 0 ? slot() : undefined);
-  return {
-    takeNow,
-    take: () => takeNow() ?? new Promise((resolve) => waiting.push(resolve)),
+  const takeNow = () => {
+    if (!isFree()) return undefined;
+    taken += 1;
+    return counted();
   };
+  return { takeNow, take: () => takeNow() ?? next().then(counted) };
 }
 
-const freeSlot: TurnSlot = { release() {} };
+const freeSlot: TurnSlot = { release() {}, async take() {} };
 
 /** What is left of a lane after a look at it: other units, nothing, or something at a time to come. */
 type Found = "others" | number | null;

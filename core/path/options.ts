@@ -57,6 +57,8 @@ export interface PathOptions {
   }) => readonly SessionMessage[];
   /** That a turn is being written with its transcript; what it asks the store for is in the same commit. */
   readonly told: (inbound: Inbound, route: Route) => Promise<unknown> | undefined;
+  /** Whether a turn took events from its session's queue. */
+  readonly tookQueued: (inbound: Inbound) => boolean;
   /** Events that follow from a finished turn, such as a hook's summary; accepted in the commit that ends the turn. */
   readonly followUps: (end: {
     readonly inbound: Inbound;

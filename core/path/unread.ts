@@ -1,4 +1,5 @@
 /** Events of a queue: which ends of a turn take them from it, and the count of those that were left out. */
+import { isQueueKey } from "../state/queue-key.ts";
 import type { Ending, Store, Unit } from "../state/store.ts";
 import type { Inbound, Reply } from "../types.ts";
 import { exhausted } from "./exhausted.ts";
@@ -7,6 +8,11 @@ import { exhausted } from "./exhausted.ts";
 export function isUnread({ outcome, reason }: Ending, inbound: Inbound, reply: Reply | undefined): boolean {
   if (inbound.request?.heartbeat === undefined || reply !== undefined || reason === exhausted) return false;
   return outcome !== "silent" || reason === "stopped";
+}
+
+/** A unit of a queue has nothing else to end: it waits again as it is. */
+export function isOfQueue({ events: [leader] }: Unit): boolean {
+  return isQueueKey(leader?.gather?.key);
 }
 
 /** The turn has read how many events were left out before it. */

@@ -6,7 +6,7 @@ import type { AgentsView } from "../../../core/agents/settings.ts";
 import { PluginError } from "../../../core/errors.ts";
 import type { CommandDefinition, EngineDefinition } from "../../../core/sdk.ts";
 import type { SessionRecord } from "../../../core/state/session.ts";
-import type { Inbound, Json } from "../../../core/types.ts";
+import type { Address, Inbound, Json } from "../../../core/types.ts";
 import { message, route } from "./inbound.ts";
 
 const owner = message("", { sender: { id: "1", name: "Owner" } });
@@ -16,7 +16,15 @@ function setup(
   options: { readonly more?: readonly CommandDefinition[]; readonly nativeEnabled?: () => boolean } = {},
 ) {
   const settings: Record<string, Json> = {};
-  const state = { generation: 1, stopped: [] as string[], running: [] as RunningTurn[], runs: 1, waits: false, forgotten: [] as string[] };
+  const state = {
+    generation: 1,
+    stops: [] as Json[],
+    stopped: [] as (Address | null)[],
+    running: [] as RunningTurn[],
+    runs: 1,
+    waits: false,
+    forgotten: [] as string[],
+  };
   const engines: EngineDefinition[] = [
     { id: "plain", run: async function* () {} },
     { id: "big", needsModel: true, run: async function* () {} },
@@ -33,11 +41,12 @@ function setup(
             else settings[key] = value;
           }
         },
+        set: async (namespace, key, value) => void state.stops.push([namespace, key, value]),
       },
       engines: { get: (id) => engines.find((engine) => engine.id === id), ids: () => engines.map((engine) => engine.id) },
       turns: {
-        stop(key) {
-          state.stopped.push(key);
+        stop({ to }) {
+          state.stopped.push(to);
           return state.runs;
         },
         running: () => state.running,
@@ -188,10 +197,11 @@ describe("the native commands", () => {
     expect(await idle.say("/status")).toContain("Now: a message waits for its turn, 0 at work in all");
   });
 
-  test("/stop ends what runs in this session, and says when there is nothing", async () => {
+  test("/stop ends what runs in this chat, and says when there is nothing", async () => {
     const { say, state } = setup();
     expect(await say("/stop")).toBe("Stopped.");
-    expect(state.stopped).toEqual(["agent:main:main"]);
+    expect(state.stopped).toEqual([route().to]);
+    expect(state.stops).toEqual([["stops", '["irc","default","42",null]', { event: "event-1", at: 60_000 }]]);
     state.runs = 0;
     expect(await say("/stop")).toBe("Nothing is running here.");
     state.waits = true;

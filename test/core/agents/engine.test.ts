@@ -32,11 +32,14 @@ function setup(
   {
     config = {},
     settings,
+    stops = {},
     transcript = [],
     ...more
   }: {
     config?: AgentsView;
     settings?: Record<string, Json>;
+    /** By place. */
+    stops?: Record<string, Json>;
     transcript?: readonly SessionMessage[];
   } & Partial<Omit<AgentTurnsOptions, "config">> = {},
 ) {
@@ -49,6 +52,7 @@ function setup(
         reads.push({ key, userTurns: options?.userTurns });
         return transcript;
       },
+      get: async (_, key) => stops[key] ?? null,
     },
     engines: { get: (id) => engines.find((one) => one.id === id), ids: () => engines.map((one) => one.id) },
     providers: () => ({}),
@@ -210,44 +214,55 @@ describe("how a turn ends", () => {
   });
 
   // Tried again: the machine may do something else in such a moment.
-  test("/stop ends the turns of its session within 200 ms, even when the engine does not listen", { retry: 5 }, async () => {
+  test("/stop ends the turns of its chat and thread within 200 ms, even when the engine does not listen", { retry: 5 }, async () => {
     const { turns } = setup([deaf]);
+    const here = { channel: "irc", account: "default", chat: "42" };
     const ends = failure(turns.turn(message(""), route(), never).then(collect));
-    const other = turns.turn(message("", { id: "event-2" }), route({ sessionKey: "agent:main:irc:group:1" }), never).then(collect);
-    other.catch(() => undefined);
-    while (turns.running().length < 2) await delay(1);
+    const elsewhere = [{ chat: "43" }, { account: "second" }, { thread: "7" }].map((more) => route({ to: { ...here, ...more } }));
+    for (const [index, to] of elsewhere.entries())
+      turns
+        .turn(message("", { id: `event-${index + 2}` }), to, never)
+        .then(collect, () => undefined)
+        .catch(() => undefined);
+    while (turns.running().length < 4) await delay(1);
     expect(turns.running()[0]).toEqual({ sessionKey: "agent:main:main", doing: "answering", startedAt: 1 });
     const began = performance.now();
-    expect(turns.stop("agent:main:main")).toBe(1);
+    expect(turns.stop(route())).toBe(1);
     expect((await ends).code).toBe("stopped");
     expect(performance.now() - began).toBeLessThan(200);
-    expect(turns.running().map((turn) => turn.sessionKey)).toEqual(["agent:main:irc:group:1"]);
-    turns.stop("agent:main:irc:group:1");
+    expect(turns.running()).toHaveLength(3);
+    for (const to of elsewhere) expect(turns.stop(to)).toBe(1);
   });
 
-  test("/stop cuts what is done after a turn of its session, and what that resolves with is not said", async () => {
+  test("/stop cuts what is done after a turn of its chat, and what that resolves with is not said", async () => {
     const { turns } = setup([deaf]);
     const work = (signal: AbortSignal) => new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("cut")));
     const here = turns.after(route(), never, work);
     const closing = new AbortController();
-    const elsewhere = turns.after(route({ sessionKey: "agent:main:irc:group:1" }), closing.signal, work);
-    expect(turns.stop("agent:main:main")).toBe(1);
+    const elsewhere = turns.after(route({ to: { channel: "irc", account: "default", chat: "43" } }), closing.signal, work);
+    expect(turns.stop(route())).toBe(1);
     expect(await here).toBeNull();
     closing.abort();
     expect(await elsewhere).toBe("cut");
-    expect(turns.stop("agent:main:main")).toBe(0);
+    expect(turns.stop(route())).toBe(0);
   });
 
   test("what came before a /stop does not begin any more, what comes after it does; also when it is just being prepared", async () => {
-    const { turns } = setup([recorder("one").definition], { settings: { stop: { event: "event-5", at: 1 } } });
+    const place = '["irc","default","42",null]';
+    const { turns } = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 1 } } });
     for (const id of ["event-4", "event-5"])
       expect((await failure(turns.turn(message("", { id }), route(), never).then(collect))).code).toBe("stopped");
     expect(await turns.turn(message("", { id: "event-6" }), route(), never).then(collect)).toHaveLength(2);
+    // Neither a heartbeat nor another chat, whatever they share.
+    const heartbeat = message("", { id: "event-4", request: { heartbeat: { events: ["x"], scheduled: false } } });
+    expect(await turns.turn(heartbeat, route(), never).then(collect)).toHaveLength(2);
+    const other = route({ to: { channel: "irc", account: "default", chat: "43" } });
+    expect(await turns.turn(message("", { id: "event-4" }), other, never).then(collect)).toHaveLength(2);
     const preparing = failure(turns.turn(message("", { id: "event-7" }), route(), never).then(collect));
-    expect(turns.stop("agent:main:main")).toBe(1);
+    expect(turns.stop(route())).toBe(1);
     expect((await preparing).code).toBe("stopped");
     // A clock that was set back since makes ids that only look older.
-    const later = setup([recorder("one").definition], { settings: { stop: { event: "event-5", at: 2 } } });
+    const later = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 2 } } });
     expect(await later.turns.turn(message("", { id: "event-4" }), route(), never).then(collect)).toHaveLength(2);
   });
 

@@ -166,7 +166,8 @@ describe("a hook's summary", () => {
     [{ name: "Build", status: "failed", text: "red" }, "Hook Build (failed): red"],
     [{ name: "Build", status: "ok", text: "" }, "Hook Build: no reply"],
     [{ name: "Bu\nild]", status: "ok", text: "x" }, "Hook Bu ild: x"],
-    [{ name: "", status: "ok", text: "x" }, "Hook Hook: x"],
+    [{ name: "", status: "ok", text: "x" }, "Hook: x"],
+    [{ name: "Hook", status: "turn_timeout", text: "x" }, "Hook (turn_timeout): x"],
   ])("%j", (run, expected) => {
     expect(hookSummary(run)).toBe(expected);
   });
@@ -186,13 +187,14 @@ describe("a hook's summary", () => {
 });
 
 describe("the timer", () => {
-  function timer(initial: AgentsView) {
+  function timer(initial: AgentsView, waiting: readonly string[] = []) {
     const accepted: RawEvent[] = [];
     const warnings: string[] = [];
     let config = initial;
     vi.useFakeTimers({ now: Date.UTC(2026, 10, 20, 12, 0) });
     const heartbeat = createHeartbeat({
       config: () => config,
+      waits: async (sessionKey) => waiting.includes(sessionKey),
       accept: async (event) => accepted.push(event),
       now: () => Date.now(),
       log: { debug() {}, warn: (_, text) => warnings.push(text) },
@@ -257,6 +259,18 @@ describe("the timer", () => {
     const { accepted, heartbeat } = timer({ agents: { defaults: { heartbeat: { every: "1h" } }, list } });
     await vi.advanceTimersByTimeAsync(2 * 3_600_000);
     expect(accepted.map((event) => event.lane).sort()).toEqual(["agent:b:main", "agent:b:main", "agent:c:main"]);
+    heartbeat.close();
+  });
+
+  test("also runs for an agent without heartbeat settings, by the inherited interval, as long as events wait for it", async () => {
+    const list = [{ id: "a", default: true }, { id: "b" }, { id: "c" }];
+    const waiting = ["agent:b:main"];
+    const { accepted, heartbeat } = timer({ agents: { defaults: { heartbeat: { every: "1h" } }, list } }, waiting);
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(accepted.map((event) => event.lane).sort()).toEqual(["agent:a:main", "agent:b:main"]);
+    waiting.pop();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(accepted).toHaveLength(3);
     heartbeat.close();
   });
 

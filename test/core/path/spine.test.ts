@@ -70,11 +70,46 @@ describe("the path of a message", () => {
       await other.promise;
       return inbound.text;
     });
-    await start(loopback, { plugins: [engine] });
+    await start(loopback, { plugins: [engine], config: { session: { dmScope: "per-peer" } } });
     await Promise.all([loopback.say("a1", { sender: "1" }), loopback.say("a2", { sender: "1" }), loopback.say("b1", { sender: "2" })]);
     await loopback.sentCount(3);
     expect(began.indexOf("b1")).toBeLessThan(began.indexOf("a2"));
     expect(loopback.sent.filter(({ chat }) => chat === "1").map(({ text }) => text)).toEqual(["a1", "a2"]);
+  });
+
+  test("chats that share a session have their turns one after the other, each sees the one before, and other chats go on", async () => {
+    const loopback = createLoopback();
+    const seen: (readonly string[])[] = [];
+    const first = Promise.withResolvers<void>();
+    let now = 0;
+    let most = 0;
+    const engine = createEngine(async ({ inbound, sessionKey, messages }) => {
+      if (sessionKey !== "agent:main:main") return inbound.text;
+      now += 1;
+      most = Math.max(most, now);
+      seen.push(messages.map(({ text }) => text.split("] ").at(-1) ?? ""));
+      if (inbound.text === "a") await first.promise;
+      now -= 1;
+      return `to ${inbound.text}`;
+    });
+    await start(loopback, {
+      plugins: [engine],
+      config: {
+        agents: { defaults: { maxConcurrent: 2 }, list: [{ id: "main", default: true }, { id: "ops" }] },
+        bindings: [{ agentId: "ops", match: { channel: "loopback", peer: { kind: "direct", id: "5" } } }],
+      },
+    });
+    await loopback.say("a", { sender: "1" });
+    await expect.poll(() => seen.length).toBe(1);
+    for (const sender of ["2", "3", "4"]) await loopback.say(`b${sender}`, { sender });
+    // Those that wait hold no turn of others up.
+    await loopback.say("elsewhere", { sender: "5" });
+    await expect.poll(() => loopback.sent.map(({ text }) => text)).toContain("elsewhere");
+    expect(seen).toHaveLength(1);
+    first.resolve();
+    await loopback.sentCount(5);
+    expect(most).toBe(1);
+    expect(seen.at(-1)).toEqual(["a", "to a", "b2", "to b2", "b3", "to b3", "b4"]);
   });
 
   test("no more turns run at once than agents.defaults.maxConcurrent", async () => {
@@ -88,7 +123,8 @@ describe("the path of a message", () => {
       now -= 1;
       return inbound.text;
     });
-    await start(loopback, { plugins: [engine], config: { agents: { defaults: { maxConcurrent: 2 } } } });
+    const config = { agents: { defaults: { maxConcurrent: 2 } }, session: { dmScope: "per-peer" } };
+    await start(loopback, { plugins: [engine], config });
     await Promise.all(Array.from({ length: 8 }, (_, index) => loopback.say("x", { sender: String(index + 1) })));
     await loopback.sentCount(8);
     expect(most).toBe(2);

@@ -1,0 +1,44 @@
+/** What people see while the turn of a unit runs, with the unit's own traces: a preview that an earlier attempt left, the reaction. */
+import { ChannelError, reasonOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Store, Unit } from "../state/store.ts";
+import type { Inbound, Route } from "../types.ts";
+import type { Acknowledgements } from "./acknowledging.ts";
+import { isAt, triggerOf } from "./formatting.ts";
+import type { PathOptions } from "./options.ts";
+import { LivePresence, noPresence, type Presence } from "./presence.ts";
+
+export function createPresences(options: {
+  readonly store: Pick<Store, "setPreview">;
+  readonly acknowledgements: Pick<Acknowledgements, "set">;
+  readonly account: PathOptions["account"];
+  readonly ackReaction: PathOptions["ackReaction"];
+  readonly onAckRefused: PathOptions["onAckRefused"];
+  readonly log: Log;
+  readonly now: () => number;
+}): (unit: Unit, inbound: Inbound, route: Route) => Presence {
+  const { store, acknowledgements, account, log, now } = options;
+  return (unit, inbound, route) => {
+    const address = route.to;
+    const live = address === null ? undefined : account(address.channel, address.account);
+    if (address === null || live === undefined) return noPresence;
+    const ack = options.ackReaction(inbound, route);
+    const onError = (error: unknown, what: string) => {
+      log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
+      if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
+    };
+    return new LivePresence(live, address, {
+      now,
+      inbound,
+      acknowledge:
+        ack === null
+          ? undefined
+          : (messageId) =>
+              acknowledgements.set(unit.id, { address, messageId }, { ...ack, onError: (error) => onError(error, "reaction") }),
+      resume: unit.preview !== undefined && isAt(unit.preview, address) ? unit.preview.messageIds : [],
+      trigger: triggerOf(inbound, address),
+      onPreviewMessage: (messageIds) => void store.setPreview(unit.id, { address, messageIds }).catch(() => {}),
+      onError,
+    });
+  };
+}
