@@ -22,6 +22,7 @@ import { loadBundledAhead } from "./host/plugins.ts";
 import { registerActions } from "./http/actions.ts";
 import { registerManagement } from "./http/management.ts";
 import { registerOperations } from "./http/operations.ts";
+import { registerPairing } from "./http/pairing.ts";
 import { routeAddress } from "./http/route-table.ts";
 import { createLog, type LogOptions } from "./log.ts";
 import { acceptance, watchOwnership } from "./ownership.ts";
@@ -208,6 +209,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
       stats: await store.stats(),
     });
   registerManagement(server, { poke: () => runtime.path.lanes.rescan(), describe });
+  registerPairing(server, { store, config, now, receive: runtime.path.receive });
   registerActions(server, { actions: runtime.actions, clean });
   registerOperations(server, { accounts: () => runtime.accounts.all(), checks: runtime.registry.checks, clean });
 

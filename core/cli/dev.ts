@@ -24,6 +24,7 @@ interface DevOptions extends StartOptions {
 
 const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 const playgroundPort = "plugins.entries.playground.options.port";
+const playgroundToken = "plugins.entries.playground.options.gatewayTokenFile";
 
 export async function runDev({ terminal, env, home }: CommandContext, _: readonly [], options: DevOptions): Promise<number> {
   if (options.config !== undefined) {
@@ -31,7 +32,7 @@ export async function runDev({ terminal, env, home }: CommandContext, _: readonl
   }
   const directory = resolve(options.state ?? env[stateVariable] ?? devDirectory(home));
   const configFile = join(directory, product.configFile);
-  await prepare(directory, configFile);
+  await prepare(directory, configFile, { ...env, [stateVariable]: directory });
   await setPorts(configFile, options, { ...env, [stateVariable]: directory });
   return await runUntilStopped(terminal, {
     options: {
@@ -58,11 +59,13 @@ export async function runDev({ terminal, env, home }: CommandContext, _: readonl
 }
 
 /** What is there is the user's, and stays. */
-async function prepare(directory: string, configFile: string): Promise<void> {
+async function prepare(directory: string, configFile: string, env: CommandContext["env"]): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if (!existsSync(configFile)) {
     await copyFile(join(packageDirectory(), "examples", "dev", product.configFile), configFile);
     await chmod(configFile, 0o600);
+    // Whoever opens the page of a gateway of their own is its operator.
+    await editConfig(configFile, playgroundToken, join(directory, "gateway-token"), { env });
   }
   const tokenFile = join(directory, "hook-token");
   if (!existsSync(tokenFile)) await writeFile(tokenFile, `${randomBytes(24).toString("base64url")}\n`, { mode: 0o600 });

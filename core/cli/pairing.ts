@@ -1,4 +1,5 @@
 /** `pairing`: who may write to the agent in direct chats. Works on the store, and tells a running gateway to look. */
+import { approvedText, namesOwner } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
 import { noticeEvent } from "../agents/notice.ts";
 import { programCommand } from "../command.ts";
@@ -115,16 +116,6 @@ function show({ channel, waiting, approved }: ChannelPairing, { terminal, now }:
   );
 }
 
-/** Whether the configuration names an owner: whoever is paired then is a guest, unless the command says otherwise. */
-function namesOwner(config: GatewayConfig, channel: string, account: string): boolean {
-  // The whole list of owners, also where it is empty: pairing adds nobody to it.
-  if (config.commands.ownerAllowFrom !== undefined) return true;
-  const section = Object.hasOwn(config.channels, channel) ? config.channels[channel] : undefined;
-  const allowed = (channelAccounts(section).find(({ id }) => id === account)?.raw ?? section)?.allowFrom;
-  const entries: readonly unknown[] = Array.isArray(allowed) ? allowed : [];
-  return entries.some((entry) => String(entry).trim() !== "*");
-}
-
 export async function approvePairing(
   context: CommandContext,
   [channel, code]: readonly [string, string],
@@ -149,7 +140,7 @@ export async function approvePairing(
     }
     if (!notify) return result;
     // The gateway delivers it by the account that was written to, through the outbox like any answer.
-    const event = noticeEvent({ address: result.request.address, text: "You are approved. Write to me whenever you like." });
+    const event = noticeEvent({ address: result.request.address, text: approvedText });
     await store.accept({ id: createIds(context.now)(), at: context.now(), event });
     return result;
   });

@@ -2,7 +2,7 @@
 import { definePlugin, type EngineTurn, type TurnEvent, Type } from "service-gateway/sdk";
 import { renderFile } from "./file.ts";
 import { pause, pieces } from "./pace.ts";
-import { parseShow, type Show, showsList } from "./shows.ts";
+import { offeredShows, parseShow, type Show, showsList } from "./shows.ts";
 import { renderHeartbeat, renderHook } from "./system.ts";
 
 /** What is said, before it is cut into deltas. */
@@ -12,9 +12,16 @@ function plan(turn: EngineTurn): Show {
   const say = (text: string): Show => ({ name: "echo", summary: "", text });
   if (request?.heartbeat !== undefined) return say(renderHeartbeat(request.heartbeat.events));
   if (inbound.authority === "hook") return say(renderHook(inbound.text));
-  const show = parseShow(inbound.text);
-  if (show === "list") return say(showsList());
+  // A press of an offered button asks for its show as a message does.
+  const show = parseShow(inbound.kind === "press" ? inbound.text.replace(/^callback_data: (?=show )/, "") : inbound.text);
+  if (show === "list") return { ...say(showsList()), events: offeredShows };
   return show ?? say([inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"));
+}
+
+interface Pace {
+  readonly delayMs: number;
+  /** Whether the showpieces are to be offered now. */
+  readonly offer: (sessionKey: string) => Promise<boolean>;
 }
 
 async function* stream(type: "reasoning" | "text", text: string, delayMs: number, signal: AbortSignal): AsyncGenerator<TurnEvent> {
@@ -24,8 +31,16 @@ async function* stream(type: "reasoning" | "text", text: string, delayMs: number
   }
 }
 
-async function* run(turn: EngineTurn, delayMs: number, signal: AbortSignal): AsyncGenerator<TurnEvent> {
-  const show = plan(turn);
+/** Pressable only where a person reads it; a heartbeat or a hook is no beginning of a conversation. */
+function withOffer(show: Show): Show {
+  const text = `${show.text ?? ""}\n\n_I say back what I am told, until a model is configured. I can also show what this chat can do:_`;
+  return { ...show, text, events: offeredShows };
+}
+
+async function* run(turn: EngineTurn, { delayMs, offer }: Pace, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  const planned = plan(turn);
+  const echoes = planned.name === "echo" && turn.inbound.request === undefined && turn.inbound.authority === "channel";
+  const show = echoes && (await offer(turn.sessionKey)) ? withOffer(planned) : planned;
   if (show.waitMs !== undefined) await pause(show.waitMs, signal);
   if (show.fails !== undefined) throw show.fails();
   for (const type of ["reasoning", "text"] as const) {
@@ -49,8 +64,17 @@ export default definePlugin({
       default: 80,
       description: "Milliseconds between two deltas; 0 says all at once.",
     }),
+    offer: Type.Boolean({ default: false, description: "Whether the first answer of a conversation offers the showpieces as buttons." }),
   }),
   setup(host, options) {
-    host.engine({ id: "echo", stateless: true, run: (turn, signal) => run(turn, options.delayMs, signal) });
+    /** Once for each conversation. */
+    const offer = async (sessionKey: string) => {
+      const key = `offered:${sessionKey}`;
+      if (!options.offer || (await host.store.get(key)) !== null) return false;
+      await host.store.set(key, true, { ttlSeconds: 30 * 86_400 });
+      return true;
+    };
+    const pace = { delayMs: options.delayMs, offer };
+    host.engine({ id: "echo", stateless: true, run: (turn, signal) => run(turn, pace, signal) });
   },
 });

@@ -121,6 +121,17 @@ export const shows: readonly Show[] = [
   },
 ];
 
+/** Shows that end in one message each, as buttons; a press comes back as `callback_data: show <name>`. */
+const offered = [
+  ["table", "code"],
+  ["buttons", "album"],
+  ["reply", "reasoning"],
+] as const;
+
+export const offeredShows = (): readonly TurnEvent[] => [
+  { type: "buttons", buttons: offered.map((row) => row.map((name) => ({ text: `show ${name}`, callback_data: `show ${name}` }))) },
+];
+
 export function showsList(): string {
   const lines = shows.map((show) => `- \`show ${show.name}\`: ${show.summary}`);
   return `I say back what I am told. I can also show:\n\n${lines.join("\n")}`;
@@ -128,7 +139,11 @@ export function showsList(): string {
 
 /** The show that a message asks for; `undefined` when it asks for none, which is then echoed. */
 export function parseShow(text: string): Show | "list" | undefined {
-  const asked = text.trim().toLowerCase();
+  // In a group the request stands behind a mention of the bot.
+  const asked = text
+    .trim()
+    .replace(/^@\w+[,:]?\s+/, "")
+    .toLowerCase();
   if (/^(?:help(?: me)?|show)[.!?]?$/.test(asked)) return "list";
   const name = /^show (?:me )?(?:an? |the |some )?([a-z]+)[.!?]?$/.exec(asked)?.[1];
   return shows.find((show) => show.name === name);

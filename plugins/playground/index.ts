@@ -1,8 +1,24 @@
 /** The emulated platform as a plugin: the gateway's botchat account talks to it as to the real one. */
+import { readFile } from "node:fs/promises";
 import { definePlugin, Type } from "service-gateway/sdk";
+import type { Approve } from "./platform/approval.ts";
 
 /** Every gateway reads the declaration; few open the platform. In a function of its own: the compiler overlooks the path inside an exported call. */
 const loadPlatform = () => import("./platform/index.ts");
+
+/** Asks the gateway as its operator would: the token is given by the configuration, and read when it is needed. */
+const approveBy =
+  (file: string, gateway: () => string): Approve =>
+  async (pairing) => {
+    const token = (await readFile(file, "utf8")).trim();
+    const response = await fetch(new URL("/gateway/pairing/approve", gateway()), {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(pairing),
+    });
+    const { error } = (await response.json()) as { readonly error?: string };
+    if (!response.ok) throw new Error(error ?? `the gateway answered ${response.status}`);
+  };
 
 export default definePlugin({
   id: "playground",
@@ -14,6 +30,12 @@ export default definePlugin({
     token: Type.String({ pattern: "^[0-9]{1,12}:[A-Za-z0-9_-]{3,100}$", description: "Bot token that the emulated platform knows." }),
     username: Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{2,31}$", default: "playground_bot" }),
     name: Type.String({ minLength: 1, maxLength: 64, default: "Playground bot" }),
+    gatewayTokenFile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "File with the gateway's token; with it the page can approve the pairing codes that it shows.",
+      }),
+    ),
   }),
   async setup(host, options) {
     // Listens before the accounts open, so that the first connection of a channel finds it.
@@ -22,6 +44,7 @@ export default definePlugin({
       port: options.port,
       bots: [{ token: options.token, username: options.username, name: options.name }],
       now: () => host.now(),
+      ...(options.gatewayTokenFile === undefined ? {} : { approve: approveBy(options.gatewayTokenFile, () => host.address()) }),
     });
     host.onClose(() => platform.close());
     host.log.info({ url: platform.url }, "the playground is open");

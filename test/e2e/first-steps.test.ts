@@ -55,7 +55,9 @@ function printedCurl(welcome: string): readonly string[] {
 }
 
 describe.runIf(available)("the first steps", () => {
-  test("open the page, write, be paired, see the preview grow, run the printed webhook, ask why", { timeout: 150_000 }, async () => {
+  test("open the page, write, approve oneself there, be answered in the group and the forum too, see the preview grow, run the printed webhook, ask why", {
+    timeout: 150_000,
+  }, async () => {
     const home = temporaryHome();
     const state = join(home, "dev");
     const dev = start(["dev", "--state", state, "--port", "0", "--page-port", "0"], { home });
@@ -74,12 +76,25 @@ describe.runIf(available)("the first steps", () => {
     await page.getByRole("navigation", { name: "Chats" }).getByText("Playground bot").first().click();
     await write(page, "Hello, bot!");
     await expect.poll(shown).toMatch(/Pairing code: [A-Z2-9]{8}/);
-    const [, code = ""] = /Pairing code: ([A-Z2-9]{8})/.exec(await shown()) ?? [];
+    expect(await shown(), "the command that works in this clone").toMatch(/npm run -s service -- pairing approve botchat [A-Z2-9]{8}/);
     const refused = await run(["why", "last", "--state", state], { home });
     expect(refused.out).toContain("pairing_required");
 
-    const approved = await run(["pairing", "approve", "botchat", code, "--state", state], { home });
-    expect(approved).toMatchObject({ code: 0 });
+    // No terminal is needed from here on.
+    await page.getByRole("button", { name: "Approve this code" }).click();
+    await expect.poll(shown).toContain("You are approved");
+    await write(page, "Who are you?");
+    await page.getByRole("button", { name: "show album" }).click();
+    await expect.poll(() => log.locator(".album img").count()).toBe(3);
+    const chats = page.getByRole("navigation", { name: "Chats" });
+    for (const name of ["Kitchen table", "Workshop"]) {
+      await chats.getByText(name).click();
+      await write(page, "/status@playground_bot");
+      await expect.poll(shown).toContain("Session:");
+      await write(page, "@playground_bot show reply");
+      await log.getByRole("button", { name: "Answers Ada" }).waitFor();
+    }
+    await chats.getByText("Playground bot").first().click();
     await page.evaluate(noteLengths);
     // A preview is edited once a second: a machine that is too busy for that is asked again, for a longer answer.
     let lengths: readonly number[] = [];

@@ -1,4 +1,5 @@
 /** For developers: the bot's calls as they come in, and faults to inject. */
+import { createCalls } from "./calls.js";
 import { byId, el, iconButton, roving, toast } from "./dom.js";
 
 const faultTexts = {
@@ -26,7 +27,7 @@ const methodNames = [
 export function createDrawer() {
   const drawer = byId("drawer");
   const opener = byId("developer");
-  const calls = el("div", { class: "calls" });
+  const calls = createCalls();
   const faults = el("div", { class: "fault-list" });
   const quiet = el("input", { type: "checkbox", id: "hide-polls", checked: true });
   let since = 0;
@@ -43,7 +44,7 @@ export function createDrawer() {
         el("label", { for: "hide-polls" }, quiet, " Hide getUpdates"),
         el("button", { type: "button", class: "plain", onclick: () => clearCalls() }, "Clear"),
       ),
-      calls,
+      calls.node,
     ),
     faults: el("section", { role: "tabpanel", "aria-label": "Faults", id: "panel-faults" }, faultForm(), faults),
   };
@@ -62,7 +63,7 @@ export function createDrawer() {
     iconButton("close", "Close the drawer", () => toggle(false)),
   );
   drawer.append(head, panels.calls, panels.faults);
-  quiet.addEventListener("change", () => calls.classList.toggle("all", !quiet.checked));
+  quiet.addEventListener("change", () => calls.node.classList.toggle("all", !quiet.checked));
 
   function show(name) {
     tab = name;
@@ -76,13 +77,14 @@ export function createDrawer() {
   }
 
   function toggle(open = drawer.hidden) {
+    const inside = drawer.contains(document.activeElement);
     drawer.hidden = !open;
     opener.setAttribute("aria-expanded", String(open));
     byId("app").classList.toggle("with-drawer", open);
     if (open) {
       show(tab);
       tabs.querySelector('[aria-selected="true"]').focus();
-    } else opener.focus();
+    } else if (inside) opener.focus();
   }
 
   async function refresh() {
@@ -100,14 +102,13 @@ export function createDrawer() {
     const answer = await (await fetch(`/_playground/calls?since=${since}&limit=200`)).json();
     for (const call of answer.calls) {
       since = call.seq + 1;
-      calls.prepend(callRow(call));
+      calls.add(call);
     }
-    while (calls.childElementCount > 300) calls.lastElementChild.remove();
   }
 
   async function clearCalls() {
     await fetch("/_playground/calls", { method: "DELETE" });
-    calls.replaceChildren();
+    calls.clear();
     since = 0;
   }
 
@@ -179,23 +180,4 @@ export function createDrawer() {
     return true;
   }
   return { refresh, close };
-}
-
-function callRow(call) {
-  const good = call.status === 200;
-  const time = new Date(call.at).toLocaleTimeString([], { hour12: false });
-  return el(
-    "details",
-    { class: `call ${good ? "" : "bad"} ${call.method === "getUpdates" ? "poll" : ""}` },
-    el(
-      "summary",
-      {},
-      el("span", { class: "call-time" }, time),
-      el("span", { class: "call-method" }, call.method),
-      el("span", { class: "call-status" }, call.status === 0 ? "no answer" : String(call.status)),
-      call.fault ? el("span", { class: "call-fault" }, call.fault) : undefined,
-    ),
-    call.description ? el("p", {}, call.description) : undefined,
-    el("pre", { tabindex: 0 }, JSON.stringify(call.params, null, 2)),
-  );
 }

@@ -2,6 +2,7 @@
 import { avatar, byId, el, roving } from "./dom.js";
 import { renderMessage } from "./message.js";
 import { titleOf, typingOf } from "./side.js";
+import { createStops } from "./stops.js";
 
 /** `actions` is what the tools of a message do. */
 export function createLog(model, actions) {
@@ -28,7 +29,8 @@ export function createLog(model, actions) {
     const nodes = [];
     let before;
     let day = "";
-    for (const message of messages) {
+    for (const album of albumsOf(messages)) {
+      const [message] = album;
       const today = new Date(message.date * 1000).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
       if (today !== day) nodes.push(keep(next, `day ${today}`, "", () => el("p", { class: "day" }, today)));
       const first = today !== day || before === undefined || before.from.id !== message.from.id || message.date - before.date > 300;
@@ -38,12 +40,14 @@ export function createLog(model, actions) {
           mine: message.from.id === model.me,
           first,
           group: room.bot === undefined,
+          album: album.length > 1 ? album : undefined,
           reactions,
           me: model.me,
           nameOf: model.nameOf,
+          approves: model.approves && room.bot !== undefined,
           actions,
         });
-      nodes.push(keep(next, message.message_id, [message, reactions, first], draw));
+      nodes.push(keep(next, message.message_id, [...album, album.length, reactions, first], draw));
       day = today;
       before = message;
     }
@@ -51,6 +55,7 @@ export function createLog(model, actions) {
     if (messages.every((message) => message.forum_topic_created)) nodes.push(keep(next, "empty", "", () => emptyNode(room)));
     shown = next;
     arrange(nodes);
+    stops.settle();
     if (fresh || jump || atEnd) toEnd();
     else if (added) newer.hidden = false;
   }
@@ -109,6 +114,7 @@ export function createLog(model, actions) {
   }
 
   roving(log, "article", { keys: ["ArrowUp", "ArrowDown"] });
+  const stops = createStops(log);
   newer.addEventListener("click", () => toEnd());
   scroll.addEventListener("scroll", () => {
     if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80) newer.hidden = true;
@@ -116,5 +122,24 @@ export function createLog(model, actions) {
   // A picture that has come in must not push the newest message out of sight.
   log.addEventListener("load", () => newer.hidden && toEnd(), true);
 
-  return { draw: drawLog, node: log };
+  /** One step back: from a control to its message, from a message to the field. */
+  function leave() {
+    const article = document.activeElement.closest("article");
+    if (article === null || article === document.activeElement) byId("entry").focus();
+    else article.focus();
+  }
+
+  return { draw: drawLog, leave, node: log };
+}
+
+/** Pictures and films that were sent as one are shown as one. */
+function albumsOf(messages) {
+  const albums = [];
+  for (const message of messages) {
+    const last = albums.at(-1);
+    const isPicture = message.photo !== undefined || message.video !== undefined;
+    if (isPicture && message.media_group_id !== undefined && last?.[0].media_group_id === message.media_group_id) last.push(message);
+    else albums.push([message]);
+  }
+  return albums;
 }

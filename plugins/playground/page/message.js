@@ -2,8 +2,8 @@
 import { avatar, el, icon, iconButton } from "./dom.js";
 import { renderText } from "./text.js";
 
-/** `actions` has reply, edit, remove, react, pickReaction, press, command, jump. */
-export function renderMessage(message, { mine, first, group, reactions, me, nameOf, actions }) {
+/** `actions` has reply, edit, remove, react, pickReaction, press, approve, command, jump. `album`: the messages that are shown as one with it. */
+export function renderMessage(message, { mine, first, group, album, reactions, me, nameOf, approves, actions }) {
   if (isService(message)) return service(message);
   const sender = message.from.first_name;
   const others = group && !mine;
@@ -19,8 +19,9 @@ export function renderMessage(message, { mine, first, group, reactions, me, name
     el(
       "div",
       { class: "stack" },
-      el("div", { class: "bubble" }, bubble(message, { others, first, sender, actions })),
+      fitted(el("div", { class: "bubble" }, bubble(message, { others, first, sender, album, actions })), message, album),
       message.reply_markup ? keyboard(message, actions) : undefined,
+      approves && message.from.is_bot && pairingCommand.test(message.text ?? "") ? approval(message, actions) : undefined,
       reactionRow(message, reactions, me, nameOf, actions),
     ),
     tools(message, mine, actions),
@@ -48,15 +49,51 @@ function service(message) {
   return el("p", { class: "service", "data-id": message.message_id }, text);
 }
 
-function bubble(message, { others, first, sender, actions }) {
-  const text = message.text ?? message.caption;
-  const entities = message.entities ?? message.caption_entities;
+/** The command in a pairing text; the platform has the same pattern. */
+const pairingCommand = /pairing approve [a-z0-9_-]{1,64} [A-Z2-9]{8}/;
+
+function approval(message, actions) {
+  return el(
+    "div",
+    { class: "keyboard", role: "group", "aria-label": "For the operator" },
+    el("button", { class: "key", type: "button", onclick: (event) => actions.approve(message, event.currentTarget) }, "Approve this code"),
+    el("p", { class: "explained" }, "On this page you are the operator too."),
+  );
+}
+
+const mostSide = 360;
+const leastWidth = 160;
+
+/** A picture decides how wide its bubble is, so that a long caption wraps and no gap stays beside the picture. */
+function fitted(node, message, album) {
+  const picture = message.photo?.at(-1) ?? message.video ?? (message.animation?.width ? message.animation : undefined);
+  if (album === undefined && picture?.width === undefined) return node;
+  const { width, height } = album === undefined ? picture : { width: mostSide, height: mostSide };
+  const scale = Math.min(1, mostSide / width, mostSide / height);
+  node.classList.add("pictured");
+  node.style.setProperty("--picture", `${Math.max(leastWidth, Math.round(width * scale))}px`);
+  return node;
+}
+
+/** Pictures and films of one album, two or three beside each other. */
+function grid(album) {
+  return el(
+    "div",
+    { class: "album", "data-columns": album.length === 2 || album.length === 4 ? 2 : 3 },
+    album.map((one) => el("div", { class: "cell", "data-id": one.message_id, tabindex: -1 }, media(one))),
+  );
+}
+
+function bubble(message, { others, first, sender, album, actions }) {
+  const spoken = album?.find((one) => one.caption !== undefined) ?? message;
+  const text = spoken.text ?? spoken.caption;
+  const entities = spoken.entities ?? spoken.caption_entities;
   const answered = message.reply_to_message;
   return [
     others && first ? el("span", { class: `sender tone-${Math.abs(message.from.id) % 6}` }, sender) : undefined,
     message.forward_origin ? el("span", { class: "forwarded" }, "Forwarded") : undefined,
     answered !== undefined && answered.forum_topic_created === undefined ? quote(message, answered, actions) : undefined,
-    media(message),
+    album === undefined ? media(message) : grid(album),
     text === undefined ? undefined : el("div", { class: "text", dir: "auto" }, renderText(text, entities, actions.command)),
     el("span", { class: "meta" }, message.edit_date ? "edited " : "", el("time", {}, timeOf(message.date))),
   ];
@@ -163,7 +200,7 @@ function reactionRow(message, reactions, me, nameOf, actions) {
 }
 
 function tools(message, mine, actions) {
-  return el(
+  const bar = el(
     "div",
     { class: "tools", role: "toolbar", "aria-label": "Message tools" },
     iconButton("react", "React", (event) => actions.pickReaction(message, event.currentTarget)),
@@ -171,6 +208,8 @@ function tools(message, mine, actions) {
     mine ? iconButton("edit", "Edit", () => actions.edit(message)) : undefined,
     mine ? iconButton("remove", "Delete", () => actions.remove(message)) : undefined,
   );
+  // As long as the message: the tools stay in sight while it is scrolled through.
+  return el("div", { class: "rail" }, bar);
 }
 
 export function timeOf(seconds) {

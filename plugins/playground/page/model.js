@@ -16,6 +16,8 @@ export function createModel() {
     seen: new Map(),
     /** Presses that wait for their answer: callback id to button. */
     presses: new Map(),
+    /** Whether the page can approve pairing codes: it may act for the operator of the gateway. */
+    approves: false,
   };
   const listeners = [];
   const tell = (event) => {
@@ -31,6 +33,7 @@ export function createModel() {
     model.people = state.people;
     model.bots = state.bots;
     model.reactions = state.reactions;
+    model.approves = state.approves === true;
     model.rooms = new Map(state.rooms.map((room) => [room.key, readRoom(room)]));
     if (first) begin(model);
     loading = false;
@@ -105,6 +108,7 @@ export function createModel() {
     unread: (me, room, thread) => unreadOf(model, me, room, thread),
     look: () => markSeen(model),
     act: (action, files) => act(model, action, files),
+    approve: (message) => post("/_playground/approve", { person: model.me, message: message.message_id }),
   });
 }
 
@@ -185,7 +189,14 @@ async function act(model, action, files = []) {
     for (const [index, file] of files.entries()) form.set(`file${index}`, file);
     Object.assign(init, { headers: {}, body: form });
   }
-  const answer = await fetch("/_playground/act", init);
+  return read(await fetch("/_playground/act", init));
+}
+
+async function post(path, body) {
+  return read(await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
+}
+
+async function read(answer) {
   const result = await answer.json();
   if (!answer.ok) throw new Error(result.error);
   return result;

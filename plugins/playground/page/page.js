@@ -22,6 +22,16 @@ const actions = {
     return attempt({ do: "react", message: message.message_id, emoji: mine.includes(emoji) ? [] : [emoji] });
   },
   pickReaction: (message, anchor) => menus.pickReaction(message, anchor),
+  async approve(message, button) {
+    button.disabled = true;
+    try {
+      await model.approve(message);
+      button.textContent = "Approved";
+    } catch (error) {
+      button.disabled = false;
+      toast(error.message);
+    }
+  },
   async press(message, data, button) {
     button.classList.add("waiting");
     button.setAttribute("aria-busy", "true");
@@ -38,6 +48,9 @@ const actions = {
     const node = log.node.querySelector(`[data-id="${id}"]`);
     node?.scrollIntoView({ block: "center" });
     node?.focus();
+    // Also where no focus ring is shown, as after a press with the mouse.
+    node?.classList.add("found");
+    setTimeout(() => node?.classList.remove("found"), 1600);
   },
 };
 
@@ -139,7 +152,7 @@ function leave() {
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || document.querySelector(":popover-open, dialog[open]") !== null) return;
-  if (log.node.contains(document.activeElement)) byId("entry").focus();
+  if (log.node.contains(document.activeElement)) log.leave();
   else if (!drawer.close()) leave();
 });
 

@@ -13,6 +13,7 @@ const maxFormBytes = 51 * 1024 * 1024;
 /** Without files a call is small; recorded calls stay small with it. */
 const maxBodyBytes = 1024 * 1024;
 const maxRecordedText = 5000;
+const maxRecordedAnswer = 2000;
 
 export interface CallingOptions {
   readonly core: Core;
@@ -146,7 +147,13 @@ function recorded(
     status: outcome?.status ?? 0,
     ...(outcome?.description === undefined ? {} : { description: outcome.description }),
     ...(fault === undefined ? {} : { fault: fault.kind }),
+    ...(outcome === undefined ? {} : { answer: shortened(outcome.body) }),
   };
+}
+
+/** A copy: a part of a long text would keep the whole of it in memory. */
+function shortened(body: string): string {
+  return body.length <= maxRecordedAnswer ? body : `${Buffer.from(body.slice(0, maxRecordedAnswer)).toString()}…`;
 }
 
 function bounded({ raw, files }: Params): Readonly<Record<string, unknown>> {

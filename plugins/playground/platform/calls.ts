@@ -12,6 +12,17 @@ export interface RecordedCall {
   /** Why it was not done, whether the bot heard of it or not. */
   readonly description?: string;
   readonly fault?: string;
+  /** The body of the answer, cut. */
+  readonly answer?: string;
+  /** The person's message that came last in the chat of the call: what the bot answers. */
+  readonly about?: Asked;
+}
+
+export interface Asked {
+  readonly chat: number;
+  readonly message: number;
+  readonly from: string;
+  readonly text: string;
 }
 
 export interface CallLog {

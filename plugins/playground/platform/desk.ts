@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { runAction } from "./actions.ts";
+import { type Approve, approvePairing } from "./approval.ts";
 import { readBody } from "./body.ts";
 import type { CallLog } from "./calls.ts";
 import type { Core, PlatformEvent } from "./core.ts";
@@ -19,6 +20,7 @@ export interface DeskOptions {
   readonly faults: Faults;
   readonly calls: CallLog;
   on(listener: (event: PlatformEvent) => void): () => void;
+  readonly approve: Approve | undefined;
 }
 
 export interface Desk {
@@ -38,7 +40,7 @@ const pageFiles: Readonly<Record<string, { readonly file: string; readonly type:
   "/": { file: "index.html", type: "text/html; charset=utf-8" },
   "/icon.svg": { file: "icon.svg", type: "image/svg+xml" },
   ...entries(
-    ["page", "model", "text", "message", "composer", "drawer", "dom", "side", "log", "menus"],
+    ["page", "model", "text", "message", "composer", "drawer", "calls", "stops", "dom", "side", "log", "menus"],
     "js",
     "text/javascript; charset=utf-8",
   ),
@@ -58,7 +60,7 @@ const safeHeaders = {
 const shownTypes = /^(?:image\/(?:png|jpeg|gif|webp)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+)$/;
 const maxBodyBytes = 51 * 1024 * 1024;
 
-export function createDesk({ core, act, faults, calls, on }: DeskOptions): Desk {
+export function createDesk({ core, act, faults, calls, on, approve }: DeskOptions): Desk {
   const stream = createEventStream(on);
 
   async function change(path: string, params: Params, method: string): Promise<unknown> {
@@ -68,6 +70,7 @@ export function createDesk({ core, act, faults, calls, on }: DeskOptions): Desk 
       if (!isRecord(wrapped)) throw new Error("an action is a JSON object");
       return runAction(core, act, wrapped, Object.values(params.files));
     }
+    if (path === "/_playground/approve" && method === "POST") return approvePairing(core, approve, raw);
     if (path === "/_playground/faults" && method === "POST") faults.add(parseFault(raw));
     else if (path === "/_playground/faults" && method === "DELETE") faults.clear();
     else if (path === "/_playground/calls" && method === "DELETE") calls.clear();
@@ -76,7 +79,7 @@ export function createDesk({ core, act, faults, calls, on }: DeskOptions): Desk 
   }
 
   function look(path: string, query: string): unknown {
-    if (path === "/_playground/state") return pageState(core);
+    if (path === "/_playground/state") return { ...pageState(core), approves: approve !== undefined };
     if (path === "/_playground/faults") return { faults: faults.list() };
     if (path !== "/_playground/calls") return undefined;
     const asked = new URLSearchParams(query);

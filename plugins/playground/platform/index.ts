@@ -6,6 +6,8 @@
 import type { Server } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Approve } from "./approval.ts";
+import { createAskedMessages } from "./asked.ts";
 import { createCalling } from "./calling.ts";
 import { type CallLog, createCallLog, type RecordedCall } from "./calls.ts";
 import type { Core, OpenPress, PlatformEvent } from "./core.ts";
@@ -50,6 +52,8 @@ export interface PlatformOptions {
   readonly recordCalls?: boolean;
   /** Milliseconds before a webhook is tried again; doubles. Default 250. */
   readonly webhookRetryMs?: number;
+  /** Lets the page approve the pairing code that a bot has sent to a person; rejects with the reason. */
+  readonly approve?: Approve;
 }
 
 export interface Platform {
@@ -96,15 +100,18 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     seconds,
     newId: () => String(4_000_000_000_000_000_000n + BigInt(++ids)),
     emit(event) {
+      asked.note(event);
       for (const listener of listeners) listener(event);
     },
   };
+  const asked = createAskedMessages(core);
   const faults = createFaults();
   const calls = createCallLog(options.recordCalls ?? true);
   const byToken = new Map<string, Bot>(bots.map((bot) => [bot.token, bot]));
   const record = (call: Omit<RecordedCall, "seq">): void => {
     if (!calls.recording()) return;
-    const seq = calls.add(call);
+    const about = asked.of(call.params);
+    const seq = calls.add(about === undefined ? call : { ...call, about });
     if (listeners.size > 0) core.emit({ type: "call", seq });
   };
   const calling = createCalling({ core, faults, bots: byToken, record });
@@ -123,7 +130,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     return () => listeners.delete(listener);
   };
   const files = createFileRoute({ core, faults, bots: byToken });
-  const desk = createDesk({ core, act, faults, calls, on });
+  const desk = createDesk({ core, act, faults, calls, on, approve: options.approve });
 
   const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
     const target = request.url ?? "/";

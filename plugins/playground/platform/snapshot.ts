@@ -6,7 +6,7 @@ import type { Bot, Room } from "./world.ts";
 const shownMessages = 200;
 const shownPeople = 20;
 
-export function pageState(core: Core): unknown {
+export function pageState(core: Core): object {
   const { world } = core;
   const people = [...world.people.values()].slice(0, shownPeople);
   for (const person of people) for (const bot of world.bots) world.direct(bot, person.id);

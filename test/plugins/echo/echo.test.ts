@@ -14,7 +14,7 @@ function openEngine(delayMs = 0): EngineDefinition {
       engine = definition;
     },
   };
-  void echo.setup(host as unknown as PluginHost, { delayMs });
+  void echo.setup(host as unknown as PluginHost, { delayMs, offer: false });
   if (engine === undefined) throw new Error("the plugin registered no engine");
   return engine;
 }

@@ -153,13 +153,80 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
   test("reactions are given by keyboard and shown, the bot's too", async () => {
     const answer = page.locator("article.theirs").first();
     await answer.focus();
-    await page.keyboard.press("Tab");
-    while (!(await focused()).startsWith("React")) await page.keyboard.press("Tab");
+    for (let steps = 0; steps < 9 && !(await focused()).startsWith("React"); steps += 1) await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Enter");
     await answer.getByRole("group", { name: "Reactions" }).getByRole("button").waitFor();
     await home.call("setMessageReaction", { chat_id: ada, message_id: 1, reaction: [{ type: "emoji", emoji: "👀" }] });
     await page.getByRole("button", { name: "👀 by House" }).waitFor();
+  });
+
+  test("the log is one stop of the Tab key; arrows choose a message and its controls, Escape goes back step by step", async () => {
+    const entry = page.getByLabel("Message", { exact: true });
+    const stops = () => page.evaluate<number>("[...document.querySelectorAll('#log *')].filter((node) => node.tabIndex === 0).length");
+    expect(await stops()).toBe(1);
+    await page.locator("article").last().focus();
+    await page.keyboard.press("ArrowUp");
+    const place = await focused();
+    expect(place).toMatch(/^(?:You|House), /);
+    await page.keyboard.press("ArrowRight");
+    expect(await focused()).not.toBe(place);
+    expect(await stops()).toBe(1);
+    await page.keyboard.press("Escape");
+    expect(await focused()).toBe(place);
+    await page.keyboard.press("Escape");
+    expect(await focused()).toBe("Message");
+    await page.keyboard.press("Shift+Tab");
+    while (!(await page.evaluate<boolean>("document.getElementById('log').contains(document.activeElement)")))
+      await page.keyboard.press("Shift+Tab");
+    expect(await focused(), "Tab comes back to the message that was chosen").toBe(place);
+    await entry.focus();
+  });
+
+  test("a picture fills its bubble, whatever its caption; an album is one message with a grid", async () => {
+    const send = (chat_id: number, caption: string, width: number) =>
+      home.form("sendPhoto", {
+        chat_id: String(chat_id),
+        caption,
+        photo: new File([new Uint8Array(png(width, 200))], "a.png", { type: "image/png" }),
+      });
+    await send(ada, "short", 300);
+    await send(ada, "a caption that is much longer than the picture above it is wide, and wraps", 300);
+    const shown = page.locator("article.theirs img.photo");
+    await shown.nth(1).waitFor();
+    for (const index of [0, 1]) {
+      const widths = await page.evaluate<readonly number[]>(
+        `(() => { const node = document.querySelectorAll("article.theirs img.photo")[${index}]; return [node.parentElement.clientWidth, node.clientWidth]; })()`,
+      );
+      const gap = (widths[0] ?? 0) - (widths[1] ?? 0);
+      expect(gap).toBeLessThan(20);
+    }
+    const media = [1, 2, 3].map((part) => ({ type: "photo", media: `attach://p${part}`, ...(part === 1 ? { caption: "three" } : {}) }));
+    const files = Object.fromEntries(
+      [1, 2, 3].map((part) => [`p${part}`, new File([new Uint8Array(png(300, 200))], `${part}.png`, { type: "image/png" })]),
+    );
+    expect((await home.form("sendMediaGroup", { chat_id: String(ada), media: JSON.stringify(media), ...files })).ok).toBe(true);
+    const album = page.locator("article").filter({ hasText: "three" });
+    await expect.poll(() => album.locator(".album img").count()).toBe(3);
+    const tops = await page.evaluate<readonly number[]>(
+      "[...document.querySelectorAll('.album img')].map((one) => one.getBoundingClientRect().top)",
+    );
+    expect(new Set(tops).size, "beside each other").toBe(1);
+  });
+
+  test("the tools of a long answer stay in sight, and the quote of a reply leads to its message", async () => {
+    const text = Array.from({ length: 90 }, (_, line) => `line ${line}`).join("\n");
+    const asked = home.platform.act.say(ada, ada, "a long one, please");
+    await home.call("sendMessage", { chat_id: ada, text, reply_parameters: { message_id: asked.message_id } });
+    const long = page.locator("article.theirs").filter({ hasText: "line 89" });
+    await long.waitFor();
+    await page.evaluate("document.getElementById('scroll').scrollTop = 1e9");
+    await long.focus();
+    const box = await long.locator(".tools").boundingBox();
+    expect(box?.y).toBeGreaterThan(0);
+    expect(box?.y).toBeLessThan(800);
+    await long.getByRole("button", { name: "Answers Ada" }).click();
+    await expect.poll(() => page.locator("article.mine.found").textContent()).toContain("a long one, please");
   });
 
   test("a reply shows what it answers", async () => {
@@ -217,7 +284,11 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
 
   test("the developer drawer shows calls and injects faults", async () => {
     await page.getByRole("button", { name: "Developer drawer" }).click();
-    await page.locator(".call-method").filter({ hasText: "sendMessage" }).first().waitFor();
+    const group = page.locator("details.group").filter({ hasText: "Bela: @house_bot in ideas" });
+    const sent = group.locator("details.call").filter({ hasText: "sendMessage" });
+    await sent.first().waitFor();
+    await sent.first().click();
+    expect(await sent.first().getByLabel("Answer of sendMessage").textContent()).toContain('"ok": true');
     await page.getByRole("tab", { name: "Faults" }).click();
     await page.getByLabel("Method").selectOption("sendPhoto");
     await page.getByLabel("What happens").selectOption("flood");
