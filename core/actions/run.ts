@@ -2,6 +2,7 @@
 import type { PathOf } from "../access/place.ts";
 import { isNoReply, withoutTokens } from "../agents/silence.ts";
 import { ChannelError, PluginError, reasonOf } from "../errors.ts";
+import { judgeUrl } from "../media/web-address.ts";
 import type { LiveAccount } from "../path/live-account.ts";
 import { sleep } from "../path/patience.ts";
 import { applyReplyTags } from "../path/reply-tags.ts";
@@ -80,8 +81,10 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     const { call, caller, live, address, patience } = doing;
     const saying = sayingOf(doing);
     if (isRefusal(saying)) return saying;
-    if (caller.by === "operator" && caller.dryRun === true)
-      return { ok: true, dryRun: true, ...placeOf(address), ...partsOf(saying, live) };
+    if (caller.by === "operator" && caller.dryRun === true) {
+      const unfetchable = await judgeMedia(saying.media);
+      return unfetchable ?? { ok: true, dryRun: true, ...placeOf(address), ...partsOf(saying, live) };
+    }
     const { eventId } = await deps.receive(actionEvent(saying, call, caller));
     const end = await deps.ends.wait(eventId, { ms: waitMs, signal: patience });
     if (end === undefined)
@@ -205,6 +208,19 @@ function mediaOf({ action, media, fileName, fileId, asVoice, asVideoNote }: Acti
   const as = asVoice === true ? "voice" : asVideoNote === true ? "video-note" : undefined;
   const at = /^[a-z][a-z0-9+.-]*:\/\//i.test(media.trim()) ? { url: media.trim() } : { path: media.trim() };
   return [{ ...at, ...(fileName === undefined ? {} : { fileName }), ...(as === undefined ? {} : { as }) }];
+}
+
+/** What the fetch of a file would refuse; a dry run asks no network, so names are not looked up. */
+async function judgeMedia(media: readonly OutboundMedia[] = []): Promise<ActionRefusal | undefined> {
+  for (const { url } of media) {
+    try {
+      if (url !== undefined) await judgeUrl(url);
+    } catch (error) {
+      if (error instanceof ChannelError) return refuse(error.reason, sentences(reasonOf(error), error.hint));
+      throw error;
+    }
+  }
+  return undefined;
 }
 
 const placeOf = ({ chat, thread }: Address) => ({ chatId: chat, ...(thread === undefined ? {} : { threadId: thread }) });

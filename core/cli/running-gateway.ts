@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseExactJson } from "../http/exact-json.ts";
 
 const addressFile = "gateway.json";
 
@@ -97,7 +98,7 @@ async function* readEvents(
   for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) if (line.startsWith("data: ")) yield JSON.parse(line.slice("data: ".length));
+    for (const line of lines) if (line.startsWith("data: ")) yield parseExactJson(line.slice("data: ".length));
   }
 }
 

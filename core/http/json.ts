@@ -1,6 +1,7 @@
 /** JSON bodies: declared types, UTF-8, depth, and keys that could reach a prototype. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
+import { exactDigits } from "./exact-json.ts";
 import { checkMediaType } from "./media-type.ts";
 import { HttpProblem } from "./problem.ts";
 
@@ -16,14 +17,14 @@ export function checkJsonType(headers: IncomingHttpHeaders): HttpProblem | undef
   return checkMediaType(headers, jsonTypes);
 }
 
-/** Parses a JSON body; an empty one is `{}`. Throws `HttpProblem` 400. */
-export function parseJson(body: Buffer): unknown {
+/** Parses a JSON body; an empty one is `{}`. Throws `HttpProblem` 400. `parse`: throws for what is not JSON. */
+export function parseJson(body: Buffer, parse: (text: string) => unknown = JSON.parse): unknown {
   if (!isUtf8(body)) throw new HttpProblem("invalid_json", "The body is not valid UTF-8.");
   const start = body.length >= 3 && body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   const text = body.toString("utf8", start);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parse(text);
   } catch {
     if (text.trim() === "") return {};
     // The engine's own message quotes the body, which may hold what must not be shown.
@@ -40,6 +41,8 @@ export function parseJson(body: Buffer): unknown {
  */
 function tame(value: unknown, depth: number): void {
   if (typeof value !== "object" || value === null) return;
+  // A large number is an object, too, and no level.
+  if (depth > maxDepth && exactDigits(value) !== undefined) return;
   if (depth > maxDepth) throw new HttpProblem("invalid_json", `The body is nested deeper than ${maxDepth} levels.`);
   if (Array.isArray(value)) {
     for (const item of value) tame(item, depth + 1);

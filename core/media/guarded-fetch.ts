@@ -10,6 +10,7 @@ import { ChannelError } from "../errors.ts";
 import { bytesOf } from "./address.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { type Lookup, publicAddresses, systemLookup } from "./public-lookup.ts";
+import { parseWebAddress, refused } from "./web-address.ts";
 
 export interface FetchLimits {
   readonly maxBytes: number;
@@ -49,27 +50,12 @@ export interface GuardedFetchOptions {
 
 export const headBytes = 4_100;
 
-function refused(detail: string): ChannelError {
-  return new ChannelError("media_refused", { detail });
-}
-
 function megabytes(bytes: number): string {
   return bytes < 1_048_576 ? `${Math.ceil(bytes / 1_024)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }
 
 export function tooLarge(maxBytes: number): ChannelError {
   return new ChannelError("too_large", { detail: `the file is too large: at most ${megabytes(maxBytes)}` });
-}
-
-/** In the one spelling that the parser of the web gives it: `0x7f.1`, `LOCALHOST` and `２１` are what they mean. */
-function parse(text: string, base?: URL): { readonly url: URL; readonly host: string } {
-  const url = URL.parse(text, base);
-  if (url === null) throw refused("it is no web address");
-  if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(`only http and https are fetched, not ${url.protocol}`);
-  if (url.username !== "" || url.password !== "") throw refused("a web address with a user name or a password in it is not fetched");
-  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
-  if (host === "") throw refused("it is no web address");
-  return { url, host };
 }
 
 /** The one file: nobody could have put anything in its place, and nobody else reads it. */
@@ -146,14 +132,14 @@ export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFe
   return async (address, { path, limits, signal }) => {
     const pace = createPace(limits, signal);
     try {
-      let hop: Hop = { ...parse(address), pace };
+      let hop: Hop = { ...parseWebAddress(address), pace };
       for (let redirected = 0; ; redirected += 1) {
         const answer = await ask(hop);
         const location = redirectOf(answer);
         if (location === undefined) return await keep(answer, { path, limits, pace });
         answer.destroy();
         if (redirected >= limits.redirects) throw refused(`${hop.host} leads on more than ${limits.redirects} times`);
-        hop = { ...parse(location, hop.url), pace };
+        hop = { ...parseWebAddress(location, hop.url), pace };
       }
     } catch (error) {
       throw told(error, pace);

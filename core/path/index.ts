@@ -137,7 +137,7 @@ export function createPath(options: PathOptions): Path {
   /** Ingress to formatting; what is to be said stands in the outbox when it returns. */
   async function walk(unit: Unit, trace: Trace, visit: Visit): Promise<Said> {
     if (unit.attempts > maxAttempts) return await giveUp(unit, trace);
-    const received = await ingress(unit, { hooks, trace, pathsOf });
+    const received = await ingress(unit, { hooks, trace, pathsOf, account });
     if (isStop(received)) return await say(unit, trace, { ending: received.stop, sayings: [] });
     const refused = await gating(received, { hooks, trace, passedBy: options.passedBy });
     if (refused !== undefined) {
@@ -203,7 +203,7 @@ export function createPath(options: PathOptions): Path {
   }
 
   async function findRoute(unit: Unit, trace: Trace): Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined> {
-    const inbound = await ingress(unit, { hooks, trace, pathsOf });
+    const inbound = await ingress(unit, { hooks, trace, pathsOf, account });
     if (isStop(inbound) || (await gating(inbound, { hooks, trace, passedBy: options.passedBy })) !== undefined) return undefined;
     const route = await routing(inbound, { hooks, trace, fallback: options.fallbackRoute, isAwaited });
     return isStop(route) ? undefined : { inbound, route };

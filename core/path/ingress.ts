@@ -1,13 +1,13 @@
 /** Station 1: what came in, whatever its source, becomes one `Inbound`. */
 import type { Hooks } from "../hooks.ts";
-import type { Unit } from "../state/store.ts";
+import type { StoredEvent, Unit } from "../state/store.ts";
 import type { Inbound } from "../types.ts";
 import { type Stop, silentDecision, stopForTap, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";
 
 export async function ingress(
   unit: Unit,
-  { hooks, trace, pathsOf }: Pick<PathOptions, "hooks" | "pathsOf"> & { readonly trace: Trace },
+  { hooks, trace, pathsOf, account }: Pick<PathOptions, "hooks" | "pathsOf" | "account"> & { readonly trace: Trace },
 ): Promise<Inbound | Stop> {
   const [leader] = unit.events;
   if (leader === undefined) throw new Error(`unit ${unit.id} has no event`);
@@ -22,8 +22,7 @@ export async function ingress(
       plugin: "core",
       verdict: "failed",
       code: "no_ingress",
-      detail: `Nobody understands events of ${leader.source}.`,
-      hint: "Load the plugin that brought it, and have it sent again.",
+      ...notUnderstood(leader, account),
     });
     return { stop: { outcome: "failed", reason: "no_ingress" } };
   }
@@ -42,6 +41,27 @@ export async function ingress(
     ...(inbound.chat.kind === "system" ? {} : { sender: inbound.sender.id }),
   });
   return inbound;
+}
+
+/** Whether the event is junk to a channel that is open, or there is nothing here that could read it. */
+function notUnderstood(
+  { source, account = "", authority }: StoredEvent,
+  accountOf: PathOptions["account"],
+): { readonly detail: string; readonly hint: string } {
+  if (authority !== "channel") {
+    return { detail: `No plugin reads events of ${source}.`, hint: "Load the plugin that brought it, then have it sent again." };
+  }
+  const at = account === "" ? `channel ${source}` : `account ${account} of the channel ${source}`;
+  if (accountOf(source, account) === undefined) {
+    return {
+      detail: `The ${at} is not open, so the event cannot be read.`,
+      hint: `Enable it in channels.${source}, then have it sent again.`,
+    };
+  }
+  return {
+    detail: `The ${at} does not recognize the event: it is not an update of the platform, or one of an unsupported kind.`,
+    hint: "No setting changes that, and no message of a supported kind was lost.",
+  };
 }
 
 /** Who and where, for people who read the trace; never the text. */

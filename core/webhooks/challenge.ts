@@ -1,4 +1,5 @@
 /** Requests by which a platform asks, before it sends events, whether somebody who knows the secret is here. */
+import { parseExactJson } from "../http/exact-json.ts";
 import { parseJson } from "../http/json.ts";
 import type { SignatureScheme } from "./schemes.ts";
 
@@ -34,7 +35,7 @@ export function answerChallenge(
 export function readMember(body: Buffer, path: readonly string[]): unknown {
   let value: unknown;
   try {
-    value = parseJson(body);
+    value = parseJson(body, parseExactJson);
   } catch {
     return undefined;
   }

@@ -1,5 +1,7 @@
 /** One condition of a `match`: what it looks at, what must be there, and the sentence for people when it is not. */
+
 import { isSecretName } from "../config/redact.ts";
+import { exactDigits } from "../http/exact-json.ts";
 import { linearPatterns } from "../linear-pattern.ts";
 import type { Json } from "../types.ts";
 import type { HookDelivery } from "./delivery.ts";
@@ -42,13 +44,19 @@ export function matchesRule(pattern: string): Rule {
 
 /** What a pattern looks at: texts, and numbers and booleans as they are written. */
 function textOf(value: Json | undefined): string | undefined {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : exactDigits(value);
 }
 
 export function holds({ rule }: Condition, value: Json | undefined): boolean {
-  if (rule.kind === "values") return value !== undefined && (rule.values as readonly Json[]).includes(value);
+  if (rule.kind === "values") return value !== undefined && (rule.values as readonly Json[]).includes(comparable(value));
   if (rule.kind === "exists") return (value !== undefined) === rule.exists;
   return rule.accepts(value);
+}
+
+/** A configuration cannot hold the digits of a large number either, so both sides are rounded alike. */
+function comparable(value: Json): Json {
+  const digits = exactDigits(value);
+  return digits === undefined ? value : Number(digits);
 }
 
 /** `payload.action is "opened", not one of "closed", "merged"`. Values that may be secrets are not in it. */
@@ -66,6 +74,8 @@ export function explain({ label, subject, rule }: Condition, value: Json | undef
 
 function describe(value: Json): string {
   if (typeof value === "string") return JSON.stringify(shorten(value));
+  const digits = exactDigits(value);
+  if (digits !== undefined) return digits;
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
   return String(value);
 }

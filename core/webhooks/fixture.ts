@@ -1,5 +1,6 @@
 /** A delivery as a file: what `hooks record` saves, and what `hooks test` and `transforms test` read. */
 import { HostError } from "../errors.ts";
+import { exactDigits, parseExactJson } from "../http/exact-json.ts";
 import type { Json } from "../types.ts";
 import { trimSlashes } from "./address.ts";
 import { type HookDelivery, sourceOf } from "./delivery.ts";
@@ -60,16 +61,24 @@ export function fixtureOf({ path, headers, query, payload }: HookDelivery): Fixt
 function parse(text: string, refuse: (reason: string) => never): Json {
   let value: Json;
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ""), (key, inner) => (key === "__proto__" ? undefined : inner)) as Json;
+    value = parseExactJson(text.replace(/^\uFEFF/, "")) as Json;
   } catch {
     return refuse("it is not valid JSON");
   }
-  return isDeeper(value, maxDepth) ? refuse(`it is nested deeper than ${maxDepth} levels`) : value;
+  if (isDeeper(value, maxDepth)) return refuse(`it is nested deeper than ${maxDepth} levels`);
+  removePrototypes(value);
+  return value;
 }
 
 function isDeeper(value: Json, left: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if (typeof value !== "object" || value === null || exactDigits(value) !== undefined) return false;
   return left === 0 || Object.values(value).some((inner) => isDeeper(inner, left - 1));
+}
+
+function removePrototypes(value: Json): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Object.hasOwn(value, "__proto__")) Reflect.deleteProperty(value, "__proto__");
+  for (const inner of Object.values(value)) removePrototypes(inner);
 }
 
 type JsonObject = { readonly [key: string]: Json };

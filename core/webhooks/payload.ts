@@ -1,6 +1,7 @@
 /** What a sender posts: JSON, a form, or text. The mapping says which; a declared type that is another one is answered 415. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
+import { parseExactJson } from "../http/exact-json.ts";
 import { checkJsonType, parseJson } from "../http/json.ts";
 import { checkMediaType } from "../http/media-type.ts";
 import { HttpProblem } from "../http/problem.ts";
@@ -30,7 +31,7 @@ export function checkBodyType(kind: BodyKind, headers: IncomingHttpHeaders): Htt
 
 /** Throws `HttpProblem` 400, and 413 for a form of too many fields. */
 export function parsePayload(kind: BodyKind, body: Buffer): Json {
-  if (kind === "json") return parseJson(body) as Json;
+  if (kind === "json") return parseJson(body, parseExactJson) as Json;
   if (!isUtf8(body)) throw invalid("The body is not valid UTF-8.");
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
   return kind === "form" ? parseForm(text) : text;

@@ -1,5 +1,6 @@
 /** A kept delivery goes through its mapping again, as the mapping is now. Its sender was judged when it came; nothing of that is asked again. */
 import type { IncomingHttpHeaders } from "node:http";
+import { parseExactJson } from "../http/exact-json.ts";
 import { HttpProblem } from "../http/problem.ts";
 import type { Store } from "../state/store.ts";
 import type { Json } from "../types.ts";
@@ -59,6 +60,6 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
 /** Of an element of a list it is known what was read; its mapping takes it by the kind that the whole delivery was of. */
 function postedOf({ path, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
   const type: IncomingHttpHeaders = { "content-type": types[sentAs ?? kind] };
-  const read = sentAs === undefined ? {} : { payload: JSON.parse(body) as Json };
+  const read = sentAs === undefined ? {} : { payload: parseExactJson(body) as Json };
   return { path, type, headers, query, body: Buffer.from(body), ...read, now: new Date(now).toISOString() };
 }

@@ -1,5 +1,6 @@
 /** Removes from a delivery what looks like a secret, so that it can be kept as a file and shown to others. */
 import { isSecretName } from "../config/redact.ts";
+import { exactDigits, parseExactJson } from "../http/exact-json.ts";
 import { createRedactor } from "../redactor.ts";
 import type { Json } from "../types.ts";
 import type { HookDelivery } from "./delivery.ts";
@@ -46,7 +47,7 @@ export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>)
 
   const clean = (value: Json, depth: number): Json => {
     if (typeof value === "string") return text(value, depth);
-    if (typeof value !== "object" || value === null) return value;
+    if (typeof value !== "object" || value === null || exactDigits(value) !== undefined) return value;
     if (depth === maxDepth) return remove();
     if (Array.isArray(value)) return value.map((inner) => clean(inner, depth + 1));
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, field(name, inner, depth + 1)]));
@@ -76,21 +77,21 @@ export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>)
 /** A count, such as `tokens: 12`, is none. */
 function holdsSecret(name: string, value: Json): boolean {
   if (value === null || typeof value === "boolean" || value === "") return false;
-  if (typeof value === "number" && name.endsWith("s")) return false;
+  if ((typeof value === "number" || exactDigits(value) !== undefined) && name.endsWith("s")) return false;
   // `auth[token]`, `accessToken`: words between underscores, and of a long name only what it ends with.
   const words = name.slice(-100).replace(/([a-z0-9])([A-Z])/g, "$1_$2");
   const plain = words
     .split(/[[\]._\s]+/)
     .filter((word) => word !== "")
     .join("_");
-  return isSecretName(plain) || (typeof value !== "object" && moreNames.test(plain));
+  return isSecretName(plain) || ((typeof value !== "object" || exactDigits(value) !== undefined) && moreNames.test(plain));
 }
 
 /** JSON inside of a text, as some senders of forms have it. */
 function nested(value: string): Json | undefined {
   if (!/^\s*[[{]/.test(value)) return undefined;
   try {
-    return JSON.parse(value) as Json;
+    return parseExactJson(value) as Json;
   } catch {
     return undefined;
   }

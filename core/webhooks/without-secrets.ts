@@ -1,4 +1,5 @@
 /** What a hook stores holds no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
+import { exactDigits, parseExactJson } from "../http/exact-json.ts";
 import { createRedactor, shortestInside } from "../redactor.ts";
 import type { Json } from "../types.ts";
 import type { AcceptInput } from "./mapped-requests.ts";
@@ -18,13 +19,15 @@ export function createSecretRemoval(secrets: () => Iterable<string>): (input: Ac
   const redactJson = (text: string): string => {
     const redacted = redact(text);
     if (redacted === text || isJson(redacted) || !isJson(text)) return redacted;
-    return JSON.stringify(redactValue(JSON.parse(text) as Json));
+    return JSON.stringify(redactValue(parseExactJson(text) as Json));
   };
 
   const redactValue = (value: Json): Json => {
     if (typeof value === "string") return redact(value);
     if (typeof value === "number") return redact(String(value)) === String(value) ? value : redact(String(value));
     if (typeof value !== "object" || value === null) return value;
+    const digits = exactDigits(value);
+    if (digits !== undefined) return redact(digits) === digits ? value : redact(digits);
     if (Array.isArray(value)) return value.map(redactValue);
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [redact(name), redactValue(inner)]));
   };

@@ -41,6 +41,8 @@ export interface Loopback {
     text: string,
     from?: { readonly id?: string; readonly sender?: string; readonly chat?: string; readonly group?: boolean; readonly mention?: boolean },
   ): Promise<string>;
+  /** Something comes that the channel does not recognize. */
+  junk(raw: Json): Promise<string>;
   /** Another call than a send succeeds. */
   answers(): void;
   /** The account says how it is. */
@@ -91,7 +93,7 @@ export function createLoopback(options: { readonly id?: string; readonly preview
             loopback.answers();
             if (connects) opened.status({ state: "connected", identity: { id: "bot", username: "loop_bot" } });
           },
-          parse: (raw) => raw as unknown as ChannelInbound,
+          parse: (raw) => (typeof raw === "object" && raw !== null && "kind" in raw ? (raw as unknown as ChannelInbound) : undefined),
           render: (reply) => [{ kind: "text", chars: reply.text.length, body: reply.text }],
           async send(part, address) {
             await loopback.beforeSend(part);
@@ -125,6 +127,11 @@ export function createLoopback(options: { readonly id?: string; readonly preview
       };
       const accepted = await account.receive(inbound as unknown as Json, { id: from.id ?? String(updates), lane: `${id}:default:${chat}` });
       return accepted.eventId;
+    },
+    async junk(raw) {
+      if (account === undefined) throw new Error("the channel is not open");
+      updates += 1;
+      return (await account.receive(raw, { id: String(updates), lane: `${id}:default:junk` })).eventId;
     },
     report: (status) => account?.status(status),
     sentCount: (count) =>

@@ -1,4 +1,5 @@
 /** `hooks show`: one delivery from its arrival to its end. */
+import { parseExactJson } from "../../http/exact-json.ts";
 import type { TurnRequest } from "../../types.ts";
 import { visible, visibleLine } from "../../visible.ts";
 import { describeAccess } from "../../webhooks/kept.ts";
@@ -66,7 +67,7 @@ function showRequest({ headers, query, body, kind }: KeptDelivery, terminal: Ter
 
 function indentedJson(body: string): string {
   try {
-    return JSON.stringify(JSON.parse(body), null, 2);
+    return JSON.stringify(parseExactJson(body), null, 2);
   } catch {
     return body;
   }

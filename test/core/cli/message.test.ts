@@ -97,6 +97,16 @@ test("a dry run says what would be sent, and a file of this machine is sent unde
   expect(readdirSync(join(directory, "state", "botchat", "default", "media"))).toHaveLength(1);
 });
 
+test("a dry run refuses a literal address that is not public, as the send would", async () => {
+  for (const url of ["http://127.0.0.1/a.png", "http://0x7f.1/a.png", "http://[::1]:8080/a.png", "https://10.0.0.8/a.png"]) {
+    const { code, err } = await message("send", "--target", String(ada), "--media", url, "--dry-run");
+    expect({ url, code }).toEqual({ url, code: 1 });
+    expect(err).toContain("only public addresses are fetched");
+  }
+  const named = await message("send", "--target", String(ada), "--media", "https://files.example.org/a.png", "--dry-run");
+  expect(named).toMatchObject({ code: 0, out: expect.stringContaining("Nothing was done") });
+});
+
 test("the commands of the page on actions do what it says, short of doing it", async () => {
   const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "actions", "README.md"), "utf8");
   const lines = [...page.matchAll(/^service message (.+)$/gm)].map(([, line = ""]) => line);

@@ -1,0 +1,69 @@
+/** Numbers that are larger than a JavaScript number can hold exactly. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { run } from "../core/cli/desk.ts";
+import { temporaryDirectory } from "../support/gateway.ts";
+import { startHookGateway } from "./hook-room.ts";
+
+const id = "1311768467294899695123";
+const room = await startHookGateway({
+  hooks: {
+    mappings: [
+      {
+        match: { path: "big", where: { "order.id": { matches: "^1311768467294899695123$" } } },
+        sessionKey: "hook:order:{{ order.id }}",
+        name: "Order {{ order.id }}",
+        messageTemplate: "id {{ order.id }}, list {{ list }}, all {{ payload }}",
+        deliver: false,
+      },
+      {
+        match: { path: "each" },
+        forEach: "orders",
+        sessionKey: "hook:{{ orders[0].id }}",
+        messageTemplate: "{{ payload }}",
+        deliver: false,
+      },
+      { match: { path: "equal", where: { id: Number("9007199254740993") } }, messageTemplate: "equal {{ id }}", deliver: false },
+    ],
+  },
+});
+const command = (...args: readonly string[]) =>
+  run([...args, "--config", room.configFile, "--state", room.gateway.stateDirectory], { home: temporaryDirectory() });
+const body = `{"order":{"id":${id},"price":19.90},"list":[-9007199254740993,9007199254740991,1e3],"text":"${id}"}`;
+const compact = body.replace("19.90", "19.9").replace("1e3", "1000");
+
+test("they keep their digits in templates, session keys, names, patterns and the whole payload", async () => {
+  expect((await room.post("big", body)).status).toBe(202);
+  const turn = await room.turn(({ sessionKey }) => sessionKey === `hook:order:${id}`);
+  expect(turn.inbound.text).toContain(`id ${id}, list [-9007199254740993,9007199254740991,1000], all ${compact}`);
+  expect(turn.inbound.sender.name).toBe(`Order ${id}`);
+});
+
+test("they keep them in each element of a list, and when a delivery runs again through its mapping", async () => {
+  const { json } = await room.post("each", `{"orders":[{"id":${id}},{"id":${id}0}]}`);
+  expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}`)).inbound.text).toContain(`{"orders":[{"id":${id}}]}`);
+  expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}0`)).inbound.text).toContain(`{"orders":[{"id":${id}0}]}`);
+  const before = room.turns.length;
+  const [, second = ""] = (json?.eventIds ?? []) as readonly string[];
+  await room.settled(second);
+  expect(await command("hooks", "replay", second, "--remap")).toMatchObject({ code: 0 });
+  await expect.poll(() => room.turns.length).toBeGreaterThan(before);
+  expect(room.turns.filter(({ sessionKey }) => sessionKey === `hook:${id}0`)).toHaveLength(2);
+});
+
+test("a number in where still takes them", async () => {
+  expect((await room.post("equal", '{"id":9007199254740993}')).status).toBe(202);
+  expect((await room.post("equal", '{"id":9007199254750000}')).status).toBe(404);
+});
+
+test("a dry run and a shown delivery have them, too", async () => {
+  const file = join(temporaryDirectory(), "big.json");
+  writeFileSync(file, body);
+  const dry = await command("hooks", "test", "big", file);
+  expect(dry).toMatchObject({ code: 0 });
+  expect(dry.out).toContain(`hook:order:${id}`);
+  const { json } = await room.post("big", body);
+  await room.settled(String(json?.eventId));
+  expect((await command("hooks", "show", String(json?.eventId))).out).toContain(`"id": ${id}`);
+});
