@@ -73,7 +73,7 @@ export const start: Bench = {
     inWorkshop(async (workshop) => {
       const port = await freePort();
       const config = workshop.config("start", { gateway: { port }, hooks: { enabled: true, token: "bench-hook-token-123456" } });
-      const mains = { "published package": build(workshop), "repository, TypeScript": join(root, "core/cli/main.ts") };
+      const mains = { "published package": build(workshop), "repository, TypeScript": join(root, "core/cli/main.js") };
       const times = new Map<string, number[]>(Object.keys(mains).map((name) => [name, []]));
       const empty: number[] = [];
       for (let round = -2; round < rounds * 2; round += 1) {

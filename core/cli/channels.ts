@@ -11,6 +11,7 @@ import type { CommandContext } from "./context.ts";
 import { readDeclarations } from "./declarations.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { renderAgo } from "./times.ts";
+import { waitingLine } from "./waiting-line.ts";
 
 interface AccountView {
   readonly channel: string;
@@ -143,12 +144,6 @@ function show(
     terminal.line(style("bold", `${view.channel}:${view.account}`));
     showProbe(view.probe, { terminal, groupPath: (key) => groupPath(view, key) });
   }
-}
-
-/** Answers that may have arrived, and are sent once more when the platform answers another call; empty when there are none. */
-export function waitingLine(waitingSends = 0): string {
-  if (waitingSends === 0) return "";
-  return `${waitingSends} ${waitingSends === 1 ? "send of unknown fate waits" : "sends of unknown fate wait"} for the platform to answer`;
 }
 
 /** Of a channel that polls, the age of the last poll. */

@@ -2,8 +2,9 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { type LoadedConfig, loadConfig, readConfigText } from "../config/load.ts";
-import { type ConfigLocation, locateConfig, locateState, namedState, readStateSection } from "../config/locate.ts";
+import { type Glance, glanceAt } from "../config/glance.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/locate.ts";
 import { HostError } from "../errors.ts";
 import { product } from "../product.ts";
 import { wasUsed } from "../state/identity.ts";
@@ -19,6 +20,8 @@ export interface CommandContext {
   readonly home: string;
   /** The configuration file; it may not exist when nobody named it. */
   readonly configFile: ConfigLocation;
+  /** What can be known of the file without checking it, whatever is wrong with it. */
+  glance(): Promise<Glance>;
   /** What is in force: the file, or the defaults when there is none. */
   load(): Promise<LoadedConfig>;
   stateDirectory(): Promise<string>;
@@ -39,8 +42,6 @@ export interface ContextOptions {
   readonly looks: boolean;
 }
 
-const isBroken = (error: unknown): boolean => error instanceof HostError && error.code === "config_syntax";
-
 const configVariable = `${product.environmentPrefix}CONFIG`;
 const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 
@@ -59,20 +60,18 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   const env = directory === undefined ? process.env : { ...process.env, [stateVariable]: resolve(directory) };
   const configFile = locateConfig({ ...configFlag(config, { directory, looks, home }), env, home });
 
-  const load = () => loadConfig({ ...configFile, env });
-  // A directory that was named stands whatever the file says: who looks for what is wrong may have a broken one.
+  const load = async () => (await import("../config/load.ts")).loadConfig({ ...configFile, env });
+  let glanced: Promise<Glance> | undefined;
+  const glance = () => (glanced ??= glanceAt(configFile));
   const locate = async (): Promise<string> => {
+    // A directory that was named stands whatever the file says.
     const named = namedState(env);
     if (named !== undefined) return named;
-    try {
-      return locateState({ ...(await load()), env, home });
-    } catch (error) {
-      const text = looks && isBroken(error) ? await readConfigText(configFile.file).catch(() => undefined) : undefined;
-      if (text === undefined) throw error;
-      const found = locateState({ config: { state: readStateSection(text) }, directory: dirname(configFile.file), env, home });
-      terminal.note(`${(error as HostError).message} The state is read all the same: ${found}.`);
-      return found;
-    }
+    const { state: section, broken } = await glance();
+    if (broken !== undefined && !looks) throw broken;
+    const found = locateState({ config: { state: section }, directory: dirname(configFile.file), env, home });
+    if (broken !== undefined) terminal.note(`${broken.message} The state is read all the same: ${found}.`);
+    return found;
   };
   let located: Promise<string> | undefined;
   const stateDirectory = () => (located ??= locate());
@@ -83,6 +82,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
     now: Date.now,
     home,
     configFile,
+    glance,
     load,
     stateDirectory,
     hasState,

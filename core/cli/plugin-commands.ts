@@ -1,13 +1,13 @@
 /** Commands that plugins bring: declared as data, run on the plugin's own store. */
+import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { programCommand } from "../command.ts";
 import { type Asked, lateAnswer, pluginDeadlines, withDeadline } from "../host/deadline.ts";
-import { scopedStore } from "../host/scope.ts";
-import { createIds } from "../ids.ts";
+import { bundledPlugins, namedPlugin, type PluginSource } from "../host/find.ts";
+import { type CommandOutline, readOutline } from "../host/outline.ts";
 import type { CliAnswer, CliCommand, CliDefinition } from "../sdk.ts";
 import type { Json } from "../types.ts";
 import type { CommandContext } from "./context.ts";
-import { readDeclarations } from "./declarations.ts";
 import { type Add, group, type Handle, type Run } from "./declare.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -16,29 +16,72 @@ interface PluginCommands {
   readonly cli: CliDefinition;
 }
 
-/** What is declared, whether the plugin is on or off: somebody who switched it off may still want to look. */
-export async function readPluginCommands(context: CommandContext): Promise<readonly PluginCommands[]> {
-  const declared = await readDeclarations(await context.load(), await context.stateDirectory());
-  return declared.flatMap(({ definition }) => (definition?.cli === undefined ? [] : [{ plugin: definition.id, cli: definition.cli }]));
+/**
+ * Adds what the overview shows of the commands of plugins, and for `word` the commands themselves. Loaded is only the plugin that has that
+ * word, and those of the configuration that do not say in a `commands.json` what they have: most commands need no plugin.
+ */
+export async function addPluginCommands(
+  program: Command,
+  { word, context }: { readonly word: string | undefined; readonly context: CommandContext },
+  add: Add,
+  handle: Handle,
+): Promise<void> {
+  // The program's own names are never taken over.
+  const isFree = (name: string) => !program.commands.some((command) => command.name() === name);
+  for (const source of await sourcesOf(context)) {
+    const outline = readOutline(source.file);
+    const isWanted = outline === undefined ? !source.bundled : outline.name === word;
+    if (!isWanted && outline !== undefined && isFree(outline.name)) addOutline(program, outline);
+    const found = isWanted ? await loadCommands(source, context) : undefined;
+    if (found !== undefined && isFree(found.cli.name)) addCommands(program, found, add, handle);
+  }
 }
 
-export function addPluginCommands(program: Command, found: readonly PluginCommands[], add: Add, handle: Handle): void {
-  for (const { plugin, cli } of found) {
-    // The program's own names are never taken over.
-    if (program.commands.some((command) => command.name() === cli.name)) continue;
-    const parent = group(program, cli.name, cli.summary, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
-    for (const command of cli.commands) {
-      add(parent, [command.name, ...(command.args ?? [])].join(" "), {
-        summary: command.summary,
-        example: `${programCommand} ${cli.name} ${command.example}`,
-        json: true,
-      }).action(handle(async () => runner({ plugin, doing: `${programCommand} ${cli.name} ${command.name}` }, command)));
+async function sourcesOf(context: CommandContext): Promise<readonly PluginSource[]> {
+  const { plugins } = await context.glance();
+  const directory = dirname(context.configFile.file);
+  const named = plugins.flatMap((name) => {
+    try {
+      return [namedPlugin(name, directory)];
+    } catch {
+      // `plugins list` and `doctor` say that it is missing.
+      return [];
     }
+  });
+  return [...bundledPlugins(), ...named];
+}
+
+function addOutline(program: Command, { name, summary, commands }: CommandOutline): void {
+  const parent = group(program, name, summary, `${programCommand} ${name}`);
+  for (const command of commands) parent.command(command);
+}
+
+/** What is declared, whether the plugin is on or off: somebody who switched it off may still want to look. */
+async function loadCommands(source: PluginSource, context: CommandContext): Promise<PluginCommands | undefined> {
+  const [{ createLoader }, { checkDeclaration }] = await Promise.all([import("../host/load.ts"), import("../host/declare.ts")]);
+  try {
+    const cacheDirectory = join(await context.stateDirectory(), "cache", "plugins");
+    const { id, cli } = checkDeclaration(source.name, await createLoader({ cacheDirectory, fresh: false }).load(source));
+    return cli === undefined ? undefined : { plugin: id, cli };
+  } catch {
+    return undefined;
+  }
+}
+
+function addCommands(program: Command, { plugin, cli }: PluginCommands, add: Add, handle: Handle): void {
+  const parent = group(program, cli.name, cli.summary, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
+  for (const command of cli.commands) {
+    add(parent, [command.name, ...(command.args ?? [])].join(" "), {
+      summary: command.summary,
+      example: `${programCommand} ${cli.name} ${command.example}`,
+      json: true,
+    }).action(handle(async () => runner({ plugin, doing: `${programCommand} ${cli.name} ${command.name}` }, command)));
   }
 }
 
 function runner(asked: Asked, command: CliCommand): Run<readonly (string | undefined)[], { readonly json?: boolean }> {
   return async (context, args, { json }) => {
+    const [{ scopedStore }, { createIds }] = await Promise.all([import("../host/scope.ts"), import("../ids.ts")]);
     const store = await context.openState();
     try {
       const scoped = scopedStore(store, `plugin:${asked.plugin}`, context.now);

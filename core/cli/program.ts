@@ -102,22 +102,18 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
   addConfig(program, add, handle);
   return {
     program,
-    // Only then: to read what plugins declare is to load them all.
     async addPlugins(argv) {
       const { operands, unknown } = program.parseOptions([...argv]);
       const [word] = operands;
       const forHelp = word === undefined && !unknown.some((option) => option === "-v" || option === "--version");
       if (!forHelp && (word === undefined || program.commands.some((command) => command.name() === word))) return;
-      const [{ addPluginCommands, readPluginCommands }, { createContext }] = await Promise.all([
-        import("./plugin-commands.ts"),
-        import("./context.ts"),
-      ]);
+      const [{ addPluginCommands }, { createContext }] = await Promise.all([import("./plugin-commands.ts"), import("./context.ts")]);
       const { config, state } = program.opts<{ readonly config?: string; readonly state?: string }>();
       // What there is to say about the state is said by the command itself.
-      const silent = { ...terminal, note() {} };
-      const found = readPluginCommands(createContext({ terminal: silent, looks: true, config, state }));
-      // Help is there to be read also with a configuration that is broken.
-      addPluginCommands(program, forHelp ? await found.catch(() => []) : await found, add, handle);
+      const context = createContext({ terminal: { ...terminal, note() {} }, looks: true, config, state });
+      const added = addPluginCommands(program, { word, context }, add, handle);
+      // Help is there to be read also with a configuration that cannot be.
+      await (forHelp ? added.catch(() => {}) : added);
     },
   };
 }

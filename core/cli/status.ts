@@ -4,10 +4,10 @@ import { programCommand } from "../command.ts";
 import { HostError } from "../errors.ts";
 import type { GatewayDescription } from "../gateway.ts";
 import type { StoreStats } from "../state/report.ts";
-import { waitingLine } from "./channels.ts";
 import type { CommandContext } from "./context.ts";
 import type { Style } from "./terminal.ts";
 import { renderAgo, renderDuration } from "./times.ts";
+import { waitingLine } from "./waiting-line.ts";
 
 interface Status {
   readonly running: boolean;
@@ -47,10 +47,11 @@ export async function showStatus(context: CommandContext, _: readonly [], option
 
 async function collect(context: CommandContext): Promise<Status> {
   const stateDirectory = await context.stateDirectory();
+  const broken = await whyBroken(context);
   const base = {
     configFile: context.configFile.file,
     stateDirectory,
-    ...(await configError(context)),
+    ...(broken === undefined ? {} : { configError: broken.message }),
     ...((await context.hasState()) ? { events: await work(context) } : {}),
   };
   const gateway = await context.gateway();
@@ -71,12 +72,11 @@ async function collect(context: CommandContext): Promise<Status> {
   };
 }
 
-async function configError(context: CommandContext): Promise<{ readonly configError?: string }> {
+async function whyBroken(context: CommandContext): Promise<HostError | undefined> {
   try {
-    await context.load();
-    return {};
+    return (await context.glance()).broken;
   } catch (error) {
-    if (error instanceof HostError) return { configError: error.message };
+    if (error instanceof HostError) return error;
     throw error;
   }
 }

@@ -1,11 +1,11 @@
 /** From a file to a configuration that can be used, and a list of everything that is wrong with it. */
 
-import { createHash } from "node:crypto";
-import { type FileHandle, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { HostError, reasonOf } from "../errors.ts";
+import { HostError } from "../errors.ts";
 import { checkChannels } from "./channels.ts";
+import { digestOf } from "./digest.ts";
 import { type ConfigDocument, type Position, parseDocument } from "./document.ts";
+import { readConfigText } from "./file.ts";
 import { checkModels } from "./model-rules.ts";
 import { forbiddenKeys, getPath, parsePath, renderPath, type Segment } from "./path.ts";
 import type { Problem } from "./problem.ts";
@@ -39,9 +39,6 @@ export interface LoadedConfig {
   locate(path: string): Position | undefined;
 }
 
-/** Larger files are refused: nobody wrote them by hand. */
-const maxFileBytes = 4 * 1024 * 1024;
-
 /**
  * Reads and checks the file. Throws `HostError` `config_missing`, `config_unreadable` or `config_syntax`; anything else that is
  * wrong becomes a problem, and the value its default (or something that allows less).
@@ -55,28 +52,6 @@ export async function loadConfig(options: {
   const text = await readConfigText(file);
   if (text === undefined && options.named !== false) throw new HostError("config_missing", { file });
   return { ...checkConfig({ text: text ?? "", file, env: options.env }), found: text !== undefined, digest: digestOf(text) };
-}
-
-/** Content, not time: touching a file changes nothing. */
-export function digestOf(text: string | undefined): string {
-  return text === undefined ? "" : createHash("sha256").update(text).digest("hex");
-}
-
-/** The file's text, `undefined` when it does not exist. */
-export async function readConfigText(file: string): Promise<string | undefined> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(file, "r");
-    const { size } = await handle.stat();
-    if (size > maxFileBytes) throw new Error(`it is larger than ${maxFileBytes} bytes`);
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    const encoding = (thrown as NodeJS.ErrnoException).code === "ERR_ENCODING_INVALID_ENCODED_DATA";
-    throw new HostError("config_unreadable", { file, reason: encoding ? "it is not UTF-8" : reasonOf(thrown) }, { cause: thrown });
-  } finally {
-    await handle?.close();
-  }
 }
 
 /** What a text says, wherever it comes from. */

@@ -1,10 +1,8 @@
 /** Which files: by flag, by environment, by configuration, by default, in this order. */
 import { join, resolve } from "node:path";
-import { parse } from "jsonc-parser";
 import { product } from "../product.ts";
 import type { GatewayConfig } from "./schema.ts";
 import { type Environment, expandPath } from "./secrets.ts";
-import { isRecord } from "./validate.ts";
 
 export interface ConfigLocation {
   readonly file: string;
@@ -40,17 +38,4 @@ export function locateState(from: {
   if (named !== undefined) return named;
   const { dir } = from.config.state;
   return dir === undefined ? join(from.home, product.homeDirectory) : expandPath(dir, from.directory, from.home);
-}
-
-/** What a file says of the state as far as it can be read: for those who look while it is broken. */
-export function readStateSection(text: string): { readonly dir?: string } {
-  let root: unknown;
-  try {
-    root = parse(text);
-  } catch {
-    // Nested so deep that nothing can be read of it.
-    return {};
-  }
-  const state = isRecord(root) ? root.state : undefined;
-  return isRecord(state) && typeof state.dir === "string" ? { dir: state.dir } : {};
 }

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve as resolvePath } from "node:path";
 import { HostError, reasonOf } from "../errors.ts";
-import { isRecord } from "./validate.ts";
+import { isRecord } from "./record.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

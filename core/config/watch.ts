@@ -6,7 +6,9 @@ import { type FSWatcher, watch } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { HostError, reasonOf } from "../errors.ts";
-import { digestOf, type LoadedConfig, loadConfig, readConfigText } from "./load.ts";
+import { digestOf } from "./digest.ts";
+import { readConfigText } from "./file.ts";
+import { type LoadedConfig, loadConfig } from "./load.ts";
 import type { Environment } from "./secrets.ts";
 
 export type ConfigChange =

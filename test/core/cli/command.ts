@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-const source = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.ts");
+const source = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
 
 export interface Finished {
   readonly code: number | null;

@@ -1,0 +1,23 @@
+/** `commands.json` beside a plugin's module: the commands that it brings, as far as the overview shows them without running its code. */
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+export interface CommandOutline {
+  /** As `cli.name` of the plugin. */
+  readonly name: string;
+  readonly summary: string;
+  /** Names of its commands. */
+  readonly commands: readonly string[];
+}
+
+/** Undefined where there is no such file, and where it cannot be used: then the plugin itself is asked. */
+export function readOutline(file: string): CommandOutline | undefined {
+  try {
+    const { name, summary, commands } = JSON.parse(readFileSync(join(dirname(file), "commands.json"), "utf8")) as Partial<CommandOutline>;
+    if (typeof name !== "string" || !/^[a-z][a-z0-9-]*$/.test(name) || typeof summary !== "string" || !Array.isArray(commands))
+      return undefined;
+    return { name, summary, commands: commands.filter((command) => typeof command === "string") };
+  } catch {
+    return undefined;
+  }
+}

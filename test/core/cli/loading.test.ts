@@ -1,0 +1,109 @@
+/** What a command loads. Its time is mostly that, and unlike a time it is the same on a busy machine. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { bundledPlugins } from "../../../core/host/find.ts";
+import { readOutline } from "../../../core/host/outline.ts";
+import type { PluginDefinition } from "../../../core/sdk.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { type Finished, run, temporaryHome } from "./command.ts";
+
+/** Writes each module that is loaded to the standard error output at the end, as one line of JSON. */
+const probe = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  import { writeSync } from "node:fs";
+  const loaded = [];
+  registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+  process.on("exit", () => writeSync(2, "\\nloaded: " + JSON.stringify(loaded.filter((url) => url.startsWith("file:"))) + "\\n"));
+`)}`;
+
+async function loadedBy(args: readonly string[], home: string): Promise<Finished & { readonly files: readonly string[] }> {
+  const finished = await run(args, { home, nodeArgs: ["--import", probe] });
+  // The thread that writes to the database has a list of its own.
+  const lists = [...finished.err.matchAll(/\nloaded: (.*)\n/g)].map(([, list = "[]"]) => JSON.parse(list) as readonly string[]);
+  return { ...finished, files: lists.flat() };
+}
+
+/** Names of the libraries, and the plugins. */
+const partsOf = (files: readonly string[]): readonly string[] => [
+  ...new Set(files.flatMap((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? /\/(plugins\/[^/]+)/.exec(file)?.[1] ?? [])),
+];
+
+function homeWith(config: object): string {
+  const home = temporaryHome();
+  mkdirSync(join(home, ".service"));
+  writeFileSync(join(home, ".service", "config.jsonc"), JSON.stringify(config));
+  return home;
+}
+
+describe("what a command does not need is not loaded", () => {
+  test.each([
+    ["--version", ["commander"], 25],
+    ["--help", ["commander", "jsonc-parser"], 55],
+    ["gateway --help", ["commander"], 25],
+  ])("%s", async (line, parts, most) => {
+    const home = homeWith({ gateway: { port: 0 } });
+    const { code, files } = await loadedBy(line.split(" "), home);
+    expect(code).toBe(0);
+    expect(partsOf(files)).toEqual(parts);
+    expect(files.length).toBeLessThanOrEqual(most);
+  });
+
+  test("what looks into the state needs no schema of the configuration, no server, no log writer and no plugin", async () => {
+    const home = homeWith({ gateway: { port: 0 } });
+    const store = await openSqliteStore({ directory: join(home, ".service"), now: Date.now });
+    await store.begin(0);
+    const event = { source: "chat", kind: "message", lane: "chat:a:7", authority: "channel", body: {} } as const;
+    await store.accept({ id: "event-1", at: 1, event });
+    await store.close();
+    mkdirSync(join(home, ".service", "logs"));
+    writeFileSync(join(home, ".service", "logs", "gateway.log"), "");
+    for (const line of ["status", "why", "events list", "logs"]) {
+      const { code, files } = await loadedBy(line.split(" "), home);
+      expect([line, code, partsOf(files)]).toEqual([line, 0, ["commander", "jsonc-parser"]]);
+    }
+  });
+});
+
+describe("commands of plugins", () => {
+  test("each bundled plugin with commands says in its commands.json what they are", async () => {
+    const declared = await Promise.all(
+      bundledPlugins().map(async ({ file }) => {
+        const { cli } = ((await import(pathToFileURL(file).href)) as { readonly default: PluginDefinition }).default;
+        const outline = cli && { name: cli.name, summary: cli.summary, commands: cli.commands.map(({ name }) => name) };
+        return [dirname(file), outline, readOutline(file)] as const;
+      }),
+    );
+    expect(declared.filter(([, outline]) => outline !== undefined)).not.toEqual([]);
+    for (const [folder, outline, written] of declared) expect([folder, written]).toEqual([folder, outline]);
+  });
+
+  test("one of the user's is listed by its commands.json without its code, and works; one without that file is asked itself", async () => {
+    const home = homeWith({ plugins: { load: ["./silent", "./plain", "./missing"] } });
+    for (const id of ["silent", "plain"]) {
+      const folder = join(home, ".service", id);
+      mkdirSync(folder);
+      writeFileSync(
+        join(folder, "index.ts"),
+        `import { definePlugin } from "service-gateway/sdk";
+        import { appendFileSync } from "node:fs";
+        appendFileSync(${JSON.stringify(join(home, "ran"))}, "${id} ");
+        export default definePlugin({ id: "${id}", version: "1.0.0", host: "^1.0.0", setup() {},
+          cli: { name: "${id}", summary: "Says ${id}.", commands: [
+            { name: "say", summary: "Say it.", example: "say", run: async () => ({ lines: ["${id} said"], data: null }) }] } });`,
+      );
+    }
+    const outline = { name: "silent", summary: "Says silent.", commands: ["say"] };
+    writeFileSync(join(home, ".service", "silent", "commands.json"), JSON.stringify(outline));
+    const help = await run(["--help"], { home });
+    expect(help).toMatchObject({ code: 0, err: "" });
+    expect(help.out).toMatch(/\n {2}silent say +Says silent\.\n {2}plain say +Says plain\.\n/);
+    expect(readFileSync(join(home, "ran"), "utf8")).toBe("plain ");
+    const store = await openSqliteStore({ directory: join(home, ".service"), now: Date.now });
+    await store.begin(0);
+    await store.close();
+    expect(await run(["silent", "say"], { home })).toMatchObject({ code: 0, out: "silent said\n" });
+    expect(await run(["silnt", "say"], { home })).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean silent?") });
+  });
+});
