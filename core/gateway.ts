@@ -6,7 +6,6 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { writeAddress } from "./address-file.ts";
 import { createHeartbeat } from "./agents/heartbeat.ts";
-import { bringUpPlugins } from "./bring-up-plugins.ts";
 import { eventQueue } from "./agents/system-events.ts";
 import { rememberSecrets } from "./config/known-secrets.ts";
 import { loadConfig } from "./config/load.ts";
@@ -20,6 +19,7 @@ import { createHookSide } from "./hook-side.ts";
 import { createLoader } from "./host/load.ts";
 import { loadBundledAhead } from "./host/plugins.ts";
 import { registerActions } from "./http/actions.ts";
+import { registerControl } from "./http/control.ts";
 import { registerManagement } from "./http/management.ts";
 import { registerOperations } from "./http/operations.ts";
 import { registerPairing } from "./http/pairing.ts";
@@ -33,6 +33,7 @@ import { type GatewayDescription, type Readiness, readinessOf } from "./report.t
 import { createRuntime } from "./runtime.ts";
 import type { PluginDefinition } from "./sdk.ts";
 import { createServer } from "./server.ts";
+import { bringUpPlugins } from "./start-plugins.ts";
 import { lockState } from "./state/lock.ts";
 import { openSqliteStore } from "./state/sqlite/index.ts";
 import { createTelemetry } from "./telemetry.ts";
@@ -64,6 +65,8 @@ export interface GatewayOptions {
    * Without it such a start throws.
    */
   readonly acceptNewState?: boolean;
+  /** Called when the command line asks the gateway to end: false where the program does not do that. Default: it does not. */
+  readonly onAsked?: (how: "stop" | "restart") => boolean;
   /** Called when the state is gone, or another gateway has taken it over: nothing can be done any more. Default: the gateway closes. */
   readonly onLost?: (error: HostError) => void;
   /** Reads plugin files anew although this process loaded them before. */
@@ -211,6 +214,14 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   registerManagement(server, { poke: () => runtime.path.lanes.rescan(), describe });
   registerPairing(server, { store, config, now, receive: runtime.path.receive });
   registerActions(server, { actions: runtime.actions, clean });
+  const following: { reload: () => Promise<object> } = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
+  registerControl(server, {
+    reload: () => following.reload(),
+    end: (how) => options.onAsked?.(how) ?? false,
+    checkStart: () => loadConfig({ file: current.loaded.file, named: current.loaded.found, env: environment }),
+    drainSeconds: () => config().gateway.drainSeconds,
+    clean,
+  });
   registerOperations(server, { accounts: () => runtime.accounts.all(), checks: runtime.registry.checks, clean });
 
   const waits = (sessionKey: string) => store.queueWaits(eventQueue(sessionKey));
@@ -225,7 +236,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   await plugins.ready();
   watchEventLoop({ hooks: runtime.hooks, log, undo });
   startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()] });
-  followConfig({ current, environment, secrets, runtime, heartbeat, log, undo, found, results: hookSide.results });
+  following.reload = followConfig({ current, environment, secrets, runtime, heartbeat, log, undo, found, results: hookSide.results });
   watchOwnership({ store, fence, stateDirectory, log, undo, onLost: options.onLost ?? (() => void close()) });
   life.up = true;
   // Whatever the engine loads lazily is there before the first message asks for it.

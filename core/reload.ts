@@ -11,7 +11,7 @@ import type { GatewayConfig } from "./config/schema.ts";
 import type { Environment, Secrets } from "./config/secrets.ts";
 import { watchConfig } from "./config/watch.ts";
 import { pluginProblems } from "./config-problems.ts";
-import { reasonOf } from "./errors.ts";
+import { type HostError, reasonOf } from "./errors.ts";
 import type { Log } from "./log.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
@@ -37,7 +37,19 @@ function waitingFor(from: { readonly started: GatewayConfig; readonly before: Ga
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
 }
 
-/** An edited file takes effect for the next event; a broken one keeps the last good configuration, and says so. */
+/** What became of the file when somebody asked for it to be read. */
+export interface Reloaded {
+  readonly changed: boolean;
+  /** Of the configuration that is in force. */
+  readonly problems: readonly Problem[];
+  /** Settings that differ from those with which the gateway started, and take effect at the next start. */
+  readonly waiting: readonly string[];
+}
+
+/**
+ * An edited file takes effect for the next event; a broken one keeps the last good configuration, and says so. Returns a look at the file
+ * at once, which throws what is wrong with it.
+ */
 export function followConfig(parts: {
   readonly current: { loaded: LoadedConfig };
   readonly environment: Environment;
@@ -49,7 +61,7 @@ export function followConfig(parts: {
   /** What only plugins and mappings find wrong with the configuration that is in force. */
   readonly found: () => readonly Problem[];
   readonly results: Pick<Results, "recheck">;
-}): void {
+}): () => Promise<Reloaded> {
   const { current, runtime, heartbeat, log, undo } = parts;
   const started = current.loaded.config;
   const plugins = [...runtime.registry.plugins.values()];
@@ -62,9 +74,12 @@ export function followConfig(parts: {
   };
   const stop = new AbortController();
   undo.add(() => stop.abort());
-  watchConfig(
+  let failed: HostError | undefined;
+  let applied: Promise<void> = Promise.resolve();
+  const look = watchConfig(
     current.loaded.file,
     (change) => {
+      failed = change.error;
       if (change.error !== undefined) {
         const { line, column } = change.error.details;
         log.error(
@@ -82,11 +97,19 @@ export function followConfig(parts: {
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");
       parts.results.recheck();
       heartbeat.reload();
-      runtime.accounts.apply(loaded.config, loaded.disabled).then(
+      applied = runtime.accounts.apply(loaded.config, loaded.disabled).then(
         () => log.info({ file: change.loaded.file }, "the configuration was taken over"),
         (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not follow the configuration"),
       );
     },
     { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
   );
+  return async () => {
+    const before = current.loaded;
+    await look();
+    await applied;
+    if (failed !== undefined) throw failed;
+    const { config, problems } = current.loaded;
+    return { changed: current.loaded !== before, problems: [...problems, ...parts.found()], waiting: changedAtStart(started, config) };
+  };
 }

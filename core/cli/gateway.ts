@@ -25,14 +25,24 @@ export async function runUntilStopped(
   terminal: Terminal,
   { options, announce }: { readonly options: GatewayOptions; readonly announce: (gateway: Gateway) => void | Promise<void> },
 ): Promise<number> {
-  const stopped = Promise.withResolvers<NodeJS.Signals | HostError>();
+  const stopped = Promise.withResolvers<NodeJS.Signals | "stop" | "restart" | HostError>();
   let asked = false;
+  let again = false;
   const onSignal = (signal: NodeJS.Signals) => {
+    // Also while it closes to start again: who sends a signal wants it to end.
+    again = false;
     if (asked) process.exit(128 + constants.signals[signal]);
     asked = true;
     stopped.resolve(signal);
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  const onAsked = (how: "stop" | "restart") => {
+    // Not on Windows.
+    if (how === "restart" && process.execve === undefined) return false;
+    again = how === "restart";
+    stopped.resolve(how);
+    return true;
+  };
   let gateway: Gateway | undefined;
   // A promise that a plugin forgot is no reason to stop; what was accepted is on disk either way.
   process.on("unhandledRejection", (reason) => {
@@ -42,7 +52,7 @@ export async function runUntilStopped(
   // After an error in the middle of anything nobody knows what still holds: the process ends, and whoever keeps it up starts it anew.
   process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
 
-  gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", onLost: stopped.resolve, ...options });
+  gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", onLost: stopped.resolve, onAsked, ...options });
   await announce(gateway);
   const up = new AbortController();
   void keepMemorySmall(gateway, up.signal);
@@ -56,6 +66,8 @@ export async function runUntilStopped(
   terminal.note("Stopping: what runs is finished or handed back. Again to end at once.");
   await gateway.close();
   process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  // The same process id, terminal and supervisor: whoever watches over it sees no end.
+  if (again) process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], process.env);
   // All is closed; a timer or a socket that a plugin forgot must not keep the process.
   setTimeout(() => process.exit(), leftoverMs).unref();
   return 0;

@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { programCommand } from "../command.ts";
 import { HostError, reasonOf } from "../errors.ts";
+import { addControl } from "./control/commands.ts";
 import { type Add, type Described, group, type Handle, indented, type Run, wholeNumber } from "./declare.ts";
 import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
@@ -91,6 +92,7 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
     };
 
   addRunning(program, add, handle);
+  addControl(program, add, handle);
   addLooking(program, add, handle);
   addEvents(program, add, handle);
   addOperations(program, add, handle);

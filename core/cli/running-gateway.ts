@@ -10,6 +10,8 @@ export interface RunningGateway {
   readonly url: string;
   readonly pid: number;
   readonly startedAt: number;
+  /** Whether it has not ended, nor begun anew. */
+  isThere(): Promise<boolean>;
   /** A management call with a JSON answer; `null` when there was none in time. */
   call(method: "GET" | "POST", path: string, options?: CallOptions): Promise<ManagementAnswer | null>;
   /** The events of a management route that goes on sending. Throws when the connection breaks or the signal says so. */
@@ -36,7 +38,8 @@ interface CallOptions {
 const usualPatienceMs = 2_000;
 
 export async function findGateway(stateDirectory: string): Promise<RunningGateway | null> {
-  const address = await readAddress(join(stateDirectory, addressFile));
+  const file = join(stateDirectory, addressFile);
+  const address = await readAddress(file);
   if (address === null || !isAlive(address.pid)) return null;
   const token = await readFile(join(stateDirectory, "gateway-token"), "utf8").then(
     (text) => text.trim(),
@@ -62,6 +65,10 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
   };
   return {
     ...address,
+    async isThere() {
+      const found = await readAddress(file);
+      return found?.pid === address.pid && found.startedAt === address.startedAt && isAlive(address.pid);
+    },
     call: ask,
     events: (path, signal) => readEvents(new URL(path, address.url), { authorization, signal }),
     poke: async () => (await ask("POST", "/gateway/poke"))?.ok === true,
@@ -112,7 +119,7 @@ async function readAddress(file: string): Promise<Pick<RunningGateway, "url" | "
 }
 
 /** A killed gateway leaves its file behind; its process is gone. */
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -29,9 +29,9 @@ export interface WatchOptions {
 
 /**
  * Calls back with the new configuration, or with what is wrong with the file: then the last good one should be kept. A file that is
- * touched, or replaced by the same text, is no change. Does not keep the process alive.
+ * touched, or replaced by the same text, is no change. Does not keep the process alive. Returns a look at once, which resolves when it is told.
  */
-export function watchConfig(file: string, onChange: (change: ConfigChange) => void, options: WatchOptions): void {
+export function watchConfig(file: string, onChange: (change: ConfigChange) => void, options: WatchOptions): () => Promise<void> {
   const { signal, env = process.env, debounceMs = 100, pollMs = 2_000 } = options;
   const path = resolve(file);
   let digest = options.digest;
@@ -43,13 +43,14 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
   const soon = () => {
     if (signal.aborted) return;
     clearTimeout(timer);
-    timer = setTimeout(look, debounceMs);
+    timer = setTimeout(() => void look(), debounceMs);
     timer.unref();
   };
 
   // One look at a time, in order: an older text must never come after a newer one.
   const look = () => {
     busy = busy.then(check).catch((thrown: unknown) => tell({ error: asHostError(thrown, path) }));
+    return busy;
   };
 
   const tell = (change: ConfigChange) => {
@@ -101,8 +102,9 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
   else {
     void poll();
     void open();
-    look();
+    void look();
   }
+  return look;
 }
 
 /** A file that is being replaced is missing for a moment: look twice before it counts as gone. */

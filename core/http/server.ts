@@ -11,6 +11,7 @@ import { createEventStreams } from "./event-stream.ts";
 import { type HealthDeps, registerHealth } from "./health.ts";
 import { createHostCheck } from "./host-check.ts";
 import { HttpProblem, jsonType, type ProblemCode, problemStatus, renderProblem } from "./problem.ts";
+import { reachWarning } from "./reach.ts";
 import { registerBodyParser, registerRoute } from "./route.ts";
 import { createRouteTable, routeAddress } from "./route-table.ts";
 import { sendProblem } from "./send.ts";
@@ -110,8 +111,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     manage(definition) {
       add(definition.path, definition);
     },
-    listen() {
-      return listen(app, config().gateway);
+    async listen() {
+      const bound = await listen(app, config().gateway);
+      const warning = reachWarning(config().gateway.host);
+      if (warning !== undefined) {
+        const hint = "Bind 127.0.0.1, or let only a proxy with TLS reach it: tokens travel in the clear.";
+        log.warn({ path: "gateway.host", host: bound.host, port: bound.port, hint }, warning);
+      }
+      return bound;
     },
     close() {
       closing ??= close();

@@ -49,6 +49,23 @@ export function lockState(directory: string): StateLock {
   };
 }
 
+/** The process that holds the lock, as it wrote it down; `undefined` where none does. It asks the lock itself: a process id may be another's by now. */
+export function lockHolder(directory: string): number | undefined {
+  const pid = Number(readPid(join(directory, "lock.pid")));
+  if (!Number.isInteger(pid)) return undefined;
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(join(directory, "lock.db"), { readOnly: true, timeout: 0 });
+    db.prepare("SELECT count(*) FROM sqlite_master").get();
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+    return code === busy ? pid : undefined;
+  } finally {
+    db?.close();
+  }
+}
+
 /** What would keep a gateway from taking the lock, besides another gateway. */
 export function lockProblem(directory: string): HostError | undefined {
   const file = join(directory, "lock.db");

@@ -1,9 +1,23 @@
 /** What an operator asks during a day: who came, who waits, why somebody is left without an answer, also while the file is broken. */
-import { appendFileSync, writeFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { start } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
-import { answered, hookToken, openChannel, openPlatform, people, postHook, startGatewayProcess, stop } from "./room.ts";
+import {
+  answered,
+  hookToken,
+  openChannel,
+  openPlatform,
+  people,
+  postHook,
+  startGatewayProcess,
+  stop,
+  withBasics,
+  writeConfig,
+} from "./room.ts";
 
 interface Listed {
   readonly id: string;
@@ -73,4 +87,70 @@ test("events by chat, sender, outcome and time; what waits and since when; why o
   appendFileSync(file, "\n");
   expect(await ask("config", "get", "gateway.port")).toMatchObject({ code: 1, err: expect.stringContaining("jsonc:2:2") });
   await stop(gateway);
+}, 60_000);
+
+test("reload says what became of the file, restart takes it over in the same process, stop waits until the state is free", async () => {
+  const platform = await openPlatform();
+  const [ada = 0] = people(platform);
+  const config = { hooks: { enabled: true, token: hookToken }, channels: { botchat: openChannel(platform) } };
+  const gateway = await startGatewayProcess(config);
+  const { home, file, state } = gateway;
+  const ask = (...args: readonly string[]) => run([...args, "--config", file], { home });
+  expect(await ask("reload")).toMatchObject({ code: 0, out: "The configuration is in force as it is in the file.\n" });
+
+  // No look by itself in between: what the command asks for is what is answered.
+  writeConfig(file, withBasics({ ...config, gateway: { port: 0, drainSeconds: 5, host: "0.0.0.0" }, log: { level: "debug" }, colour: 1 }));
+  const reloaded = await ask("reload");
+  expect(reloaded.code).toBe(0);
+  expect(reloaded.out).toMatch(/^The configuration was taken over\.\nwarning colour \(line \d+\): /);
+  expect(reloaded.out).toMatch(/At the next start \(`service restart`\) these take effect: log, gateway\.host\.\n$/);
+
+  const before = readFileSync(join(state, "gateway.json"), "utf8");
+  writeConfig(file, '{ "state": { "dir": "state" }, "hooks": [');
+  const refused = { code: 1, err: expect.stringMatching(/error: The gateway at http:\S+ refused: \S+config\.jsonc:1:\d+: [^\n]+\.\n/) };
+  expect(await ask("reload")).toMatchObject(refused);
+  expect(await ask("restart")).toMatchObject(refused);
+  expect(readFileSync(join(state, "gateway.json"), "utf8")).toBe(before);
+  expect(JSON.parse((await ask("reload", "--json")).out)).toMatchObject({ ok: false, code: "gateway_refused" });
+  const fetched = await fetch(`${gateway.url}/gateway/stop`, { method: "POST", headers: { authorization: `Bearer ${hookToken}` } });
+  expect(fetched.status).toBe(401);
+
+  writeConfig(file, withBasics({ ...config, gateway: { port: 0, drainSeconds: 5, host: "0.0.0.0" } }));
+  const restarted = await ask("restart");
+  expect(restarted).toMatchObject({ code: 0, out: expect.stringMatching(/^The gateway runs again at http:\S+ \(process \d+\)\.\n$/) });
+  expect(restarted.out).toContain(`(process ${gateway.child.pid})`);
+  expect(readFileSync(join(state, "gateway.json"), "utf8")).not.toBe(before);
+  await gateway.until(
+    /"path":"gateway\.host"[^\n]*the gateway listens on all addresses of this machine: every network that it is in can reach it/,
+  );
+  platform.act.say(ada, ada, "still there?");
+  await answered(platform, ada, "still there?");
+
+  const stopped = await ask("stop");
+  expect(stopped).toMatchObject({ code: 0, out: `The gateway has stopped (process ${gateway.child.pid}).\n` });
+  expect((await gateway.finished).code).toBe(0);
+  expect(await ask("stop")).toMatchObject({ code: 0, out: `No gateway runs on ${state}.\n` });
+  for (const command of ["restart", "reload"])
+    expect(await ask(command)).toMatchObject({ code: 1, err: expect.stringContaining("No gateway runs on") });
+}, 60_000);
+
+test("stop ends a gateway that does not answer, and never a stranger that has its process id by now", async () => {
+  const gateway = await startGatewayProcess({});
+  const { home, file, state } = gateway;
+  const address = JSON.parse(readFileSync(join(state, "gateway.json"), "utf8")) as object;
+  writeFileSync(join(state, "gateway.json"), JSON.stringify({ ...address, url: "http://127.0.0.1:9" }));
+  expect(await run(["stop", "--config", file], { home })).toMatchObject({ code: 0, out: expect.stringContaining("has stopped") });
+  expect((await gateway.finished).code).toBe(0);
+
+  const stranger = spawn(process.execPath, ["-e", "setInterval(() => {}, 1_000)"], { stdio: "ignore" });
+  onTestFinished(() => void stranger.kill("SIGKILL"));
+  await once(stranger, "spawn");
+  for (const [name, text] of [
+    ["gateway.json", JSON.stringify({ ...address, url: "http://127.0.0.1:9", pid: stranger.pid })],
+    ["lock.pid", String(stranger.pid)],
+  ] as const)
+    writeFileSync(join(state, name), text);
+  expect(await run(["stop", "--config", file], { home })).toMatchObject({ code: 0, out: `No gateway runs on ${state}.\n` });
+  expect(stranger.exitCode).toBeNull();
+  expect(stranger.signalCode).toBeNull();
 }, 60_000);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { errorTable } from "../../core/errors.ts";
+import { errorTable } from "../../core/error-table.ts";
 import { hookDeadlines, hookNames } from "../../core/hooks.ts";
 import { pluginDeadlines } from "../../core/host/deadline.ts";
 import { read, root, sources } from "./sources.ts";

@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { programCommand } from "../../command.ts";
 import { HostError, reasonOf } from "../../errors.ts";
+import { isOnlyHere } from "../../http/reach.ts";
 import { lockProblem } from "../../state/lock.ts";
 import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
 import type { Patient } from "./patient.ts";
@@ -142,7 +143,6 @@ function leftBehind(stateDirectory: string): readonly Finding[] {
   return [{ check: "gateway", verdict: "warn", path, reason: "the last one ended without closing: it was killed, or it crashed", fix }];
 }
 
-const onlyHere = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
 const everybody = /\/0+$/;
 
 export function checkExposure({ loaded }: Patient): readonly Finding[] {
@@ -155,12 +155,12 @@ export function checkExposure({ loaded }: Patient): readonly Finding[] {
     const reason = `gateway.trustedProxies holds ${anyProxy}, so every caller may claim any address, and limits by address are worth nothing`;
     found.push({ check, verdict: "fail", path: "gateway.trustedProxies", reason, fix: "Name the addresses of your proxies alone." });
   }
-  if (!onlyHere.test(host) && trustedProxies.length === 0) {
+  if (!isOnlyHere(host) && trustedProxies.length === 0) {
     const what = hooks.enabled ? "the hook endpoints and the management routes" : "the management routes";
     const fix =
       "Bind 127.0.0.1, or put a proxy with TLS in front and name its address in gateway.trustedProxies: without that every caller behind a proxy counts as one.";
     const reason = `other machines reach ${what} at ${host}, and no proxy is trusted: tokens travel in the clear`;
     found.push({ check, verdict: "warn", path: "gateway.host", reason, fix });
   }
-  return orOk(found, check, onlyHere.test(host) ? `only this machine reaches ${host}` : `${host} is reached through a proxy`);
+  return orOk(found, check, isOnlyHere(host) ? `only this machine reaches ${host}` : `${host} is reached through a proxy`);
 }

@@ -1,4 +1,4 @@
-/** Brings the plugins of a gateway up, and their commands into its chats. */
+/** Brings up the plugins of a gateway: with what they are handed, and their commands among those of chats. */
 import type { LoadedConfig } from "./config/load.ts";
 import { reasonOf } from "./errors.ts";
 import type { Loader } from "./host/load.ts";
@@ -9,15 +9,16 @@ import type { PluginDefinition } from "./sdk.ts";
 import type { Store } from "./state/store.ts";
 import type { Undo } from "./undo.ts";
 
-/** See `GatewayOptions`. */
-interface PluginOptions {
+export interface StartOptions {
+  /** Plugins beside those that the configuration names. */
   readonly plugins?: readonly PluginDefinition[];
+  /** Whether the plugins that come with the package are loaded; default true. */
   readonly bundled?: boolean;
   readonly pluginSetupMs?: number;
 }
 
 export async function bringUpPlugins(parts: {
-  readonly options: PluginOptions;
+  readonly options: StartOptions;
   readonly loader: Loader;
   readonly runtime: Runtime;
   readonly store: Store;

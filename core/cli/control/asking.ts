@@ -1,0 +1,49 @@
+/** Asking a running gateway to do something with itself, and waiting until it has ended. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { HostError } from "../../errors.ts";
+import type { CommandContext } from "../context.ts";
+import { isAlive, type RunningGateway } from "../running-gateway.ts";
+
+const lookEveryMs = 50;
+const progressAfterMs = 1_000;
+/** Beside what runs: connections, plugins and files are closed, too. */
+const closingSeconds = 15;
+
+/** Throws `gateway_not_running`. */
+export async function requireGateway(context: CommandContext): Promise<RunningGateway> {
+  const gateway = await context.gateway();
+  if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
+  return gateway;
+}
+
+/** Throws what the gateway refused it with, and `gateway_silent`. */
+export async function ask(gateway: RunningGateway, what: "stop" | "restart" | "reload"): Promise<object> {
+  const answer = await gateway.call("POST", `/gateway/${what}`, { body: {}, patienceMs: 30_000 });
+  if (answer === null) throw new HostError("gateway_silent", { url: gateway.url, reason: "it did not answer in time" });
+  if (answer.ok) return answer.body as object;
+  const { error = "it gave no reason", hint = "" } = answer.body as { readonly error?: string; readonly hint?: string };
+  throw new HostError("gateway_refused", { url: gateway.url, reason: error.replace(/\.$/, ""), fix: hint });
+}
+
+/** Throws `gateway_still_runs`. With `process`, the state is free afterwards; without it, the process may go on as the next gateway. */
+export async function untilEnded(
+  context: CommandContext,
+  gateway: RunningGateway,
+  { drainSeconds, process }: { readonly drainSeconds: number; readonly process: boolean },
+): Promise<void> {
+  const seconds = drainSeconds + closingSeconds;
+  const until = context.now() + seconds * 1_000;
+  const lockFile = join(await context.stateDirectory(), "lock.pid");
+  const progress = setTimeout(() => context.terminal.note("Waiting for what runs to be finished or handed back ..."), progressAfterMs);
+  try {
+    // The lock goes last of all; a process that was killed leaves its file behind.
+    while ((await gateway.isThere()) || (process && existsSync(lockFile) && isAlive(gateway.pid))) {
+      if (context.now() > until) throw new HostError("gateway_still_runs", { pid: gateway.pid, seconds });
+      await wait(lookEveryMs);
+    }
+  } finally {
+    clearTimeout(progress);
+  }
+}

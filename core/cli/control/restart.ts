@@ -1,0 +1,45 @@
+/** `restart`: the gateway ends and starts again in the same process, with the configuration as it is now. */
+import { setTimeout as wait } from "node:timers/promises";
+import { HostError } from "../../errors.ts";
+import type { CommandContext } from "../context.ts";
+import { isAlive, type RunningGateway } from "../running-gateway.ts";
+import { ask, requireGateway, untilEnded } from "./asking.ts";
+
+const lookEveryMs = 100;
+/** A supervisor that starts it in a process of another id may take its time. */
+const mostMissingMs = 10_000;
+const mostStartingMs = 60_000;
+/** Its accounts may still connect. */
+const mostUnreadyMs = 15_000;
+
+export async function restartGateway(context: CommandContext, _: readonly [], { json }: { readonly json?: boolean }): Promise<number> {
+  const before = await requireGateway(context);
+  const { drainSeconds } = (await ask(before, "restart")) as { readonly drainSeconds: number };
+  await untilEnded(context, before, { drainSeconds, process: false });
+  const after = await untilBack(context, before);
+  const { url, pid } = after;
+  const { ready, reasons } = await after.readiness();
+  if (json === true) context.terminal.json({ url, pid, ready, reasons });
+  else {
+    context.terminal.line(`The gateway runs again at ${url} (process ${pid}).`);
+    for (const reason of reasons) context.terminal.line(reason);
+  }
+  return ready ? 0 : 1;
+}
+
+/** The gateway that is up again; one that is not ready in time is returned as it is. */
+async function untilBack(context: CommandContext, before: RunningGateway): Promise<RunningGateway> {
+  const begun = context.now();
+  let seen: number | undefined;
+  for (;;) {
+    const found = await context.gateway();
+    const now = context.now();
+    if (found !== null && found.startedAt !== before.startedAt) {
+      seen ??= now;
+      if (now - seen > mostUnreadyMs || (await found.readiness()).ready) return found;
+    } else if (now - begun > (found === null && !isAlive(before.pid) ? mostMissingMs : mostStartingMs)) {
+      throw new HostError("gateway_not_back");
+    }
+    await wait(lookEveryMs);
+  }
+}

@@ -1,0 +1,39 @@
+/** `stop`: the gateway finishes or hands back what runs, and ends. */
+import { HostError } from "../../errors.ts";
+import type { CommandContext } from "../context.ts";
+import type { RunningGateway } from "../running-gateway.ts";
+import { ask, untilEnded } from "./asking.ts";
+
+/** Of one that does not answer, so that it cannot be asked. */
+const usualDrainSeconds = 30;
+
+export async function stopGateway(context: CommandContext, _: readonly [], { json }: { readonly json?: boolean }): Promise<number> {
+  const directory = await context.stateDirectory();
+  const gateway = await context.gateway();
+  const drainSeconds = gateway === null ? undefined : await tellToStop(gateway, directory);
+  if (gateway === null || drainSeconds === undefined) {
+    if (json === true) context.terminal.json({ stopped: false });
+    else context.terminal.line(`No gateway runs on ${directory}.`);
+    return 0;
+  }
+  await untilEnded(context, gateway, { drainSeconds, process: true });
+  if (json === true) context.terminal.json({ stopped: true, pid: gateway.pid });
+  else context.terminal.line(`The gateway has stopped (process ${gateway.pid}).`);
+  return 0;
+}
+
+/** How long it may take; `undefined` where the process of that id is not a gateway's. */
+async function tellToStop(gateway: RunningGateway, directory: string): Promise<number | undefined> {
+  try {
+    const { drainSeconds } = (await ask(gateway, "stop")) as { readonly drainSeconds: number };
+    return drainSeconds;
+  } catch (error) {
+    if (!(error instanceof HostError) || error.code !== "gateway_silent") throw error;
+  }
+  // Hung, or killed and its process id another's by now: the lock knows.
+  const { lockHolder } = await import("../../state/lock.ts");
+  const pid = lockHolder(directory);
+  if (pid === undefined) return undefined;
+  process.kill(pid, "SIGTERM");
+  return usualDrainSeconds;
+}
