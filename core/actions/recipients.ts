@@ -62,6 +62,9 @@ export async function recipientFor(
   if (target === undefined) return refuse("invalid_arguments", "to is missing: there is no chat at hand.");
   if (isRefusal(target)) return target;
   const { chat } = target;
+  // A model often names the topic at hand beside a target; a person or a program that says two things means one of them.
+  if (caller.by === "operator" && call.thread !== undefined && target.thread !== undefined && call.thread !== target.thread)
+    return refuse("invalid_arguments", `to: it names topic ${target.thread}, and thread names topic ${call.thread}: leave one out.`);
   const thread = call.thread ?? target.thread ?? (nearby?.chat === chat ? nearby.thread : undefined);
   if (thread !== undefined && !live.capabilities.threads) return refuse("not_supported", `The channel ${live.channel} has no topics.`);
   const address: Address = { channel: live.channel, account: live.id, chat, ...(thread === undefined ? {} : { thread }) };

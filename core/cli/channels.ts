@@ -47,7 +47,11 @@ export async function showChannels(
   options: { readonly json?: boolean; readonly probe?: boolean },
 ): Promise<number> {
   const loaded = await context.load();
-  const configured = configuredAccounts(loaded, await readDeclarations(loaded, await context.stateDirectory()), context.env);
+  const configured = configuredAccounts(
+    loaded,
+    await readDeclarations(loaded, await context.stateDirectory(), context.terminal),
+    context.env,
+  );
   const gateway = await context.gateway();
   const description = ((await gateway?.describe()) ?? null) as GatewayDescription | null;
   const changes = await keptStates(context);

@@ -102,7 +102,8 @@ export async function printSchema(context: CommandContext): Promise<number> {
   return 0;
 }
 
-const declarations = async (context: CommandContext) => await readDeclarations(await context.load(), await context.stateDirectory());
+const declarations = async (context: CommandContext) =>
+  await readDeclarations(await context.load(), await context.stateDirectory(), context.terminal);
 
 /** The parts of the file that only a plugin's own schema knows. */
 export function pluginProblems(declared: readonly Declared[], checked: CheckedConfig, env: CommandContext["env"]): readonly Problem[] {

@@ -10,6 +10,8 @@ import { bundledPlugins, namedPlugin, type PluginSource } from "../host/find.ts"
 import { createLoader } from "../host/load.ts";
 import type { PluginReport } from "../host/plugins.ts";
 import type { PluginDefinition } from "../sdk.ts";
+import { withProgress } from "./progress.ts";
+import type { Terminal } from "./terminal.ts";
 
 export interface Declared extends Omit<PluginReport, "state"> {
   /** `ready`: a gateway would set it up. */
@@ -17,7 +19,11 @@ export interface Declared extends Omit<PluginReport, "state"> {
   readonly definition?: PluginDefinition;
 }
 
-export async function readDeclarations({ config, directory }: CheckedConfig, stateDirectory: string): Promise<readonly Declared[]> {
+export async function readDeclarations(
+  { config, directory }: CheckedConfig,
+  stateDirectory: string,
+  { note }: Pick<Terminal, "note">,
+): Promise<readonly Declared[]> {
   const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh: false });
   const declared: Declared[] = [];
   const sources = [
@@ -28,7 +34,7 @@ export async function readDeclarations({ config, directory }: CheckedConfig, sta
     let source: PluginSource | undefined;
     try {
       source = find();
-      const found = stateOf(checkDeclaration(source.name, await loader.load(source)), source, config);
+      const found = stateOf(checkDeclaration(source.name, await withProgress(source.name, loader.load(source), note)), source, config);
       // What is off takes no id, as in a gateway that starts.
       const taken = found.state !== "off" && declared.some(({ id, state }) => id === found.id && state !== "off");
       if (taken) throw new PluginError("plugin_duplicate", { plugin: found.id });

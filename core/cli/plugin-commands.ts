@@ -9,7 +9,12 @@ import type { CliAnswer, CliCommand, CliDefinition } from "../sdk.ts";
 import type { Json } from "../types.ts";
 import type { CommandContext } from "./context.ts";
 import { type Add, group, type Handle, type Run } from "./declare.ts";
+import { withProgress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
+
+type Note = (text: string) => void;
+
+const overviewMs = 3_000;
 
 interface PluginCommands {
   readonly plugin: string;
@@ -22,7 +27,7 @@ interface PluginCommands {
  */
 export async function addPluginCommands(
   program: Command,
-  { word, context }: { readonly word: string | undefined; readonly context: CommandContext },
+  { word, context, note }: { readonly word: string | undefined; readonly context: CommandContext; readonly note: Note },
   add: Add,
   handle: Handle,
 ): Promise<void> {
@@ -32,7 +37,7 @@ export async function addPluginCommands(
     const outline = readOutline(source.file);
     const isWanted = outline === undefined ? !source.bundled : outline.name === word;
     if (!isWanted && outline !== undefined && isFree(outline.name)) addOutline(program, outline);
-    const found = isWanted ? await loadCommands(source, context) : undefined;
+    const found = isWanted ? await loadCommands(source, { word, context, note }) : undefined;
     if (found !== undefined && isFree(found.cli.name)) addCommands(program, found, add, handle);
   }
 }
@@ -57,11 +62,17 @@ function addOutline(program: Command, { name, summary, commands }: CommandOutlin
 }
 
 /** What is declared, whether the plugin is on or off: somebody who switched it off may still want to look. */
-async function loadCommands(source: PluginSource, context: CommandContext): Promise<PluginCommands | undefined> {
+async function loadCommands(
+  source: PluginSource,
+  { word, context, note }: { readonly word: string | undefined; readonly context: CommandContext; readonly note: Note },
+): Promise<PluginCommands | undefined> {
   const [{ createLoader }, { checkDeclaration }] = await Promise.all([import("../host/load.ts"), import("../host/declare.ts")]);
   try {
     const cacheDirectory = join(await context.stateDirectory(), "cache", "plugins");
-    const { id, cli } = checkDeclaration(source.name, await createLoader({ cacheDirectory, fresh: false }).load(source));
+    // Who reads the overview does not wait for one plugin that may have nothing to show there.
+    const loadMs = word === undefined ? overviewMs : pluginDeadlines.load;
+    const loading = createLoader({ cacheDirectory, fresh: false, loadMs }).load(source);
+    const { id, cli } = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
     return cli === undefined ? undefined : { plugin: id, cli };
   } catch {
     return undefined;

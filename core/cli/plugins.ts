@@ -47,7 +47,7 @@ export function fromGateway({ plugins, taps, routes }: GatewayDescription): read
 }
 
 async function fromFiles(context: CommandContext): Promise<readonly Listed[]> {
-  const declared = await readDeclarations(await context.load(), await context.stateDirectory());
+  const declared = await readDeclarations(await context.load(), await context.stateDirectory(), context.terminal);
   return declared.map(({ definition: _, ...listed }) => listed);
 }
 

@@ -113,7 +113,7 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
       const { config, state } = program.opts<{ readonly config?: string; readonly state?: string }>();
       // What there is to say about the state is said by the command itself.
       const context = createContext({ terminal: { ...terminal, note() {} }, looks: true, config, state });
-      const added = addPluginCommands(program, { word, context }, add, handle);
+      const added = addPluginCommands(program, { word, context, note: terminal.note }, add, handle);
       // Help is there to be read also with a configuration that cannot be.
       await (forHelp ? added.catch(() => {}) : added);
     },

@@ -86,7 +86,7 @@ async function perform(
 }
 
 /** An error of an argument begins with its name, which here is a flag. */
-const inFlags = (error: string): string => error.replace(/^to: /, "--target: ");
+const inFlags = (error: string): string => error.replace(/^to: /, "--target: ").replace(/, and thread names /, ", and --thread names ");
 
 const place = ({ channel, account }: { readonly [name: string]: Json }) => ({
   channel: String(channel),

@@ -7,7 +7,7 @@ import { bundledPlugins } from "../../../core/host/find.ts";
 import { readOutline } from "../../../core/host/outline.ts";
 import type { PluginDefinition } from "../../../core/sdk.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { type Finished, run, temporaryHome } from "./command.ts";
+import { type Finished, run, start, temporaryHome } from "./command.ts";
 
 /** Writes each module that is loaded to the standard error output at the end, as one line of JSON. */
 const probe = `data:text/javascript,${encodeURIComponent(`
@@ -105,5 +105,18 @@ describe("commands of plugins", () => {
     await store.close();
     expect(await run(["silent", "say"], { home })).toMatchObject({ code: 0, out: "silent said\n" });
     expect(await run(["silnt", "say"], { home })).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean silent?") });
+  });
+
+  test("a plugin that hangs while it is loaded is named, and holds the overview up for 3 s at most", async () => {
+    const home = homeWith({ plugins: { load: ["./stuck"] } });
+    const folder = join(home, ".service", "stuck");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "index.ts"), "await new Promise(() => {}); export default {};");
+    const listing = start(["plugins", "list"], { home });
+    const help = start(["--help"], { home });
+    await listing.until(/Waiting for the code of the plugin \.\/stuck \(at most 30 s\) \.\.\.\n/);
+    const { code, out, err } = await help.finished;
+    expect([code, err]).toEqual([0, "Waiting for the code of the plugin ./stuck (at most 3 s) ...\n"]);
+    expect(out).toContain("\n  devices list|approve|revoke ");
   });
 });

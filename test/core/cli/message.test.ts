@@ -148,3 +148,28 @@ test("without a gateway a message is stored for the next one, what only looks wo
   await boot();
   await expect.poll(() => messages().at(-1)?.text).toBe("later");
 });
+
+test("two topics in one command are refused, whether a gateway runs or not; the same one twice is one", async () => {
+  const send = (thread: string) => message("send", "--target", "-5:topic:2", "--thread", thread, "--message", "x", "--dry-run");
+  const refused = {
+    code: 2,
+    out: "",
+    err: expect.stringContaining("--target: it names topic 2, and --thread names topic 3: leave one out."),
+  };
+  expect(await send("3")).toMatchObject(refused);
+  expect(await send("2")).toMatchObject({ code: 0, out: expect.stringContaining("in chat -5, topic 2.") });
+  await halt();
+  try {
+    expect(await send("3")).toMatchObject(refused);
+  } finally {
+    await boot();
+  }
+});
+
+test("what is sent by hand is sent as it is, also the words by which a model says nothing", async () => {
+  for (const text of ["NO_REPLY", "HEARTBEAT_OK"]) {
+    const sent = await message("send", "--target", String(ada), "--message", text);
+    expect(sent).toMatchObject({ code: 0, out: expect.stringMatching(/^Sent: message \d+ in chat/) });
+    expect(messages().at(-1)).toMatchObject({ text });
+  }
+});
