@@ -140,7 +140,7 @@ export const errorTable = {
   },
   session_none: {
     text: "No conversation is kept yet.",
-    hint: "Write to the bot; the run of a webhook leaves one only with sessionMode persistent.",
+    hint: "Write to the bot; the run of a webhook leaves one when it has a sessionKey.",
   },
   session_unknown: { text: "There is no session {session}.", hint: "`{command} sessions list` shows the keys; any part of one will do." },
   delivery_none: { text: "No webhook has called yet.", hint: "`{command} hooks list` shows the addresses." },

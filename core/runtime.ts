@@ -105,7 +105,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return live && placeSettings(live.access, live.path, inbound.chat);
     },
     onTurn: (turn, route) => facts.note(turn, route),
-    historyLimit: (inbound) => historyLimit(inbound, optionsOf(inbound), { groupDefault: groupDefault() }),
+    historyLimit: (inbound) =>
+      historyLimit(inbound, optionsOf(inbound), { groupDefault: groupDefault(), hooks: config().hooks.historyLimit }),
     tools: (inbound, route) => acting.tools(inbound, route),
     acting: (inbound, route) => acting.hint(inbound, route),
     skills: createSkills({ directory: options.configDirectory, log }),

@@ -7,12 +7,13 @@ interface LimitOptions {
   readonly dms?: unknown;
 }
 
-/** `groupDefault`: `messages.groupChat.historyLimit`. Turns that no person caused have the engine's bound. */
+/** `groupDefault`: `messages.groupChat.historyLimit`; `hooks`: `hooks.historyLimit`. Heartbeats have the engine's bound. */
 export function historyLimit(
   inbound: Inbound,
   options: LimitOptions | undefined,
-  { groupDefault }: { readonly groupDefault: number },
+  { groupDefault, hooks }: { readonly groupDefault: number; readonly hooks: number },
 ): number | undefined {
+  if (inbound.kind === "hook") return hooks;
   const { kind } = inbound.chat;
   if (kind === "group" || kind === "channel") return groupHistoryLimit(options, groupDefault);
   if (kind !== "direct") return undefined;

@@ -3,7 +3,7 @@ import { isFullModelName } from "../config/model-names.ts";
 import type { Json, RawEvent, Thinking, TurnRequest } from "../types.ts";
 import { cleanHookName, wrapExternal } from "./external.ts";
 import { FieldProblem, type Fields, readBoolean, readChoice, readPositive, readString, readText } from "./fields.ts";
-import { type AgentPolicy, type Asker, chooseAgent, chooseSessionKey } from "./policy.ts";
+import { type AgentPolicy, type Asker, chooseAgent, chooseSession } from "./policy.ts";
 import { wakeModes } from "./wake.ts";
 
 export interface AgentDeps extends AgentPolicy {
@@ -47,7 +47,7 @@ export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker):
 
   const named = Object.hasOwn(fields, "agentId") ? (agentId ?? "") : undefined;
   const chosen = chooseAgent(named, deps);
-  const key = chooseSessionKey({ ...asker, requested: sessionKey, persistent: sessionMode === "persistent" }, deps);
+  const session = chooseSession({ ...asker, requested: sessionKey, mode: sessionMode }, deps);
   if (model !== undefined && !deps.models.allowed(model, chosen)) {
     const why = isFullModelName(model) ? "is not in the list of allowed models" : "is neither an alias nor of the form provider/model";
     throw new FieldProblem("model_not_allowed", "model", `model ${why}.`);
@@ -59,8 +59,7 @@ export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker):
     request: {
       name,
       agentId: chosen,
-      sessionKey: key,
-      sessionMode: sessionMode ?? "isolated",
+      ...session,
       wakeMode,
       deliver,
       channel,

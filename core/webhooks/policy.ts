@@ -29,21 +29,29 @@ export interface Asker {
   readonly freshSession?: boolean;
 }
 
-/** The session of a run: the key that was asked for, else the configured one, else a new one. */
-export function chooseSessionKey(
-  ask: Asker & { readonly requested: string | undefined; readonly persistent: boolean },
+export type SessionMode = "isolated" | "persistent";
+
+/**
+ * The session of a run: the key that was asked for, else the configured one, else a new one. A key that somebody chose names a
+ * conversation, which goes on unless the asker says otherwise.
+ */
+export function chooseSession(
+  ask: Asker & { readonly requested: string | undefined; readonly mode: SessionMode | undefined },
   policy: AgentPolicy,
-): string {
+): { readonly sessionKey: string; readonly sessionMode: SessionMode } {
   const settings = policy.settings();
-  if (ask.by === "request" && (ask.requested !== undefined || ask.persistent) && !settings.allowRequestSessionKey) {
+  if (ask.by === "request" && (ask.requested !== undefined || ask.mode === "persistent") && !settings.allowRequestSessionKey) {
     const field = ask.requested === undefined ? "sessionMode persistent" : "sessionKey";
     throw refused(`${field} is not allowed in requests; hooks.allowRequestSessionKey would allow it.`);
   }
+  const chosen = ask.requested ?? (ask.freshSession === true ? undefined : settings.defaultSessionKey);
   // A session that nothing else uses; no prefix is asked of it.
-  if (ask.requested === undefined) return (ask.freshSession === true ? undefined : settings.defaultSessionKey) ?? `hook:${policy.newId()}`;
+  if (chosen === undefined) return { sessionKey: `hook:${policy.newId()}`, sessionMode: ask.mode ?? "isolated" };
+  const session = { sessionKey: chosen, sessionMode: ask.mode ?? "persistent" };
+  if (ask.requested === undefined) return session;
   const why = sessionKeyRefusal(ask.requested, settings.allowedSessionKeyPrefixes);
   if (why !== undefined) throw refused(`sessionKey ${why}.`);
-  return ask.requested;
+  return session;
 }
 
 /**

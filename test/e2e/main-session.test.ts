@@ -143,6 +143,22 @@ test("neither /stop nor a failed turn takes anything from the queue, and /stop e
   expect(await store.event(id)).toMatchObject({ outcome: "silent", reason: "heartbeat_ok" });
 });
 
+test("a session key that a hook chose names a conversation, of which the model is sent the last twenty turns", async () => {
+  const { server, url, asked, history } = await open();
+  const run = async (index: number, more: object) => {
+    const message = `question ${index}.`;
+    await postHook(url, "agent", { message, deliver: false, wakeMode: "next-heartbeat", ...more });
+    await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(index + 1);
+    expect(asked(index)).toContain(message);
+  };
+  for (let index = 0; index < 22; index += 1) await run(index, { sessionKey: "hook:shop" });
+  const told = new Set(history(21).match(/question \d+\./g));
+  expect([...told]).toEqual(Array.from({ length: 20 }, (_, index) => `question ${index + 1}.`));
+  await run(22, { sessionKey: "hook:shop", sessionMode: "isolated" });
+  await run(23, {});
+  expect([history(22), history(23)]).toEqual(["", ""]);
+});
+
 test("a process that is killed in mid-turn gives back what its turn had read", { timeout: 60_000 }, async () => {
   const platform = await openPlatform();
   const { server, asked } = await openServer();

@@ -1,4 +1,6 @@
 /** Wakes that pile up over HTTP: one model call of bounded size reads the newest and how many were left out, and the rows stay bounded. */
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import ai from "../../plugins/ai/index.ts";
@@ -40,10 +42,15 @@ async function open({ now = Date.now }: { readonly now?: () => number } = {}) {
     server,
     store,
     wake,
-    async pileUp(count: number) {
+    async pileUp(count: number, more = "") {
       for (let sent = 0; sent < count; sent += 50)
-        await Promise.all(Array.from({ length: 50 }, (_, index) => wake(`event ${sent + index}.`)));
+        await Promise.all(Array.from({ length: 50 }, (_, index) => wake(`event ${sent + index}.${more}`)));
     },
+    /** What the state takes on the disk. */
+    bytes: () =>
+      ["state.db", "state.db-wal"]
+        .map((name) => statSync(join(gateway.stateDirectory, name), { throwIfNoEntry: false })?.size ?? 0)
+        .reduce((all, size) => all + size),
     prompt: (index: number) => String(server.requests[index]?.body.messages.at(-1)?.content),
   };
 }
@@ -90,18 +97,22 @@ test("a failed call takes nothing from the queue: the next one reads all of it",
   for (const text of ["One.", "Two.", "Three."]) expect(prompt(1)).toContain(text);
 });
 
-test("a week without heartbeats: the rows that wait stay bounded, and none waits for longer than seven days", async () => {
+test("days without heartbeats: the rows that wait stay bounded, so does the file, and none waits for longer than seven days", async () => {
   let at = Date.now();
-  const { store, wake, pileUp } = await open({ now: () => at });
-  for (let days = 0; days < 8; days += 1) {
-    await pileUp(300);
+  const { store, wake, pileUp, bytes } = await open({ now: () => at });
+  const limits = { keepEventsMs: 7 * day, keepEvents: 500, keepSentMs: day };
+  const sizes: number[] = [];
+  for (let days = 0; days < 10; days += 1) {
+    await pileUp(300, "x".repeat(8_000));
     at += day;
+    await store.prune({ now: at, ...limits });
+    sizes.push(bytes());
   }
-  const limits = { keepEventsMs: 7 * day, keepEvents: 1_000, keepSentMs: day };
-  await store.prune({ now: at, ...limits });
   const { waiting } = await store.stats();
   expect(waiting).toBeLessThanOrEqual(1_000);
   expect(waiting).toBeGreaterThan(0);
+  // The file would be half as large again as after a week, if it grew on.
+  expect(sizes.at(-1)).toBeLessThan((sizes[6] ?? 0) * 1.15);
   at += 8 * day;
   await wake("The first for a week.");
   await store.prune({ now: at, ...limits });

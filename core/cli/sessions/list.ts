@@ -34,7 +34,7 @@ export function withAgent(report: SessionReport): SessionReport {
 function show(sessions: readonly SessionReport[], { terminal, now }: CommandContext): void {
   const { style } = terminal;
   if (sessions.length === 0) {
-    terminal.line("No conversation is kept yet. The run of a webhook leaves one only with sessionMode persistent.");
+    terminal.line("No conversation is kept yet. The run of a webhook leaves one when it has a sessionKey.");
     return;
   }
   terminal.table([

@@ -119,7 +119,9 @@ export const mappingSchema = Type.Object(
       }),
     ),
     sessionMode: Type.Optional(
-      Type.Enum(["isolated", "persistent"], { description: "isolated: an empty transcript. persistent: the key's transcript goes on." }),
+      Type.Enum(["isolated", "persistent"], {
+        description: "persistent: the key's transcript goes on; the default of a run with a sessionKey. isolated: an empty transcript.",
+      }),
     ),
     messageTemplate: Type.Optional(Type.String({ description: "What the agent is asked; {{ path.to.field }} reads the payload." })),
     textTemplate: Type.Optional(Type.String({ description: "Text of a wake; {{ path.to.field }} reads the payload." })),
@@ -184,7 +186,15 @@ export const hooksSchema = Type.Object(
       previousTokenSchema("The token before this one, valid beside it for a time; `service tokens rotate hooks` writes it."),
     ),
     path: Type.String({ default: "/hooks", description: "Base path of the hook endpoints." }),
-    defaultSessionKey: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: "Session of hook runs that name none." })),
+    defaultSessionKey: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: "Session of hook runs that name none; one conversation." }),
+    ),
+    historyLimit: Type.Integer({
+      minimum: 0,
+      maximum: 1_000,
+      default: 20,
+      description: "User turns of its conversation that the model of a hook run is sent; 0: none.",
+    }),
     allowRequestSessionKey: Type.Boolean({ default: false, description: "Whether a request may set sessionKey." }),
     allowedSessionKeyPrefixes: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), { description: "Explicit session keys must begin with one of these." }),

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { historyLimit } from "../../../core/agents/history-limit.ts";
 import { message } from "./inbound.ts";
 
-const limit = (of: Parameters<typeof historyLimit>[0], options?: object) => historyLimit(of, options, { groupDefault: 50 });
+const limit = (of: Parameters<typeof historyLimit>[0], options?: object) => historyLimit(of, options, { groupDefault: 50, hooks: 20 });
 const group = message("hi", { chat: { id: "-5", kind: "group" } });
 
 test("a direct chat has its person's own limit, else that of direct chats, else none", () => {
@@ -22,7 +22,8 @@ test("a group has its account's historyLimit, else that of all channels; limits 
   expect(limit(group)).toBe(50);
 });
 
-test("a turn that no person caused has the engine's bound", () => {
+test("a hook run has that of hooks, and a heartbeat the engine's bound", () => {
+  expect(limit(message("hi", { kind: "hook", chat: { id: "hook:x", kind: "system" }, authority: "hook" }), { historyLimit: 5 })).toBe(20);
   expect(
     limit(message("hi", { chat: { id: "agent:main:main", kind: "system" }, authority: "operator" }), { historyLimit: 5 }),
   ).toBeUndefined();

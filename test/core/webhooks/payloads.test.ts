@@ -146,6 +146,17 @@ describe("session key", () => {
     expect(lastRequest().sessionKey).toBe("hook:x");
   });
 
+  test("names a conversation that goes on, whoever chose it, unless sessionMode says otherwise; a generated one does not", async () => {
+    set({ allowRequestSessionKey: true });
+    await agent({ sessionKey: "hook:x" });
+    expect(lastRequest()).toMatchObject({ sessionKey: "hook:x", sessionMode: "persistent" });
+    await agent({ sessionKey: "hook:x", sessionMode: "isolated" });
+    expect(lastRequest().sessionMode).toBe("isolated");
+    set({ defaultSessionKey: "hook:all" });
+    await agent({});
+    expect(lastRequest()).toMatchObject({ sessionKey: "hook:all", sessionMode: "persistent" });
+  });
+
   test("must begin with one of the prefixes, when there are any", async () => {
     set({ allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["hook:", "ci:"] });
     expect(await refusal({ sessionKey: "ci:main" })).toBe("202");
