@@ -2,8 +2,8 @@
 import { PluginError, reasonOf } from "../errors.ts";
 import type { FormattingContext, Hooks } from "../hooks.ts";
 import type { ChannelConnection } from "../sdk.ts";
-import type { PreviewLeft } from "../state/store.ts";
 import type { Address, Inbound, Outcome, Part, Reply } from "../types.ts";
+import { triggerOf } from "./answer-place.ts";
 import type { Stop, Trace } from "./ending.ts";
 import { Interrupted } from "./hand-back.ts";
 import type { LiveAccount } from "./live-account.ts";
@@ -186,17 +186,6 @@ function firstRendered(
     }
   }
   return undefined;
-}
-
-/** Whether a preview that an earlier attempt left is in the very place where this one speaks. */
-export function isAt({ address }: PreviewLeft, to: Address): boolean {
-  return address.channel === to.channel && address.account === to.account && address.chat === to.chat && address.thread === to.thread;
-}
-
-/** The message that an answer may reply to: what a person wrote, in the chat that the answer goes to. */
-export function triggerOf({ kind, messageId, channel, account, chat }: Inbound, to: Address): string | undefined {
-  if (kind !== "message" && kind !== "edit") return undefined;
-  return channel === to.channel && account === to.account && chat.id === to.chat ? messageId : undefined;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import type { Store, Unit } from "../state/store.ts";
 import type { Inbound, Route } from "../types.ts";
 import type { Acknowledgements } from "./acknowledging.ts";
-import { isAt, triggerOf } from "./formatting.ts";
+import { isAt, triggerOf } from "./answer-place.ts";
 import type { PathOptions } from "./options.ts";
 import { LivePresence, noPresence, type Presence } from "./presence.ts";
 
