@@ -174,9 +174,10 @@ function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       if (!(await read((reads) => reads.queueWaits(waiting)))) return [];
       return unpackTaken(await queue.write("takeQueued", { unitId, queue: waiting, now }));
     },
-    requeue({ unitId, at, outcome, reason, decisions }) {
+    requeue({ unitId, at, outcome, reason, decisions, sent }) {
       own.forget(unitId);
-      return queue.write("requeue", { unitId, at, outcome, reason, decisions: packDecisions(decisions) }, durable);
+      const packed = sent === undefined ? null : packSent(sent.rowId, sent.receipt, sent.at);
+      return queue.write("requeue", { unitId, at, outcome, reason, decisions: packDecisions(decisions), sent: packed }, durable);
     },
     leftOutReported: (key, count) => queue.write("leftOutReported", { key, count }),
     setPreview: (unitId, preview) => queue.write("setPreview", { unitId, preview: JSON.stringify(preview) }),

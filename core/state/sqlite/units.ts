@@ -127,6 +127,7 @@ export interface PackedRequeue {
   readonly outcome: Outcome;
   readonly reason: string;
   readonly decisions: string | null;
+  readonly sent: PackedSent | null;
 }
 
 /** The end of a unit on its way to the writer. */
@@ -207,8 +208,9 @@ export function unitWrites(desk: Desk) {
       appendDecisions(desk, unit.id, input.decisions);
     },
 
-    requeue({ unitId, at, outcome, reason, decisions }: PackedRequeue): void {
+    requeue({ unitId, at, outcome, reason, decisions, sent }: PackedRequeue): void {
       const unit = runningUnit(desk, unitId);
+      if (sent !== null) recordSent(desk, sent);
       const again = desk.run(
         `UPDATE inbox SET state = 2, attempts = attempts - 1, due = NULL WHERE unit = ? AND state = 3 AND ${hasText}`,
         unit.id,

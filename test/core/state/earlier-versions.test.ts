@@ -56,3 +56,31 @@ test("a state of the version before keeps its transcripts and its decisions", as
   ]);
   await store.close();
 });
+
+test("events that waited in a state of the version before are read by the next turn of their session, whoever causes it", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "state-"));
+  const open = () => openSqliteStore({ directory, now: () => 9 });
+  await (await open()).close();
+  const db = new DatabaseSync(join(directory, "state.db"));
+  // One that waits for a heartbeat, one that asked for it, one whose heartbeat ran when the process ended, a message beside them.
+  db.exec(`
+    INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, lane, authority, gather_key, extend, body) VALUES
+      ('later', 2, 0, NULL, 1, NULL, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, '{"text":"a"}'),
+      ('running', 3, 1, 7, 2, 2, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, '{"text":"b"}'),
+      ('now', 2, 0, NULL, 3, 253, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, '{"text":"c"}'),
+      ('hello', 2, 0, NULL, 4, 0, 'irc', 'update', 'irc:default:7', 'channel', NULL, 0, '{"text":"d"}');
+    INSERT INTO units (id, event_id, lane, state) VALUES (7, 'running', 'agent:main:main', 1);
+    INSERT INTO numbers (name, value) VALUES ('waiting', 3), ('running', 1);
+    PRAGMA user_version = 6;
+  `);
+  db.close();
+  const store = await open();
+  await store.begin(9);
+  await store.claim("irc:default:7", { now: 9, limit: 10 });
+  const queue = { lane: "agent:main:main", key: "heartbeat:agent:main:main" };
+  expect((await store.takeQueued("hello", { queue, now: 9 })).map(({ id }) => id)).toEqual(["later", "running", "now"]);
+  await store.settle({ unitId: "hello", outcome: "answered", reason: "sent", at: 9, decisions: [] });
+  expect(await store.event("running")).toMatchObject({ outcome: "answered" });
+  expect(await store.stats()).toMatchObject({ waiting: 0, running: 0, settled: { answered: 4 } });
+  await store.close();
+});
