@@ -105,8 +105,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return live && placeSettings(live.access, live.path, inbound.chat);
     },
     onTurn: (turn, route) => facts.note(turn, route),
-    historyLimit: (inbound) =>
-      historyLimit(inbound, optionsOf(inbound), { groupDefault: groupDefault(), hooks: config().hooks.historyLimit }),
+    historyLimit: (inbound) => historyLimit(inbound, optionsOf(inbound), config().hooks.historyLimit),
     tools: (inbound, route) => acting.tools(inbound, route),
     acting: (inbound, route) => acting.hint(inbound, route),
     skills: createSkills({ directory: options.configDirectory, log }),
@@ -120,11 +119,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     wanted: (route) => String(responsePrefix(route)).includes("{"),
     identityName: (agentId) => config().agents.list.find(({ id }) => id === agentId)?.identity?.name,
   });
-  const groupDefault = () => config().messages.groupChat.historyLimit;
   const group = createGroupContext({
     store,
     parse: (event, gathered) => accounts.parse(event, gathered),
-    limit: (inbound) => groupHistoryLimit(optionsOf(inbound), groupDefault()),
+    limit: (inbound) => groupHistoryLimit(optionsOf(inbound), config().messages.groupChat.historyLimit),
     now,
   });
   const context = createTurnContext({ waiting: waitingEvents, group, store, now });

@@ -106,6 +106,27 @@ export function placeSettings(access: AccountAccess, path: string | PathOf, chat
   };
 }
 
+/** The groups and topics, as keys below the account, that list senders of their own while their policy is `open`. */
+export function openPlaces(access: AccountAccess): readonly (readonly string[])[] {
+  return Object.entries(access.groups ?? {}).flatMap(([id, group]) => {
+    const topics = Object.entries(group.topics ?? {}).map(([thread, topic]) => ({
+      thread,
+      own: topic,
+      keys: ["groups", id, "topics", thread],
+    }));
+    const places: readonly { readonly thread?: string; readonly own: PlaceAccess; readonly keys: readonly string[] }[] = [
+      { own: group, keys: ["groups", id] },
+      ...topics,
+    ];
+    return places
+      .filter(({ own, thread }) => {
+        const chat = { id, kind: "group", ...(thread === undefined ? {} : { thread }) } as const;
+        return own.allowFrom !== undefined && placeSettings(access, "", chat).groupPolicy === "open";
+      })
+      .map(({ keys }) => keys);
+  });
+}
+
 /** Every option below one path, as they are when nothing is inherited. */
 export function pathsBelow(path: string): PathOf {
   const base = parsePath(path) ?? [path];

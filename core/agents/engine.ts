@@ -85,7 +85,7 @@ interface Preparing extends RunningTurn {
 
 const defaultTimeoutSeconds = 600;
 /** Bounds the prompt where no history limit is configured. */
-const defaultHistoryLimit = 200;
+const defaultHistoryTurns = 100;
 
 /** Configured by name, else the first that fits: one that needs a model when there is one, one that does not otherwise. */
 export function chooseEngine(engines: Engines, agent: AgentSettings, model: string | undefined): EngineDefinition {
@@ -133,7 +133,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
     const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
     const engine = chooseEngine(engines, agent, models.model);
-    const userTurns = options.historyLimit?.(inbound, route) ?? defaultHistoryLimit;
+    const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
     // What looks at nothing but the message at hand is told nothing else.

@@ -1,4 +1,4 @@
-/** How many user turns of a conversation the model is sent: by person, by direct chats, by groups; absent: the engine's bound. */
+/** How many user turns of a conversation the model is sent, and how much group talk beside it. */
 import type { Inbound } from "../types.ts";
 
 interface LimitOptions {
@@ -7,22 +7,19 @@ interface LimitOptions {
   readonly dms?: unknown;
 }
 
-/** `groupDefault`: `messages.groupChat.historyLimit`; `hooks`: `hooks.historyLimit`. Heartbeats have the engine's bound. */
-export function historyLimit(
-  inbound: Inbound,
-  options: LimitOptions | undefined,
-  { groupDefault, hooks }: { readonly groupDefault: number; readonly hooks: number },
-): number | undefined {
+/**
+ * User turns that the model is sent: of a direct chat its own limit, else that of direct chats; of a webhook's session `hooks`, which is
+ * `hooks.historyLimit`. Absent, and everywhere else, `historyTurns` of the agent applies.
+ */
+export function historyLimit(inbound: Inbound, options: LimitOptions | undefined, hooks: number): number | undefined {
   if (inbound.kind === "hook") return hooks;
-  const { kind } = inbound.chat;
-  if (kind === "group" || kind === "channel") return groupHistoryLimit(options, groupDefault);
-  if (kind !== "direct") return undefined;
+  if (inbound.chat.kind !== "direct") return undefined;
   const people = options?.dms as Readonly<Record<string, { readonly historyLimit?: unknown }>> | undefined;
   const own = people !== undefined && Object.hasOwn(people, inbound.sender.id) ? people[inbound.sender.id]?.historyLimit : undefined;
   return number(own) ?? number(options?.dmHistoryLimit);
 }
 
-/** Of a group: turns of its conversation, and messages that were not for the bot, each so many. */
+/** Messages of a group that were not for the bot: so many of them are given to the next turn. It does not bound the conversation itself. */
 export function groupHistoryLimit(options: LimitOptions | undefined, groupDefault: number): number {
   return number(options?.historyLimit) ?? groupDefault;
 }

@@ -19,6 +19,8 @@ export interface AgentFields {
   readonly models?: ModelTable;
   readonly thinking?: Thinking;
   readonly timeoutSeconds?: number;
+  /** User turns of a conversation that the model is sent, where no direct chat says otherwise. */
+  readonly historyTurns?: number;
   readonly workspace?: string;
   readonly systemPrompt?: string;
   /** Names; absent: all. */

@@ -159,7 +159,8 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
   const kept: unknown[] = [];
   const origin: number[] = [];
   value.forEach((item, index) => {
-    const checked = items ? walk(items, item ?? null, { ...to, at: [...to.at, index] }) : cloneJson(item);
+    const place = { ...to, at: [...to.at, index] };
+    const checked = items ? walkItem(items, item ?? null, place) : cloneJson(item);
     if (checked === absent) return;
     kept.push(checked);
     origin.push(index);
@@ -169,6 +170,16 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
   if (!isRepeated) return kept;
   report(to, "error", "holds the same element twice");
   return insteadOf(schema, to);
+}
+
+/** An empty text means nothing where texts are not empty: left in a list by a form or a template, it costs no section. */
+function walkItem(schema: SchemaNode, item: unknown, to: Walk): unknown {
+  if (item !== "") return walk(schema, item, to);
+  const problems: PlacedProblem[] = [];
+  const checked = walk(schema, item, { ...to, problems });
+  if (countErrors(problems) === 0) return checked;
+  report(to, "warning", "is empty and is ignored", "Remove it.");
+  return absent;
 }
 
 function walkObject(schema: SchemaNode, value: unknown, to: Walk): unknown {

@@ -1,6 +1,6 @@
 /** From a channel's section of the configuration to what each of its accounts is opened with, and what is wrong there. */
 import { identityRule, ignoredEntries } from "../access/allowlist.ts";
-import type { AccountAccess, PathOf } from "../access/place.ts";
+import { type AccountAccess, openPlaces, type PathOf } from "../access/place.ts";
 import { settingPath } from "../access/setting-path.ts";
 import { checkOpen } from "../config/channels.ts";
 import { type ChannelAccountSection, channelAccounts } from "../config/merge.ts";
@@ -67,7 +67,11 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
       ];
       const twin = wrong.length === 0 ? twinProblem(settings, { seen, at: credentialPlace(definition, account, pathOf) }) : undefined;
       if (twin !== undefined) found.push(twin);
-      found.push(...ignoredSenders(settings, pathOf), ...unexpandedTexts(definition, account, pathOf));
+      found.push(
+        ...ignoredSenders(settings, pathOf),
+        ...listsWithoutEffect(settings, pathOf),
+        ...unexpandedTexts(definition, account, pathOf),
+      );
       const isOff = found.some(({ severity }) => severity === "error");
       if (!isOff) before.push(settings);
       // What several accounts inherit stands in the file once.
@@ -89,6 +93,16 @@ function ignoredSenders({ definition, access }: AccountSettings, pathOf: PathOf)
     path,
     message: `${JSON.stringify(entry)} is no sender id and lets nobody in`,
     hint: "Names can change hands, so only ids count. The refusal of a sender tells the id, as does /whoami.",
+  }));
+}
+
+/** A list of senders that looks like a restriction, and the policy lets everybody in. */
+function listsWithoutEffect({ access }: AccountSettings, pathOf: PathOf): readonly Problem[] {
+  return openPlaces(access).map((keys) => ({
+    severity: "warning",
+    path: pathOf([...keys, "allowFrom"]),
+    message: 'keeps nobody out, because groupPolicy is "open" here',
+    hint: `Set ${pathOf([...keys, "groupPolicy"])} to "allowlist". With "open" the list decides only who may use commands and buttons.`,
   }));
 }
 

@@ -17,7 +17,10 @@ export const accountOptions = Type.Object({
     description: "Address of the Bot API server: the public one, a local one, or the playground.",
   }),
   proxy: Type.Optional(
-    Type.String({ pattern: "^(https?|socks5h?|socks)://", description: "Proxy for every call and file: http://, https:// or socks5://." }),
+    Type.String({
+      pattern: "^(https?|socks5h?|socks4a?|socks)://",
+      description: "Proxy for every call and file: http://, https://, socks5:// or socks4://.",
+    }),
   ),
   timeoutSeconds: Type.Optional(
     Type.Number({ minimum: 1, maximum: 3600, description: "Time limit of one call; unset: 60, and 500 while a file is sent." }),
@@ -83,10 +86,9 @@ export const accountOptions = Type.Object({
   webhookPort: Type.Integer({ minimum: 0, maximum: 65_535, default: 8787, description: "Port that the local listener binds." }),
   textChunkLimit: Type.Integer({
     minimum: 1,
-    maximum: 4096,
     default: 4000,
     ...fromChat,
-    description: "Characters of one message, as the platform counts them.",
+    description: "Characters of one message, as the platform counts them; more than 4096 counts as 4096.",
   }),
   chunkMode: Type.Enum(["length", "newline"], { default: "length", ...fromChat, description: "newline: a message for each paragraph." }),
   linkPreview: Type.Boolean({ default: true, ...fromChat, description: "Show previews of links." }),

@@ -12,6 +12,7 @@ import { createGrowingText } from "./growing-text.ts";
 import type { Pace } from "./limits.ts";
 import type { AccountOptions } from "./options.ts";
 import { blockEnd } from "./preview-blocks.ts";
+import { messageLimit } from "./render.ts";
 import { replyFields, sendTarget } from "./send.ts";
 import type { Shown } from "./shown.ts";
 
@@ -84,7 +85,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
 
   function visible(): string {
     if (settings.streamMode !== "block") return wanted;
-    blockAt = blockEnd(wanted, blockAt, settings.draftChunk, settings.textChunkLimit);
+    blockAt = blockEnd(wanted, blockAt, settings.draftChunk, Math.min(settings.textChunkLimit, messageLimit));
     return wanted.slice(0, blockAt);
   }
 

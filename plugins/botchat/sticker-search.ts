@@ -4,6 +4,7 @@ export interface FoundSticker {
   readonly fileId: string;
   readonly emoji?: string;
   readonly setName?: string;
+  /** Empty when no model has described it. */
   readonly description: string;
 }
 
@@ -12,15 +13,21 @@ const worth = { description: 10, emoji: 8, word: 5, setName: 3 } as const;
 
 const wordsOf = (text: string): readonly string[] => text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
 
-function scoreOf({ description, emoji, setName }: FoundSticker, query: string): number {
+/** Apps send one emoji with or without a variation selector, and in several skin tones. */
+const plainEmoji = (text: string): string => text.replace(/[\ufe0e\ufe0f]|[\u{1f3fb}-\u{1f3ff}]/gu, "");
+
+function scoreOf({ description, emoji = "", setName = "" }: FoundSticker, query: string): number {
   const shown = description.toLowerCase();
   const shownWords = wordsOf(shown);
-  const found = wordsOf(query).filter((word) => shownWords.some((one) => one.includes(word)));
+  const set = setName.toLowerCase();
+  // The platform ends the name of a set that a bot has made with the name of that bot.
+  const setWords = wordsOf(set.replace(/_by_\w+$/, ""));
+  const words = wordsOf(query);
+  const found = words.filter((word) => shownWords.some((one) => one.includes(word)));
+  const isEmoji = plainEmoji(emoji) !== "" && plainEmoji(query).includes(plainEmoji(emoji));
+  const isSet = set.includes(query) || words.some((word) => setWords.includes(word));
   return (
-    (shown.includes(query) ? worth.description : 0) +
-    found.length * worth.word +
-    (emoji !== undefined && emoji !== "" && query.includes(emoji) ? worth.emoji : 0) +
-    (setName?.toLowerCase().includes(query) === true ? worth.setName : 0)
+    (shown.includes(query) ? worth.description : 0) + found.length * worth.word + (isEmoji ? worth.emoji : 0) + (isSet ? worth.setName : 0)
   );
 }
 

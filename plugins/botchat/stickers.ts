@@ -12,6 +12,7 @@ const mostStickers = 5_000;
 const notAgainMs = 60 * 60_000;
 
 interface KnownSticker {
+  /** Empty as long as no model has described it: it is found by its emoji and its set. */
   readonly description: string;
   readonly emoji?: string;
   readonly setName?: string;
@@ -28,8 +29,8 @@ export interface Stickers {
 
 function parseSticker(value: Json | undefined): KnownSticker | undefined {
   const fields = record(value);
-  const description = text(fields?.description);
-  if (fields === undefined || description === undefined) return undefined;
+  if (fields === undefined) return undefined;
+  const description = text(fields.description) ?? "";
   const emoji = text(fields.emoji);
   const setName = text(fields.setName);
   const ids = Object.entries(record(fields.fileIds) ?? {}).filter((each): each is [string, string] => typeof each[1] === "string");
@@ -83,18 +84,19 @@ export function createStickers(options: { readonly directory: string; readonly b
       if (uniqueId === undefined) return undefined;
       const known = lookup(uniqueId);
       const now = options.now();
-      if (known === undefined && now < (failed.get(uniqueId) ?? 0)) return undefined;
-      const description = known?.description ?? (await ask());
-      if (description === undefined || description === "") {
+      const isKnown = known !== undefined && known.description !== "";
+      if (!isKnown && now < (failed.get(uniqueId) ?? 0)) return undefined;
+      const description = isKnown ? known.description : ((await ask()) ?? "");
+      if (description === "") {
         if (failed.size >= mostStickers) failed.clear();
         failed.set(uniqueId, now + notAgainMs);
-        return undefined;
       }
       const { emoji, setName } = sticker ?? {};
+      if (description === "" && emoji === undefined && setName === undefined) return undefined;
       const same = known?.fileIds[options.botId] === ref && known.emoji === emoji && known.setName === setName;
       const fileIds = { ...known?.fileIds, [options.botId]: ref };
       if (!same) keep(uniqueId, { description, ...(emoji && { emoji }), ...(setName && { setName }), fileIds });
-      return description;
+      return description === "" ? undefined : description;
     },
   };
 }

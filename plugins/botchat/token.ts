@@ -1,8 +1,10 @@
 /** What an account signs in with, as the host has resolved it. */
 import { ChannelError, type OptionProblem } from "service-gateway/sdk";
 import type { AccountOptions } from "./options.ts";
+import { messageLimit } from "./render.ts";
 
 type TokenOptions = Pick<AccountOptions, "botToken" | "tokenFile" | "webhookUrl" | "webhookSecret">;
+type CheckedOptions = TokenOptions & Pick<AccountOptions, "textChunkLimit">;
 
 function refuse(detail: string): ChannelError {
   return new ChannelError("token_missing", { detail });
@@ -28,8 +30,12 @@ export function botIdOf(token: string): string {
 }
 
 /** Only what stands there: whether there is a token at all may depend on the environment of the gateway. */
-export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret }: TokenOptions): readonly OptionProblem[] {
+export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret, textChunkLimit }: CheckedOptions): readonly OptionProblem[] {
   const problems: OptionProblem[] = [];
+  if (textChunkLimit > messageLimit) {
+    const message = `is ${textChunkLimit}, and the platform takes at most ${messageLimit} in one message: ${messageLimit} is used`;
+    problems.push({ option: "textChunkLimit", message, hint: `Set ${messageLimit} or less.`, warning: true });
+  }
   if (botToken !== undefined && !form.test(botToken.trim())) {
     const hint = "Copy it as the platform's bot maker gave it.";
     problems.push({

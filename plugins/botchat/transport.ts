@@ -82,7 +82,7 @@ async function createDispatcher(options: TransportOptions, connections: number, 
       proxy.username === "" ? {} : { userId: decodeURIComponent(proxy.username), password: decodeURIComponent(proxy.password) };
     const host = proxy.hostname.replace(/^\[|\]$/g, "");
     return socksDispatcher(
-      { type: 5, host, port: Number(proxy.port || 1080), ...account },
+      { type: proxy.protocol.startsWith("socks4") ? 4 : 5, host, port: Number(proxy.port || 1080), ...account },
       { ...shared, connect },
     ) as unknown as Dispatcher;
   }

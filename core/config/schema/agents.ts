@@ -121,6 +121,12 @@ const allowedModelsSchema = Type.Union(
   ),
 );
 
+const historyTurns = {
+  minimum: 0,
+  maximum: 10_000,
+  description: "User turns of a conversation that the model sees; dmHistoryLimit and dms of a channel win in direct chats.",
+};
+
 const common = {
   engine: Type.Optional(Type.String({ minLength: 1, description: "Engine plugin that runs the turns; chosen by the model when absent." })),
   model: Type.Optional(modelSchema),
@@ -140,6 +146,7 @@ const defaultsSchema = Type.Object(
     ...common,
     maxConcurrent: Type.Integer({ minimum: 1, maximum: 1_024, default: 4, description: "Turns that run at once, over all lanes." }),
     timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 600, description: "Longest turn, in seconds." }),
+    historyTurns: Type.Integer({ ...historyTurns, default: 100 }),
     heartbeat: heartbeatSchema,
   },
   annotate({ fallback: { models: [] } }, { default: {}, description: "What holds for every agent that does not say otherwise." }),
@@ -156,6 +163,7 @@ const agentSchema = Type.Object(
     default: Type.Optional(Type.Boolean({ description: "true: takes what no binding gives to another; else the first of the list does." })),
     name: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Name that people call it by." })),
     ...common,
+    historyTurns: Type.Optional(Type.Integer(historyTurns)),
     timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest turn, in seconds." })),
     heartbeat: Type.Optional(agentHeartbeatSchema),
     identity: Type.Optional(

@@ -49,7 +49,8 @@ export const accessSchema = Type.Object(
         minimum: 0,
         maximum: 1_000,
         ...chatWritable,
-        description: "Group context; messages.groupChat.historyLimit when absent, 0 keeps none.",
+        description:
+          "Messages of a group that were not for the bot and that the next turn is given; messages.groupChat.historyLimit when absent, 0 keeps none.",
       }),
     ),
     dmHistoryLimit: Type.Optional(

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { historyLimit } from "../../../core/agents/history-limit.ts";
+import { groupHistoryLimit, historyLimit } from "../../../core/agents/history-limit.ts";
 import { message } from "./inbound.ts";
 
-const limit = (of: Parameters<typeof historyLimit>[0], options?: object) => historyLimit(of, options, { groupDefault: 50, hooks: 20 });
+const limit = (of: Parameters<typeof historyLimit>[0], options?: object) => historyLimit(of, options, 20);
 const group = message("hi", { chat: { id: "-5", kind: "group" } });
 
 test("a direct chat has its person's own limit, else that of direct chats, else none", () => {
@@ -15,16 +15,14 @@ test("a direct chat has its person's own limit, else that of direct chats, else 
   expect(limit(from("9"), undefined)).toBeUndefined();
 });
 
-test("a group has its account's historyLimit, else that of all channels; limits of direct chats do not count", () => {
-  expect(limit(group, { historyLimit: 5, dmHistoryLimit: 20 })).toBe(5);
-  expect(limit(group, { historyLimit: 0 })).toBe(0);
-  expect(limit(group, { dmHistoryLimit: 20 })).toBe(50);
-  expect(limit(group)).toBe(50);
+test("the conversation of a group is bounded by no limit of a channel; the talk beside it is, by historyLimit", () => {
+  expect(limit(group, { historyLimit: 0, dmHistoryLimit: 20 })).toBeUndefined();
+  expect(groupHistoryLimit({ historyLimit: 0 }, 50)).toBe(0);
+  expect(groupHistoryLimit({ dmHistoryLimit: 20 }, 50)).toBe(50);
+  expect(groupHistoryLimit(undefined, 50)).toBe(50);
 });
 
-test("a hook run has that of hooks, and a heartbeat the engine's bound", () => {
+test("a webhook's session has that of webhooks, and a heartbeat no limit of a channel", () => {
   expect(limit(message("hi", { kind: "hook", chat: { id: "hook:x", kind: "system" }, authority: "hook" }), { historyLimit: 5 })).toBe(20);
-  expect(
-    limit(message("hi", { chat: { id: "agent:main:main", kind: "system" }, authority: "operator" }), { historyLimit: 5 }),
-  ).toBeUndefined();
+  expect(limit(message("hi", { chat: { id: "agent:main:main", kind: "system" }, authority: "operator" }), {})).toBeUndefined();
 });

@@ -235,6 +235,29 @@ describe("connections", () => {
     expect(asked).toBe("bot.invalid");
   });
 
+  test("a socks4 proxy is asked for everything, by name", async () => {
+    const target = createHttpServer(json(200, { ok: true, result: { message_id: 1 } }));
+    const targetPort = await listen(target);
+    const asked: string[] = [];
+    const proxy = createServer((socket) => {
+      socket.on("error", () => socket.destroy());
+      socket.once("data", (request: Buffer) => {
+        // Version, command, port, an address that stands for a name, the user, the name.
+        const [user = "", name = ""] = request.subarray(8).toString().split("\0");
+        asked.push(`${request[0]} ${request[1]} ${request.readUInt16BE(2)} ${user} ${name}`);
+        const up = connect(targetPort, "127.0.0.1", () => {
+          socket.write(Buffer.from([0, 90, 0, 0, 0, 0, 0, 0]));
+          up.pipe(socket).pipe(up);
+        });
+        up.on("error", () => up.destroy());
+      });
+    });
+    const proxyPort = await listen(proxy);
+    const api = await apiAt("http://bot.invalid:8081", { proxy: `socks4://me@127.0.0.1:${proxyPort}` });
+    expect(await say(api)).toEqual({ message_id: 1 });
+    expect(asked).toEqual(["4 1 8081 me bot.invalid"]);
+  });
+
   test("made anew, what was in flight fails and the next call works", async () => {
     let calls = 0;
     const api = await answering((request, response) => {

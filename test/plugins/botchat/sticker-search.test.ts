@@ -7,7 +7,8 @@ import { start } from "./platform.ts";
 const cat = { fileId: "cat", emoji: "😀", setName: "Pets_by_bot", description: "A laughing cat on a sofa" };
 const dog = { fileId: "dog", emoji: "🎉", setName: "party", description: "A dog with a party hat" };
 const hat = { fileId: "hat", description: "Hats" };
-const all = [cat, dog, hat];
+const heart = { fileId: "heart", emoji: "❤️", setName: "Love_you_by_bot", description: "" };
+const all = [cat, dog, hat, heart];
 const found = (query: string, limit = 5) => searchStickers(all, query, limit).map(({ fileId }) => fileId);
 
 test.each([
@@ -18,6 +19,10 @@ test.each([
   ["party time", ["dog"]],
   ["pets", ["cat"]],
   ["a", ["dog", "hat", "cat"]],
+  ["❤", ["heart"]],
+  ["👍🏽 or ❤️", ["heart"]],
+  ["love you", ["heart"]],
+  ["love_you_by_bot", ["heart"]],
   ["rocket", []],
   ["  ", []],
 ])("a search for %s finds %o, the best first", (query, expected) => {
