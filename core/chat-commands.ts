@@ -60,5 +60,9 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
       }),
     ],
   });
-  return createCommands({ native, nativeEnabled: () => config().commands.native !== false });
+  return createCommands({
+    native,
+    nativeEnabled: () => config().commands.native !== false,
+    abortWords: () => config().commands.abortWords,
+  });
 }

@@ -11,6 +11,7 @@ import { createFactsOfAnswers } from "./agents/answer-facts.ts";
 import { type Commands, commandIn as commandOf, mayCommand } from "./agents/commands.ts";
 import { createDescribe } from "./agents/description.ts";
 import { type AgentTurns, createAgentTurns } from "./agents/engine.ts";
+import { messageForModel } from "./agents/first-message.ts";
 import { createGroupContext } from "./agents/group-context.ts";
 import { groupHistoryLimit, historyLimit } from "./agents/history-limit.ts";
 import { completeMedia } from "./agents/inbound-media.ts";
@@ -133,7 +134,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     pairing,
     agentFor: (inbound) => agentFor(config(), inbound),
     activation: (inbound) => activation.of(sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session })),
-    isControl: (inbound) => commandIn(inbound)?.control === true,
+    isControl: (inbound) => inbound.text.trimStart().startsWith("/") && commandIn(inbound)?.control === true,
     onInvalidPattern: (pattern, { path, reason }) => log.warn({ path, pattern }, `a mention pattern cannot be used: ${reason}`),
   });
   // Somebody who asked gets what stands beside the word; a heartbeat or a hook that says little more than the word says nothing.
@@ -156,6 +157,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   });
   const commandIn = (inbound: Inbound) =>
     commandOf(commands, inbound, accounts.get(inbound.channel, inbound.account)?.status().identity?.username);
+  const forModel = (inbound: Inbound) => messageForModel(inbound, commandIn(inbound));
   const router = createRouter({
     config,
     store,
@@ -211,18 +213,17 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     fallbackRoute: (inbound) => router.route(inbound),
     completeMedia: (inbound, route, closing) =>
       // A command looks at no file, and must not wait for that of the message that it answers.
-      commandIn(inbound) !== undefined
+      forModel(inbound) === undefined
         ? Promise.resolve(inbound)
         : turns.before(route, closing, (signal) =>
             completeMedia(inbound, {
               account: accounts.get(inbound.channel, inbound.account),
               signal,
               describe: (image) => describe(image, route, signal),
-              onUnavailable: ({ kind }, error) =>
-                log.warn(
-                  { channel: inbound.channel, account: inbound.account, kind, error: reasonOf(error) },
-                  "a file could not be fetched",
-                ),
+              onUnavailable({ kind }, error) {
+                const { channel, account } = inbound;
+                log.warn({ channel, account, kind, error: reasonOf(error) }, "a file could not be fetched");
+              },
             }),
           ),
     guardStream: (source, closing) => turns.guard(source, closing),
@@ -230,10 +231,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, accounts.get(inbound.channel, inbound.account)?.options),
     // An isolated run begins with nothing and nobody goes on with it: what it said stands in the summary. Commands are between
     // a person and the gateway: a code or a value of the configuration is nothing for a model.
-    transcript: (turn) =>
-      turn.route.isolated || isDeliverOnly(turn.inbound) || commandIn(turn.inbound) !== undefined
-        ? []
-        : turnMessages({ ...turn, context: context.of(turn.inbound) }),
+    transcript(turn) {
+      const inbound = turn.route.isolated || isDeliverOnly(turn.inbound) ? undefined : forModel(turn.inbound);
+      return inbound === undefined ? [] : turnMessages({ ...turn, inbound, context: context.of(turn.inbound) });
+    },
     asSent: (reply, of) => withPrefix(reply, responsePrefix(of.route), of, facts),
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: gate.pathsOf, log }),
     told: (inbound, route) => context.told(inbound, route),

@@ -354,7 +354,7 @@ export interface PluginDefinition<O extends TObject = TObject> {
 /**
  * One mapping of a preset: the fields of `hooks.mappings` that make sense without knowing the user. Texts are templates over the payload,
  * such as `{{ messages[0].subject }}`; `core/webhooks/README.md` describes each field. What the user set for the preset as a whole
- * (`model`, `thinking`, `allowUnsafeExternalContent` in `hooks.<preset id>`) takes the place of what stands here.
+ * (`model`, `thinking`, `instructions`, `allowUnsafeExternalContent` in `hooks.<preset id>`) takes the place of what stands here.
  */
 export interface PresetMapping {
   /** Name in logs and in the operator's view; default the preset's id, with a number from the second mapping on. */
@@ -384,6 +384,8 @@ export interface PresetMapping {
   readonly sessionMode?: "isolated" | "persistent";
   readonly messageTemplate?: string;
   readonly textTemplate?: string;
+  /** What is wanted of the agent, in plain words; told to the model outside of the wrapper around the content. */
+  readonly instructions?: string;
   readonly deliver?: boolean;
   readonly thinking?: Thinking;
   readonly timeoutSeconds?: number;

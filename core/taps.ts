@@ -3,6 +3,7 @@ import type { Gate } from "./access/gate.ts";
 import { tapSaid } from "./actions/events.ts";
 import type { CommandMatch, Commands } from "./agents/commands.ts";
 import type { AgentTurns } from "./agents/engine.ts";
+import { firstMessage } from "./agents/first-message.ts";
 import { type HeartbeatContext, parseHeartbeat } from "./agents/heartbeat.ts";
 import type { WaitingEvents } from "./agents/waiting-events.ts";
 import { ChannelError } from "./errors.ts";
@@ -74,9 +75,12 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   hooks.tap(
     "core",
     "turn",
-    (inbound, route) => {
+    (inbound, route, signal) => {
       const command = options.commandIn(inbound);
-      return command && say(commands.run({ name: command.name, args: command.args, inbound, route }));
+      if (command === undefined) return undefined;
+      const first = firstMessage(inbound, command);
+      const answer = commands.run({ name: command.name, args: command.args, inbound, route });
+      return first === undefined ? say(answer) : answer.then(() => turns.turn(first, route, signal));
     },
     { order: "early" },
   );

@@ -175,6 +175,8 @@ export interface TurnRequest {
   readonly model?: string;
   readonly thinking?: Thinking;
   readonly timeoutSeconds?: number;
+  /** What the operator wants done with the content of a webhook; never from a request. */
+  readonly instructions?: string;
   /** Whether the reply is sent to somebody. */
   readonly deliver?: boolean;
   /** `last`, or a channel id. */

@@ -29,6 +29,22 @@ export function parseCommand(text: string): ParsedCommand | undefined {
   return { name: plain, args: rest.trim(), ...(bot === undefined ? {} : { bot: bot.replaceAll("\\", "") }) };
 }
 
+/** Platforms send `/start` when a chat with the bot is opened. */
+const sameAs: Readonly<Record<string, string>> = { start: "help" };
+
+/** `/stop`, when the whole message is one of the words, with or without the bot's name and a sign at the end. */
+function abortIn(text: string, words: readonly string[], botUsername: string | undefined): ParsedCommand | undefined {
+  if (words.length === 0 || text.length > 200) return undefined;
+  const name = botUsername?.replace(/^@/, "").toLowerCase();
+  const spoken = text
+    .toLowerCase()
+    .replaceAll("\\", "")
+    .split(/\s+/)
+    .filter((word) => word !== "" && (name === undefined || word !== `@${name}`));
+  const said = spoken.join(" ").replace(/[.!]+$/, "");
+  return words.some((word) => word.trim().toLowerCase() === said) && said !== "" ? { name: "stop", args: "" } : undefined;
+}
+
 export interface CommandMatch {
   readonly name: string;
   readonly args: string;
@@ -75,8 +91,10 @@ export function createCommands(options: {
   readonly native: (commands: Pick<Commands, "list">) => readonly CommandDefinition[];
   /** `commands.native`; false: the built-in ones are in no menu, and are text like any other when they are typed. */
   readonly nativeEnabled?: () => boolean;
+  /** `commands.abortWords`: whole messages that mean `/stop`. */
+  readonly abortWords?: () => readonly string[];
 }): Commands {
-  const { nativeEnabled = () => true } = options;
+  const { nativeEnabled = () => true, abortWords = () => [] } = options;
   const added = new Map<string, ListedCommand>();
   const exists = ({ plugin }: ListedCommand) => plugin !== "core" || nativeEnabled();
   const list = () => [...added.values()].filter(exists);
@@ -91,13 +109,13 @@ export function createCommands(options: {
       added.set(definition.name, { plugin, definition });
     },
     match(text, botUsername) {
-      const parsed = parseCommand(text);
-      const found = parsed === undefined ? undefined : added.get(parsed.name);
+      const parsed = parseCommand(text) ?? abortIn(text, abortWords(), botUsername);
+      const found = parsed === undefined ? undefined : (added.get(parsed.name) ?? added.get(sameAs[parsed.name] ?? ""));
       if (parsed === undefined || found === undefined || !exists(found)) return undefined;
       const forAnother =
         parsed.bot !== undefined && botUsername !== undefined && parsed.bot.toLowerCase() !== botUsername.replace(/^@/, "").toLowerCase();
       if (forAnother) return undefined;
-      return { name: parsed.name, args: parsed.args, role: found.definition.role, control: found.definition.control === true };
+      return { name: found.definition.name, args: parsed.args, role: found.definition.role, control: found.definition.control === true };
     },
     async run(call) {
       const found = added.get(call.name);

@@ -149,9 +149,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
     // A conversation that is new does not begin with what was said beside the old one.
     await forget(call);
     await resetSession(store, { key: call.route.sessionKey, agentId: call.route.agentId, at: now() });
-    const begun = "A new conversation begins. The old one is kept, and I no longer look at it.";
-    const isMore = call.args !== "" || /\n\s*\S/.test(call.inbound.text.trim());
-    return isMore ? `${begun} What stands behind \`/${call.name}\` I have not read: write it as a message of its own.` : begun;
+    return "A new conversation begins. The old one is kept, and I no longer look at it.";
   }
 
   return ({ list }) => {
@@ -178,7 +176,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
       },
       { name: "status", summary: "agent, session and model of this chat", role: "anyone", control: true, run: status },
       { name: "whoami", summary: "your id, as configurations need it", role: "anyone", control: true, run: whoami },
-      { name: "new", summary: "begin a new conversation", role: "allowed", run: reset },
+      { name: "new", summary: "begin a new conversation", args: "[MESSAGE]", role: "allowed", run: reset },
       { name: "reset", summary: "the same as /new", role: "allowed", run: reset },
       { name: "stop", summary: "end the answer that is being written", role: "allowed", control: true, run: stop },
       { name: "model", summary: "show or choose the model", args: "[NAME|default]", role: "allowed", run: model },

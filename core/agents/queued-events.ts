@@ -21,12 +21,18 @@ function isForeign({ authority, body }: StoredEvent): boolean {
   return authority === "hook" && (body as { readonly unwrapped?: unknown } | null)?.unwrapped !== true;
 }
 
+/** What the operator wants done with it, outside of the wrapper; nothing that came over HTTP can set it. */
+function instructionsOf({ authority, body }: StoredEvent): string {
+  const { instructions } = (authority === "hook" ? body : {}) as { readonly instructions?: unknown };
+  return typeof instructions === "string" ? `Instructions of the operator for this event:\n${defuseLines(instructions.trim())}\n\n` : "";
+}
+
 /** Oldest first; empty where there are none. */
 export function renderQueued(events: readonly StoredEvent[], leftOut = 0): string {
   const items = events.map((event, index) => {
     const text = cut(eventText(event), maxEventChars);
     const shown = isForeign(event) ? wrapExternal({ text, source: event.source }) : defuseLines(text);
-    return `${index + 1}. ${renderTime(event.acceptedAt)}, ${event.kind}:\n${shown}`;
+    return `${index + 1}. ${renderTime(event.acceptedAt)}, ${event.kind}:\n${instructionsOf(event)}${shown}`;
   });
   if (leftOut > 0) items.unshift(`${leftOut} earlier ${leftOut === 1 ? "event was" : "events were"} left out.`);
   return items.length === 0 ? "" : `Events since the last turn, oldest first:\n\n${items.join("\n\n")}`;

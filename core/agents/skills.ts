@@ -115,6 +115,13 @@ export function skillsHint(skills: readonly Skill[]): string | undefined {
   return [rule, ...skills.map(({ name, description }) => `- ${name}: ${description}`)].join("\n");
 }
 
+/** The skill that a message begins with, as `/name`; in menus and on phones a hyphen is often written as an underscore. */
+export function namedSkill(text: string, skills: readonly Skill[]): string | undefined {
+  const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
+  const [, word] = /^\s*\/([^\s@:]+)/.exec(text.replaceAll("\\", "")) ?? [];
+  return word === undefined ? undefined : skills.find(({ name }) => plain(name) === plain(word))?.name;
+}
+
 export function skillTools(skills: readonly Skill[]): readonly EngineTool[] {
   if (skills.length === 0) return [];
   const names = skills.map(({ name }) => name);

@@ -115,19 +115,21 @@ export function agentEvent(
     readonly dedupeKey?: string | undefined;
     /** False: the operator trusts this source as himself, or the text goes out as it is. */
     readonly wrapped?: boolean;
+    /** Of the mapping. */
+    readonly instructions?: string;
     /** What is kept beside the run, for the operator. */
     readonly kept?: { readonly [name: string]: Json };
   },
 ): RawEvent {
   const { message, request } = asked;
-  const { dedupeKey, wrapped = true, kept } = options;
+  const { dedupeKey, wrapped = true, instructions, kept } = options;
   const event: RawEvent = {
     source: "hooks",
     kind: "agent",
     lane: request.sessionKey,
     authority: "hook",
     body: {
-      request: { ...request },
+      request: { ...request, ...(instructions === undefined ? {} : { instructions }) },
       message: wrapped ? wrapExternal({ text: message, source: "webhook", metadata: { Hook: request.name } }) : message,
       replyName: request.name,
       ...kept,

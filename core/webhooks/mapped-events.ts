@@ -81,7 +81,9 @@ export function runEvents(
       room -= body.length;
       delivery = { ...kept, kind: "json", sentAs: kept.sentAs ?? kept.kind, index: run.index, body: room >= 0 ? body : "" };
     }
+    const { instructions } = mapping.settings;
     const shared = {
+      ...(instructions === undefined ? {} : { instructions }),
       wrapped: run.wrapped,
       kept: {
         mapping: mapping.id,

@@ -80,8 +80,18 @@ const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
   }
 };
 
+const checkInstructions: Rule = ({ settings }, _, __, report) => {
+  if (settings.instructions?.includes("{{") === true)
+    report(["instructions"], "are no template: what is in braces is told to the model as it is written", {
+      warning: true,
+      hint: "Put what the payload says into messageTemplate or textTemplate.",
+    });
+};
+
 const checkDeliverOnly: Rule = ({ settings }, _, __, report) => {
   if (settings.deliverOnly !== true) return;
+  if (settings.instructions !== undefined)
+    report(["instructions"], "have no effect with deliverOnly, because no agent runs", { warning: true });
   if (settings.action === "wake")
     report(["deliverOnly"], "needs action agent: a wake is delivered to nobody", { hint: "Use messageTemplate and action agent." });
   if (settings.deliver === false) report(["deliverOnly"], "contradicts deliver: false", { hint: "Remove one of the two." });
@@ -187,6 +197,7 @@ const rules: readonly Rule[] = [
   checkPath,
   checkText,
   checkEffect,
+  checkInstructions,
   checkDeliverOnly,
   checkSignature,
   checkTransform,

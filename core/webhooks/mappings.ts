@@ -73,7 +73,7 @@ function ownMappings({ hooks }: MappingContext): readonly MappingSource[] {
 }
 
 /** Settings that a user may give a preset as a whole, in the section of its name. */
-const presetSettings = ["model", "thinking", "allowUnsafeExternalContent"] as const;
+const presetSettings = ["model", "thinking", "instructions", "allowUnsafeExternalContent"] as const;
 
 function presetMappings({ hooks, presets }: MappingContext, problems: Problem[]): readonly MappingSource[] {
   return hooks.presets.flatMap((name, index): readonly MappingSource[] => {

@@ -28,18 +28,26 @@ export function wakeEvent(
     readonly dedupeKey?: string | undefined;
     /** False: the operator trusts this source as himself. */
     readonly wrapped?: boolean;
+    /** Of the mapping. */
+    readonly instructions?: string;
     /** What is kept beside the text, for the operator. */
     readonly kept?: { readonly [name: string]: Json };
   },
 ): RawEvent {
-  const { mainSession, now, dedupeKey, wrapped = true, kept } = at;
+  const { mainSession, now, dedupeKey, wrapped = true, instructions, kept } = at;
   const event: RawEvent = {
     source: "hooks",
     kind: "wake",
     lane: mainSession,
     authority: "hook",
     gather: { key: `heartbeat:${mainSession}`, due: wake.mode === "now" ? now + settleMs : null },
-    body: { text: wake.text, mode: wake.mode, ...(wrapped ? {} : { unwrapped: true }), ...kept },
+    body: {
+      text: wake.text,
+      mode: wake.mode,
+      ...(wrapped ? {} : { unwrapped: true }),
+      ...(instructions === undefined ? {} : { instructions }),
+      ...kept,
+    },
   };
   return dedupeKey === undefined ? event : { ...event, dedupeKey };
 }

@@ -67,6 +67,10 @@ export const commandsSchema = Type.Object(
       default: "auto",
       description: "Whether the built-in commands exist in chats; false: neither in menus nor when typed.",
     }),
+    abortWords: Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {
+      default: ["stop"],
+      description: "Messages that mean /stop when they are nothing but one of these, in any case; empty: none.",
+    }),
     config: Type.Boolean({ default: false, description: "Whether the owner may use /config in a chat." }),
     ownerAllowFrom: Type.Optional(
       Type.Array(

@@ -100,6 +100,13 @@ const signatureSchema = Type.Object(
   { description: "Replaces the hook token for this mapping; checked on the raw body. Needs match.path." },
 );
 
+const instructions = {
+  minLength: 1,
+  maxLength: 20_000,
+  description:
+    "What you want done with the content, in plain words and without templates. The model is told that they are yours; everything in messageTemplate and textTemplate is data to it.",
+};
+
 export const mappingSchema = Type.Object(
   {
     id: Type.Optional(Type.String({ minLength: 1, description: "Name of the mapping in logs and in `hooks list`." })),
@@ -124,6 +131,7 @@ export const mappingSchema = Type.Object(
       }),
     ),
     messageTemplate: Type.Optional(Type.String({ description: "What the agent is asked; {{ path.to.field }} reads the payload." })),
+    instructions: Type.Optional(Type.String(instructions)),
     textTemplate: Type.Optional(Type.String({ description: "Text of a wake; {{ path.to.field }} reads the payload." })),
     deliver: Type.Optional(Type.Boolean({ description: "Whether the reply is sent to a chat; true when absent." })),
     channel: Type.Optional(Type.String({ minLength: 1, description: "Channel of the reply: last, or a channel id. A template." })),
@@ -154,6 +162,7 @@ export const mappingSchema = Type.Object(
 
 /** What a user may set for the mappings of a preset as a whole, in the key of its name. */
 const ofPreset = {
+  instructions: Type.Optional(Type.String(instructions)),
   model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
   thinking: Type.Optional(thinkingSchema("How much the model thinks in these runs.")),
   allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true leaves out the wrapper around what comes from outside." })),

@@ -215,8 +215,6 @@ describe("the native commands", () => {
     expect(state.generation).toBe(3);
     expect(state.forgotten).toEqual(["/new", "/reset"]);
     expect(await say("/new")).not.toContain("not read");
-    expect(await say("/new what is bread?")).toContain("What stands behind `/new` I have not read");
-    expect(await say("/reset\nwhat is bread?")).toContain("What stands behind `/reset` I have not read");
   });
 
   test("/model shows, sets by name or alias, refuses what is not allowed, and goes back", async () => {

@@ -1,0 +1,93 @@
+/** What people type: the platform's own /start, a skill by its name, a text behind /new, a single word that means /stop. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { converse, kitchen } from "./conversation.ts";
+
+const owner = { commands: { ownerAllowFrom: ["1001"] }, agents: { defaults: { engine: "scripted" } } };
+
+test("/start answers like /help, and the menu does not list it", async () => {
+  const place = await converse();
+  await place.start();
+  for (const text of ["/start", "/help", "/START@e2e_bot deep-link"]) place.platform.act.say(place.ada, place.ada, text);
+  await place.ended(3);
+  const texts = place.said(place.ada).map(({ text }) => text);
+  expect(new Set(texts).size).toBe(1);
+  expect(texts[0]).toContain("/stop");
+  expect(place.turns).toHaveLength(0);
+});
+
+test("a text behind /new is the first message of the new conversation; /new alone begins one", async () => {
+  const place = await converse();
+  await place.start();
+  const say = async (text: string, count: number) => {
+    place.platform.act.say(place.ada, place.ada, text);
+    await place.ended(count);
+  };
+  await say("an old question", 1);
+  await say("/new what is bread?", 2);
+  expect(place.lastAsked()).toContain("what is bread?");
+  expect(place.lastAsked()).not.toContain("/new");
+  expect(place.turns[1]?.messages).toHaveLength(1);
+  await say("and butter?", 3);
+  expect(place.turns[2]?.messages.map(({ text }) => /old question|what is bread|answer \d|butter/.exec(text)?.[0])).toEqual([
+    "what is bread",
+    "answer 2",
+    "butter",
+  ]);
+  await say("/reset\nwhat is\njam?", 4);
+  expect(place.turns[3]?.messages).toHaveLength(1);
+  expect(place.lastAsked()).toContain("what is\njam?");
+  await say("/new", 5);
+  expect(place.said(place.ada).at(-1)?.text).toContain("A new conversation begins");
+  expect(place.turns).toHaveLength(4);
+});
+
+test("a single abort word ends the answer that runs; in a group nobody means the bot without naming it", async () => {
+  let release: () => void = () => {};
+  const place = await converse({
+    config: { ...owner, commands: { abortWords: ["stop", "enough already"] } },
+    answer: () =>
+      new Promise<string>((resolve) => {
+        release = () => resolve("too late");
+      }),
+  });
+  onTestFinished(() => release());
+  await place.start();
+  const answersOf = (chat: number) => place.said(chat).map(({ text }) => text);
+  const { act } = place.platform;
+  act.say(place.ada, place.ada, "think long");
+  await place.asked(1);
+  act.say(place.ada, place.ada, "Stop!");
+  await expect.poll(() => answersOf(place.ada), { timeout: 10_000 }).toEqual(["Stopped."]);
+  act.say(place.ada, place.ada, "ENOUGH already");
+  await expect.poll(() => answersOf(place.ada), { timeout: 10_000 }).toEqual(["Stopped.", "Nothing is running here."]);
+
+  act.say(place.ada, kitchen, "stop");
+  expect((await place.ended(4)).at(-1)).toBe("silent mention_required");
+  act.say(place.ada, kitchen, "@e2e_bot stop");
+  await expect.poll(() => answersOf(kitchen), { timeout: 10_000 }).toEqual(["Nothing is running here."]);
+  // More than the word is a message like any other.
+  act.say(place.ada, place.ada, "stop the music");
+  await place.asked(2);
+  expect(place.lastAsked()).toContain("stop the music");
+});
+
+test("/<skill> names that skill to the model; another word with a slash is text", async () => {
+  const workspace = temporaryDirectory();
+  onTestFinished(() => removeDirectory(workspace));
+  mkdirSync(join(workspace, "skills", "tax-return"), { recursive: true });
+  writeFileSync(
+    join(workspace, "skills", "tax-return", "SKILL.md"),
+    "---\nname: tax-return\ndescription: Fills in the form.\n---\nAsk for the year first.\n",
+  );
+  const place = await converse({ config: { agents: { defaults: { engine: "scripted", workspace } } } });
+  await place.start();
+  const hint = /asks for your skill tax-return: read it with the tool read_skill/;
+  for (const [index, text] of ["/tax_return for 2025", "/Tax-Return", "/taxes", "see /tax-return"].entries()) {
+    place.platform.act.say(place.ada, place.ada, text);
+    await place.ended(index + 1);
+    expect(hint.test(place.turns[index]?.instructions ?? ""), text).toBe(index < 2);
+  }
+});
