@@ -172,9 +172,9 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
   return insteadOf(schema, to);
 }
 
-/** An empty text means nothing where texts are not empty: left in a list by a form or a template, it costs no section. */
+/** An empty text means nothing where texts are not empty: left in a list by a form or a template, it costs no section. A secret is missed. */
 function walkItem(schema: SchemaNode, item: unknown, to: Walk): unknown {
-  if (item !== "") return walk(schema, item, to);
+  if (item !== "" || to.secret) return walk(schema, item, to);
   const problems: PlacedProblem[] = [];
   const checked = walk(schema, item, { ...to, problems });
   if (countErrors(problems) === 0) return checked;
