@@ -61,7 +61,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
 
   /** The gateway gets back what has not begun, and what has ended, so that neither waits for a call that takes long. */
   function giveBack(module: string): void {
-    if (busy) return;
+    if (busy && queue.length === 0) return;
     busy = true;
     for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
       queue.push(...(next.message as Batch).calls);
@@ -113,25 +113,17 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
     return fresh;
   }
 
-  /** Calls `work` with the engine once the module is loaded; `creating` counts until its code has run for the first time. */
-  function whenLoaded(one: Loaded, work: (failed?: TransformError) => void): void {
-    if (one.failed !== undefined || one.ready !== undefined) {
-      work(one.failed?.error);
-      return;
-    }
-    waiting.set(one, [...(waiting.get(one) ?? []), work]);
-    if (waiting.get(one)?.length === 1) void bringUp(one);
-  }
+  /** Calls whose module is being loaded. */
+  const waiting = new Map<Loaded, readonly CallRequest[]>();
 
-  const waiting = new Map<Loaded, readonly ((failed?: TransformError) => void)[]>();
-
+  /** `creating` counts until the module's code has run for the first time. */
   async function bringUp(one: Loaded): Promise<void> {
     const settle = (failed?: TransformError): void => {
       if (failed !== undefined) one.failed = { error: failed, at: performance.now() };
-      const all = waiting.get(one) ?? [];
+      // Through the queue, from which they are given back where one of them takes long.
+      queue.unshift(...(waiting.get(one) ?? []));
       waiting.delete(one);
-      for (const work of all) work(failed);
-      flushSoon();
+      startAll();
     };
     try {
       const engine = await one.engine;
@@ -158,22 +150,28 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
     };
     try {
       const one = load(request.root, request.module);
-      whenLoaded(one, (failed) => {
-        if (failed !== undefined) done(failed);
-        else if (request.context === undefined) done(JSON.stringify(one.exports));
-        else one.ready?.call(request.export ?? "default", request.context, limits, done);
-      });
+      if (one.failed !== undefined) done(one.failed.error);
+      else if (one.ready === undefined) {
+        const others = waiting.get(one);
+        waiting.set(one, [...(others ?? []), request]);
+        if (others === undefined) void bringUp(one);
+      } else if (request.context === undefined) done(JSON.stringify(one.exports));
+      else one.ready.call(request.export ?? "default", request.context, limits, done);
     } catch (error) {
       done(error instanceof TransformError ? error : new TransformError("threw", reasonOf(error)));
     }
+  }
+
+  function startAll(): void {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) start(next);
+    flushSoon();
   }
 
   port.on("message", (batch: Batch) => {
     limits = batch.limits;
     queue.push(...batch.calls);
     looked.clear();
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) start(next);
-    flushSoon();
+    startAll();
   });
 }
 

@@ -1,0 +1,69 @@
+/** What modules that misbehave cost the others, and what a rest costs the first call after it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { openWorkshop, type Workshop } from "./workshop.ts";
+
+const files = {
+  "good.mjs": "export default ({ payload }) => ({ message: String(payload.n) });",
+  "mixed.mjs": "export default ({ payload }) => { if (payload.loop) for (;;); return { message: 'fine' }; };",
+  "waits.mjs": "export default async () => { await new Promise((resolve) => setTimeout(resolve, 500)); return { message: 'waited' }; };",
+};
+
+function open(options: Parameters<typeof openWorkshop>[1] = {}): Workshop {
+  // The limits that a configuration has without any.
+  const shop = openWorkshop(files, { cpuMs: 1_000, timeoutSeconds: 5, ...options });
+  onTestFinished(() => shop.close());
+  return shop;
+}
+
+async function timeOf(call: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await call();
+  return performance.now() - begun;
+}
+
+const quantile = (times: readonly number[], share: number): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? 0;
+
+test("four endless loops of one module at once: another module's calls take 100 ms at most at p99, and good calls of the same module 3 s", async () => {
+  const shop = open();
+  await shop.run("good.mjs", { n: 0 });
+  const others: number[] = [];
+  const same: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const loops = Promise.allSettled(Array.from({ length: 4 }, () => shop.run("mixed.mjs", { loop: true })));
+    let looping = true;
+    void loops.then(() => {
+      looping = false;
+    });
+    const beside = [0, 1].map(() => timeOf(() => shop.run("mixed.mjs", {})));
+    for (let n = 0; n < 120 || looping; n += 1) {
+      others.push(await timeOf(() => shop.run("good.mjs", { n })));
+      await sleep(5);
+    }
+    same.push(...(await Promise.all(beside)));
+    for (const { status } of await loops) expect(status).toBe("rejected");
+  }
+  expect(others.length).toBeGreaterThanOrEqual(300);
+  expect(quantile(others, 0.99)).toBeLessThanOrEqual(100);
+  expect(Math.max(...same)).toBeLessThanOrEqual(3_000);
+}, 60_000);
+
+test("eight waits of 500 ms at once end after 600 ms", async () => {
+  const shop = open();
+  await shop.run("waits.mjs");
+  const took = await timeOf(() => Promise.all(Array.from({ length: 8 }, () => shop.run("waits.mjs"))));
+  expect(took).toBeLessThanOrEqual(600);
+});
+
+test("the first call after a rest takes 40 ms more at most, though the threads but one have ended", async () => {
+  const shop = open({ idleMs: 100 });
+  await Promise.allSettled([...Array.from({ length: 4 }, () => shop.run("mixed.mjs", { loop: true })), shop.run("good.mjs", { n: 0 })]);
+  const busy = await timeOf(() => shop.run("good.mjs", { n: 1 }));
+  const rested: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    await sleep(400);
+    rested.push(await timeOf(() => shop.run("good.mjs", { n: round })));
+  }
+  expect(Math.max(...rested) - busy).toBeLessThanOrEqual(40);
+});
