@@ -16,7 +16,7 @@ const newId = createIds(now);
 const server = createHttpServer({
   config: () => config,
   log,
-  now,
+  elapsed: () => performance.now(),
   readiness: () => ({ ready: true, reasons: [] }),
   metrics: () => "",
   gatewayToken: () => "not used here",
@@ -38,6 +38,7 @@ registerWebhooks(server.app, {
   clientAddress: server.clientAddress,
   newId,
   now,
+  elapsed: () => performance.now(),
   log,
 });
 console.log(`ready ${(await server.listen()).url}`);

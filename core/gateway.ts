@@ -55,6 +55,8 @@ export interface GatewayOptions {
   /** Where log lines go besides the file in the state directory; default nowhere. */
   readonly print?: LogOptions["print"];
   readonly now?: () => number;
+  /** A clock that nobody sets, in milliseconds since any moment: for limits that a jump of the wall clock must not change. */
+  readonly elapsed?: () => number;
   readonly random?: () => number;
   /** Milliseconds that a plugin has for its `setup`; default 10 s. */
   readonly pluginSetupMs?: number;
@@ -101,7 +103,7 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
 }
 
 async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
-  const { environment = process.env, home = homedir(), now = Date.now, random = Math.random } = options;
+  const { environment = process.env, home = homedir(), now = Date.now, elapsed = () => performance.now(), random = Math.random } = options;
   const location = options.configFile === undefined ? locateConfig({ env: environment, home }) : { file: options.configFile, named: true };
   const current = { loaded: await loadConfig({ ...location, env: environment }) };
   const config = () => current.loaded.config;
@@ -150,8 +152,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
     secrets,
     log,
     redact,
-    now,
-    random,
+    ...{ now, elapsed, random },
   });
   const telemetry = createTelemetry({ hooks: runtime.hooks, running: () => runtime.path.lanes.running() });
   const address = { url: "" };
@@ -181,6 +182,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
     hookTokens,
     life,
     now,
+    elapsed,
     hookSide,
   });
   undo.add(() => server.close());

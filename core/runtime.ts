@@ -63,6 +63,7 @@ export interface RuntimeOptions {
   /** Removes secrets by value, as the log does. */
   readonly redact: (text: string) => string;
   readonly now: () => number;
+  readonly elapsed: () => number;
   readonly random: () => number;
 }
 
@@ -168,8 +169,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   });
   const accounts: Accounts = createAccounts({
     channels: registry.channels,
-    timed: hooks.timed,
-    secrets,
+    ...{ timed: hooks.timed, elapsed: options.elapsed, secrets },
     environment: options.environment,
     store,
     stateDirectory: options.stateDirectory,

@@ -103,12 +103,13 @@ export function createServer(parts: {
   readonly hookSide: HookSide;
   readonly life: { readonly closing: boolean };
   readonly now: () => number;
+  readonly elapsed: () => number;
 }): HttpServer {
   const { config, runtime, store, log, gatewayTokens, hookTokens } = parts;
   const server = createHttpServer({
     config,
     log,
-    now: parts.now,
+    elapsed: parts.elapsed,
     readiness: parts.readiness,
     metrics: () => parts.telemetry.render(),
     gatewayToken: gatewayTokens.token,
@@ -152,6 +153,7 @@ export function createServer(parts: {
     clientAddress: server.clientAddress,
     newId: randomUUID,
     now: parts.now,
+    elapsed: parts.elapsed,
     log,
     recordings,
     onRefused: (refused) => refusals.add({ ...refused, subPath: redact(refused.subPath) }),

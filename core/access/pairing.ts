@@ -60,6 +60,13 @@ export interface Pairing {
   owners(channel: string, account: string): Promise<readonly string[]>;
 }
 
+interface WrongCodes {
+  readonly count: number;
+  /** Of the first of them, by the wall clock: the command line counts, too, in processes of its own. */
+  readonly since: number;
+  readonly lockedUntil: number;
+}
+
 type Pending = readonly PairingRequest[];
 
 const namespace = (channel: string) => `pairing:${channel}`;
@@ -79,10 +86,15 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
     return rows.map((row) => alive(row.value));
   }
 
-  /** Counts wrong codes: ten within ten minutes lock approving for ten minutes. */
+  /** Ten wrong codes within ten minutes lock approving for ten minutes. Where the clock was set back, they begin again at that moment. */
   async function isLocked(channel: string): Promise<boolean> {
-    const wrong = (await store.get(namespace(channel), wrongKey)) as { readonly count: number; readonly lockedUntil: number } | null;
-    return wrong !== null && wrong.lockedUntil > now();
+    const wrong = (await store.get(namespace(channel), wrongKey)) as WrongCodes | null;
+    if (wrong === null || wrong.lockedUntil <= now()) return false;
+    if (wrong.lockedUntil - now() > lockMs) {
+      const again: WrongCodes = { ...wrong, since: now(), lockedUntil: now() + lockMs };
+      await store.set(namespace(channel), wrongKey, { ...again }, { expiresAt: now() + 2 * lockMs });
+    }
+    return true;
   }
 
   async function countWrong(channel: string): Promise<void> {
@@ -90,10 +102,11 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
       namespace(channel),
       wrongKey,
       (value) => {
-        const seen = (value as { count: number; since: number; lockedUntil: number } | null) ?? { count: 0, since: now(), lockedUntil: 0 };
+        const seen = (value as WrongCodes | null) ?? { count: 0, since: now(), lockedUntil: 0 };
         const fresh = seen.since + lockMs > now() ? seen : { count: 0, since: now(), lockedUntil: 0 };
         const count = fresh.count + 1;
-        return { count, since: fresh.since, lockedUntil: count >= maxWrongCodes ? now() + lockMs : fresh.lockedUntil };
+        const since = Math.min(fresh.since, now());
+        return { count, since, lockedUntil: count >= maxWrongCodes ? now() + lockMs : fresh.lockedUntil };
       },
       { expiresAt: now() + 2 * lockMs },
     );

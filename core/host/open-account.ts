@@ -59,6 +59,8 @@ export interface OpenAccountOptions {
   readonly room: ChannelAccount["room"];
   readonly contact: (channel: string, account: string) => Contact;
   readonly timed: TimedCall;
+  /** A clock that nobody sets. */
+  readonly elapsed: () => number;
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
 
@@ -103,7 +105,7 @@ export function openAccount(
       options.states.note({ channel, id, path }, status);
     },
     judgeCaller: createJudgeCaller({
-      now,
+      elapsed: options.elapsed,
       clientAddress: createClientAddress(options.trustedProxies),
       onLimited: (client, seconds) => accountLog.warn({ client, seconds }, "callers with a wrong secret are refused for a while"),
     }),

@@ -15,14 +15,15 @@ export interface Attempts {
 }
 
 export interface AttemptsOptions {
-  readonly now: () => number;
+  /** A clock that nobody sets, in milliseconds: a jump of the wall clock must neither end a lock nor make it last. */
+  readonly elapsed: () => number;
   readonly clientAddress: (request: IncomingMessage) => string;
   /** Called once for each client and window when its failures are answered 429, and once when nothing of it is compared. */
   readonly onLimited?: (client: string, retryAfterSeconds: number, options: { readonly locked: boolean }) => void;
 }
 
-export function createAttempts({ now, clientAddress, onLimited }: AttemptsOptions): Attempts {
-  const failures = createFailureLimit({ now });
+export function createAttempts({ elapsed, clientAddress, onLimited }: AttemptsOptions): Attempts {
+  const failures = createFailureLimit({ now: elapsed });
   const clientOf = (request: IncomingMessage): string => clientKey(clientAddress(request));
   return {
     locked(request, credential) {

@@ -23,6 +23,8 @@ export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settin
   readonly token: () => string | undefined;
   /** The one that it replaced, for as long as that one is valid too. */
   readonly previousToken?: () => string | undefined;
+  /** A clock that nobody sets, in milliseconds. */
+  readonly elapsed: () => number;
   /** Compiled for the configuration as it is now. */
   readonly mappings: () => MappingTable;
   readonly results: Results;
@@ -52,7 +54,7 @@ export function registerWebhooks(app: FastifyInstance, deps: WebhookDeps): void 
 function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: FastifyReply) => boolean {
   const answers = createAnswers(deps);
   const authenticate = createAuthenticate({
-    now: deps.now,
+    elapsed: deps.elapsed,
     clientAddress: deps.clientAddress,
     token: deps.token,
     ...(deps.previousToken && { previousToken: deps.previousToken }),

@@ -10,6 +10,7 @@ export interface Failures {
   add(client: string): void;
 }
 
+/** `now`: a clock that nobody sets, because a jump of the wall clock must neither end a wait nor make it last. */
 export function createFailures(now: () => number): Failures {
   // In the order of their beginning: the first one is the oldest, and is forgotten first.
   const windows = new Map<string, { readonly until: number; count: number }>();

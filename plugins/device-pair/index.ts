@@ -18,7 +18,7 @@ export default definePlugin({
     host.command(pairCommand({ devices, codeTtlSeconds, log: host.log, address: () => (address ?? host.address()).replace(/\/$/, "") }));
     const routes = deviceRoutes({
       devices,
-      now: () => host.now(),
+      elapsed: () => performance.now(),
       async onAsked(to, asking) {
         host.log.info({ device: asking.id, from: asking.from }, "a device asks to be paired");
         try {

@@ -24,15 +24,16 @@ function bearer({ headers }: RouteRequest): string {
 
 export function deviceRoutes({
   devices,
-  now,
+  elapsed,
   onAsked,
 }: {
   readonly devices: Devices;
-  readonly now: () => number;
+  /** A clock that nobody sets, in milliseconds. */
+  readonly elapsed: () => number;
   /** Called before the device is answered, with the address where its code was given out; must not throw. */
   readonly onAsked: (to: Address | null, asking: { readonly id: string; readonly name: string; readonly from: string }) => Promise<void>;
 }): readonly RouteDefinition[] {
-  const failures = createFailures(now);
+  const failures = createFailures(elapsed);
   const limited = (seconds: number) =>
     refused(429, "rate_limited", "Too many wrong attempts; wait before the next one.", { "retry-after": String(seconds) });
 

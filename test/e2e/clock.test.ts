@@ -4,7 +4,7 @@ import type { Inbound } from "../../core/sdk.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { endsOf } from "./conversation.ts";
-import { answers, openChannel, openPlatform, people } from "./room.ts";
+import { answers, hookToken, openChannel, openPlatform, people, postHook } from "./room.ts";
 
 const hour = 3_600_000;
 const photo = (name: string) => ({ kind: "photo" as const, bytes: Buffer.from(name), fileName: `${name}.png`, mimeType: "image/png" });
@@ -54,4 +54,25 @@ test.each([
   await expect.poll(() => endsOf(directory)).toEqual(Array(8).fill("answered answered"));
   expect(turns.reduce((files, { media }) => files + media.length, 0)).toBe(2);
   expect(turns.reduce((characters, { text }) => characters + (text.match(/b/g)?.length ?? 0), 0)).toBe(4_196);
+});
+
+test("a client that is locked out stays so when the wall clock is set, and no longer than its minute", async () => {
+  const directory = temporaryDirectory();
+  onTestFinished(() => removeDirectory(directory));
+  const clock = { off: 0, elapsed: 1_000 };
+  const { gateway } = await startGateway({
+    directory,
+    config: { hooks: { enabled: true, token: hookToken } },
+    gateway: { now: () => Date.now() + clock.off, elapsed: () => clock.elapsed },
+  });
+  onTestFinished(() => gateway.close());
+  const guess = async () => (await postHook(gateway.url, "wake", { text: "x" }, "a-wrong-token")).status;
+  for (let count = 0; count < 20; count += 1) expect(await guess()).toBe(401);
+  expect(await guess()).toBe(429);
+  for (const off of [-7_200_000, 365 * 86_400_000]) {
+    clock.off = off;
+    expect(await guess(), `set by ${off} ms`).toBe(429);
+  }
+  clock.elapsed += 60_000;
+  expect(await guess()).toBe(401);
 });

@@ -23,7 +23,7 @@ test("the deadline is thirty seconds for a request, and fifteen for its headers,
     readiness: () => ({ ready: true, reasons: [] }),
     metrics: () => "",
     gatewayToken: () => "x",
-    now: () => 0,
+    elapsed: () => 0,
   });
   expect(app.server.requestTimeout).toBe(30_000);
   expect(app.server.headersTimeout).toBe(15_000);

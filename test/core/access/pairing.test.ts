@@ -126,6 +126,28 @@ describe("pairing", () => {
     expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true });
   });
 
+  test("a clock that is set back makes the lock neither end nor last longer", async () => {
+    const code = await codeOf("1");
+    for (let attempt = 0; attempt < 10; attempt += 1) await pairing.approve("botchat", "WRONGONE");
+    clock -= 24 * 60 * minute;
+    expect(await pairing.approve("botchat", code)).toEqual({ ok: false, reason: "locked" });
+    clock += 9 * minute;
+    expect(await pairing.approve("botchat", code)).toEqual({ ok: false, reason: "locked" });
+    clock += 1 * minute;
+    expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true });
+  });
+
+  test("a clock that is set back while wrong codes are counted makes no window of a day", async () => {
+    clock += 48 * 60 * minute;
+    const code = await codeOf("1");
+    for (let attempt = 0; attempt < 5; attempt += 1) await pairing.approve("botchat", "WRONGONE");
+    clock -= 24 * 60 * minute;
+    await pairing.approve("botchat", "WRONGONE");
+    clock += 11 * minute;
+    for (let attempt = 0; attempt < 5; attempt += 1) await pairing.approve("botchat", "WRONGONE");
+    expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true });
+  });
+
   test("a revoked sender must pair again and is no owner any more", async () => {
     await pairing.approve("botchat", await codeOf("1"));
     expect(await pairing.revoke("botchat", "1")).toBe(true);

@@ -161,7 +161,7 @@ describe("management routes", () => {
   const clock = { at };
   const start = async (): Promise<number> => {
     server = await startServer(
-      { now: () => clock.at, gateway: { trustedProxies: ["127.0.0.1"] }, deviceToken: async (token) => token === deviceToken },
+      { elapsed: () => clock.at, gateway: { trustedProxies: ["127.0.0.1"] }, deviceToken: async (token) => token === deviceToken },
       (http) => {
         http.manage({ method: "GET", path: "/gateway/own", access: "gateway", handler: () => ({ body: {} }) });
         http.manage({ method: "GET", path: "/gateway/shared", access: "device", handler: () => ({ body: {} }) });

@@ -60,7 +60,7 @@ export async function startServer(
     readiness: () => ({ ready: true, reasons: [] }),
     metrics: () => "",
     gatewayToken: () => gatewayToken,
-    now: () => 1_000_000,
+    elapsed: () => 1_000_000,
     closeTimeoutMs: 500,
     ...rest,
   });
@@ -151,7 +151,7 @@ export async function startHooks(
   const test = await startServer(
     {
       ...options.server,
-      now: () => clock.at,
+      elapsed: () => clock.at,
       gateway: options.gateway ?? {},
       hooks: { enabled: true, token: hookToken, ...options.hooks },
     },
@@ -173,6 +173,7 @@ export async function startHooks(
         transform: async () => undefined,
         results: createResults({ store: { event: async () => null }, exposeReplies: () => false }),
         now: () => clock.at,
+        elapsed: () => clock.at,
         newId: () => `id-${++ids}`,
         log: current.log,
         ...options.deps,

@@ -160,7 +160,11 @@ describe("repeated failures", () => {
   test("the table is bounded: the oldest clients are forgotten first", async () => {
     hooks = await startHooks();
     let client = 0;
-    const { token: authenticate } = createAuthenticate({ now: () => 0, clientAddress: () => `client-${client}`, token: () => "secret" });
+    const { token: authenticate } = createAuthenticate({
+      elapsed: () => 0,
+      clientAddress: () => `client-${client}`,
+      token: () => "secret",
+    });
     const request = { headers: {} } as Parameters<typeof authenticate>[0];
     for (let count = 0; count < 21; count++) authenticate(request);
     expect(authenticate(request)?.code).toBe("rate_limited");

@@ -94,7 +94,7 @@ export function createTestAccount(
       status: (status) => void statuses.push(status),
       check: async (raw) =>
         (await test.onCheck(raw)) ? { allowed: true } : { allowed: false, code: "sender_not_allowed", notice: "You may not." },
-      judgeCaller: createJudgeCaller({ now: () => test.clock.at ?? Date.now(), clientAddress: (request) => test.clientOf(request) }),
+      judgeCaller: createJudgeCaller({ elapsed: () => test.clock.at ?? Date.now(), clientAddress: (request) => test.clientOf(request) }),
       debounceMs: () => more.debounceMs ?? 0,
       room: () => test.onRoom(),
       calling: () => () => {},

@@ -119,6 +119,10 @@ describe("a setup code", () => {
     expect(limited).toMatchObject({ status: 429, body: { code: "rate_limited" } });
     expect(Number(limited.headers.get("retry-after"))).toBeGreaterThan(500);
     expect((await room.collect("AAAAAAAA", "x")).status).toBe(429);
+    for (const seconds of [-7_200, 86_400]) {
+      room.setClock(seconds);
+      expect((await room.ask(code)).status, `the clock was set by ${seconds} s`).toBe(429);
+    }
     room.wait(601);
     expect((await room.ask(await room.code())).status).toBe(202);
   });

@@ -13,6 +13,8 @@ export interface Room extends TestGateway {
   readonly chat: Loopback;
   /** Time passes for the gateway. */
   wait(seconds: number): void;
+  /** Sets the wall clock, while no time passes. */
+  setClock(seconds: number): void;
   /** The owner writes; resolves with the answer. */
   say(text: string, from?: Parameters<Loopback["say"]>[1]): Promise<string>;
   /** `/pair`, and the code of the answer. */
@@ -30,7 +32,12 @@ export async function openRoom(
   options: { readonly plugin?: object; readonly directory?: string; readonly trustedProxies?: readonly string[] } = {},
 ): Promise<Room> {
   const chat = createLoopback();
-  const clock = { ahead: 0 };
+  const clock = { ahead: 0, set: 0 };
+  const elapsed = performance.now;
+  performance.now = () => elapsed.call(performance) + clock.ahead;
+  onTestFinished(() => {
+    performance.now = elapsed;
+  });
   const running = await startGateway({
     ...(options.directory === undefined ? {} : { directory: options.directory }),
     config: {
@@ -40,7 +47,7 @@ export async function openRoom(
       plugins: { entries: { "device-pair": { options: options.plugin ?? {} } } },
     },
     plugins: [devicePair, chat.plugin, repeat],
-    gateway: { now: () => Date.now() + clock.ahead },
+    gateway: { now: () => Date.now() + clock.ahead + clock.set },
   });
   onTestFinished(async () => {
     await running.gateway.close();
@@ -55,6 +62,9 @@ export async function openRoom(
     chat,
     wait(seconds) {
       clock.ahead += seconds * 1_000;
+    },
+    setClock(seconds) {
+      clock.set += seconds * 1_000;
     },
     async say(text, from) {
       const before = chat.sent.length;
