@@ -34,6 +34,7 @@ registerWebhooks(server.app, {
   models: { allowed: () => true },
   mappings: () => table,
   transform: async () => undefined,
+  confirm: async () => {},
   results: createResults({ store: { event: async () => null }, exposeReplies: () => false }),
   clientAddress: server.clientAddress,
   newId,

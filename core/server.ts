@@ -152,6 +152,11 @@ export function createServer(parts: {
     transform: (call) => transforms.run(call),
     clientAddress: server.clientAddress,
     newId: randomUUID,
+    async confirm(url) {
+      const answer = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(10_000) });
+      await answer.body?.cancel();
+      if (!answer.ok) throw new Error(`the platform answered ${answer.status}`);
+    },
     now: parts.now,
     elapsed: parts.elapsed,
     log,

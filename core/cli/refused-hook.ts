@@ -18,6 +18,10 @@ const advice: Readonly<Partial<Record<ProblemCode, Advice>>> = {
   rate_limited: { hint: "Too many wrong credentials came from this address. Correct the sender and wait a minute." },
   query_token: { hint: 'Send the token in the header "Authorization: Bearer TOKEN".' },
   origin_refused: { hint: "Call it from a server; browsers are refused, whatever they send." },
+  address_not_allowed: {
+    path: "hooks.mappings[].addresses",
+    hint: "Add the address that the request came from, or check gateway.trustedProxies.",
+  },
   not_found: {
     path: "hooks.path",
     hint: `Below it are wake, agent and the paths of mappings; \`${programCommand} hooks list\` shows them.`,

@@ -58,6 +58,12 @@ function buildTrusted(entries: readonly string[]): BlockList {
   return list;
 }
 
+/** Whether an address, in the spelling of `createClientAddress`, is one of the entries: addresses and CIDR ranges. */
+export function createAddressList(entries: readonly string[]): (address: string) => boolean {
+  const list = buildTrusted(entries);
+  return (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
 /** The problem of one entry of `gateway.trustedProxies`, or `undefined` when it is an address or a CIDR range. */
 export function checkTrustedProxy(entry: string): string | undefined {
   const [address = "", bits, more] = entry.trim().split("/");

@@ -18,6 +18,7 @@ export const problemStatus = {
   unauthorized: 401,
   signature_invalid: 401,
   origin_refused: 403,
+  address_not_allowed: 403,
   not_found: 404,
   method_not_allowed: 405,
   timeout: 408,

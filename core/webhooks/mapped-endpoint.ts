@@ -1,10 +1,13 @@
 /** Requests to mappings and presets, once their headers were judged: who sent them, and by which name a repetition is known. */
 import type { IncomingMessage } from "node:http";
+import { reasonOf } from "../errors.ts";
 import { clientKey } from "../http/client-address.ts";
 import { parseJson } from "../http/json.ts";
+import type { HttpProblem } from "../http/problem.ts";
 import type { Answers, Call } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
-import { notFound, type Target } from "./checks.ts";
+import type { ChallengeAnswer } from "./challenge.ts";
+import { addressRefused, type MappedChecks, type MappedTarget, notFound } from "./checks.ts";
 import { readQuery, visibleHeaders } from "./delivery.ts";
 import { deliveryKey, namedDelivery } from "./idempotency.ts";
 import { answerMapped, type MappedRequest, type MappedRequestDeps } from "./mapped-requests.ts";
@@ -14,18 +17,22 @@ import type { Recordings } from "./recordings.ts";
 import type { AnswerRuns } from "./run-answer.ts";
 import { createSignatureFaults, SignatureProblem } from "./signature-faults.ts";
 import { type Verified, verifySigned } from "./signed.ts";
-
-type MappedTarget = Extract<Target, { kind: "mapped" }>;
+import type { Unverified } from "./verdict.ts";
 
 export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly mappings: () => MappingTable;
   readonly token: () => string | undefined;
   readonly clientAddress: (request: IncomingMessage) => string;
+  /** Asks for an address by which a platform is told that its subscription is wanted. */
+  readonly confirm: (url: string) => Promise<void>;
   /** Somebody may be waiting for what comes here, whatever becomes of it. */
   readonly recordings?: Pick<Recordings, "offer">;
 }
 
-export interface MappedEndpoint {
+const nothing = Buffer.alloc(0);
+
+export interface MappedEndpoint extends MappedChecks {
+  answerTest(call: Call, target: MappedTarget, challenge: ChallengeAnswer): void;
   /** Before a body is read whose sender is not known yet. `drop`: it has to make room. Returns what to call when it was read. */
   hold(call: Call, drop: () => void): () => void;
   /** Throws `HttpProblem` for what can be refused at once. */
@@ -44,17 +51,35 @@ export function createMapped(
   const isoNow = createIsoClock(deps.now);
   const faults = createSignatureFaults(deps);
 
-  /** Counts a signature that does not fit as a wrong token is counted. One that fits may be a replay, so it proves nothing yet. */
-  function verify(raw: IncomingMessage, { path, way }: MappedTarget, body: Buffer): Verified {
-    const verified = verifySigned(way, { raw, body, now: deps.now() });
-    if (!("ok" in verified)) return verified;
-    const problem = authenticate.failed(raw, way.credential, new SignatureProblem(verified));
+  function refusal(raw: IncomingMessage, { path, way }: MappedTarget, { fault, reason }: Unverified): HttpProblem {
+    const authenticates = way.signatures.find(({ signature }) => signature.authenticates !== undefined)?.signature.authenticates;
+    const problem = new SignatureProblem({ fault, reason }, authenticates);
+    // Clients of Basic authentication ask first without a password, to learn that one is wanted: nothing was guessed.
+    if (authenticates === "Basic" && fault === "missing") return problem;
+    const counted = authenticate.failed(raw, way.credential, problem);
     // A client that is answered 429 has its own line.
-    if (problem instanceof SignatureProblem) {
-      const { fault, reason } = verified;
-      faults.report({ hook: path, client: deps.clientAddress(raw), fault, reason });
-    }
-    throw problem;
+    if (counted === problem) faults.report({ hook: path, client: deps.clientAddress(raw), fault, reason });
+    return counted;
+  }
+
+  /** Counts a signature that does not fit as a wrong token is counted. One that fits may be a replay, so it proves nothing yet. */
+  function verify(raw: IncomingMessage, target: MappedTarget, body: Buffer): Verified {
+    const verified = verifySigned(target.way, { raw, body, now: deps.now() });
+    if (!("ok" in verified)) return verified;
+    throw refusal(raw, target, verified);
+  }
+
+  const isHeld = (raw: IncomingMessage, { way }: MappedTarget): boolean =>
+    way.mappings.length > 0 && way.mappings.every(({ admits }) => admits?.(deps.clientAddress(raw)) === false);
+
+  function answerTest(call: Call, { path }: MappedTarget, challenge: ChallengeAnswer): void {
+    const { status, contentType, body, confirm } = challenge;
+    call.reply.code(status).header("content-type", contentType).header("x-content-type-options", "nosniff").send(body);
+    if (confirm === undefined) return;
+    deps.confirm(confirm).then(
+      () => deps.log.info({ hook: path }, "the subscription of a platform was confirmed"),
+      (error: unknown) => deps.log.warn({ hook: path, error: reasonOf(error) }, "the subscription of a platform could not be confirmed"),
+    );
   }
 
   /** Whether the secret that a delivery was signed with is still one of its path. */
@@ -73,10 +98,12 @@ export function createMapped(
     const { headers } = call.request.raw;
     const mappings = verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
     // A signed delivery is known by what was signed; headers beside it could be anybody's.
-    const name = verified === undefined ? namedDelivery(headers) : verified.deliveryId;
+    const compared = verified === undefined || verified.signedBy.signature.namedByHeaders === true;
+    const name = compared ? namedDelivery(headers) : verified.deliveryId;
     const secret = verified === undefined ? () => deps.token() ?? "" : () => verified.signer;
     return {
       mappings,
+      client: () => deps.clientAddress(call.request.raw),
       posted: {
         path,
         body,
@@ -85,12 +112,30 @@ export function createMapped(
         query: readQuery(call.query),
         now: isoNow(),
       },
-      ...(name === undefined ? {} : { identity: { key: deliveryKey(name, { path, secret }), compared: verified === undefined } }),
+      ...(name === undefined ? {} : { identity: { key: deliveryKey(name, { path, secret }), compared } }),
       ...(verified === undefined ? {} : { onNew: () => authenticate.proved(call.request.raw, way.credential) }),
     };
   }
 
   return {
+    judge(raw, target, query) {
+      const { way } = target;
+      const locked = authenticate.locked(raw, way.credential);
+      if (locked !== undefined) return locked;
+      if (isHeld(raw, target)) return addressRefused;
+      for (const { signature } of way.signatures) {
+        const greeted = signature.greet?.({ method: raw.method ?? "", query });
+        if (greeted !== undefined) return "ok" in greeted ? refusal(raw, target, greeted) : greeted;
+      }
+      if (way.signatures.every(({ signature }) => signature.headersOnly === true)) {
+        const verified = verifySigned(way, { raw, body: nothing, now: deps.now() });
+        if ("ok" in verified) return refusal(raw, target, verified);
+        authenticate.proved(raw, way.credential);
+      }
+      return undefined;
+    },
+    held: (raw, target) => (isHeld(raw, target) ? addressRefused : undefined),
+    answerTest,
     hold(call, drop) {
       const release = pending.begin(clientKey(deps.clientAddress(call.request.raw)), drop);
       call.reply.raw.once("close", release);
@@ -99,9 +144,10 @@ export function createMapped(
     take(call, target, body) {
       const { way } = target;
       const verified = way.signed ? verify(call.request.raw, target, body) : undefined;
-      if (verified?.challenge !== undefined) {
-        const { status, contentType, body: text } = verified.challenge;
-        call.reply.code(status).header("content-type", contentType).send(text);
+      const test = verified?.signedBy.signature.challenge?.(body, call.request.raw.headers);
+      if (test !== undefined) {
+        deps.log.info({ hook: target.path }, "a platform tested the address of a hook");
+        answerTest(call, target, test);
         return;
       }
       const request = requestOf(call, target, { body, verified });

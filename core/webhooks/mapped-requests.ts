@@ -4,6 +4,7 @@ import { HttpProblem } from "../http/problem.ts";
 import type { PluginLog } from "../sdk.ts";
 import type { AcceptedEvent } from "../state/store.ts";
 import type { Json, RawEvent } from "../types.ts";
+import { addressRefused } from "./checks.ts";
 import { chooseMapping, type Posted } from "./choose.ts";
 import { bodyFingerprint } from "./idempotency.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "./mapped.ts";
@@ -47,6 +48,8 @@ export interface MappedRequestDeps extends MappedDeps {
 
 export interface MappedRequest {
   readonly posted: Posted;
+  /** Address of the client. */
+  readonly client: () => string;
   /** Those that may take it, in their order. */
   readonly mappings: readonly Mapping[];
   /** Under which a repetition is known. `compared`: the same key with another body is a clash. */
@@ -71,6 +74,7 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   const chosen = chooseMapping(request.mappings, request.posted);
   if (chosen === undefined) return undefined;
   const { mapping, delivery, kind } = chosen;
+  if (mapping.admits?.(request.client()) === false) throw addressRefused;
   const kept = keepDelivery(delivery, { body: request.posted.body, kind, mapping });
   let plan: Plan;
   try {

@@ -1,5 +1,6 @@
 /** What is wrong with one mapping, beyond what its schema says. */
 
+import { checkTrustedProxy } from "../http/client-address.ts";
 import { type AgentDeps, choicesOf } from "./agent.ts";
 import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./mapping.ts";
 import { sessionKeyRefusal } from "./policy.ts";
@@ -99,7 +100,28 @@ const checkDeliverOnly: Rule = ({ settings }, _, __, report) => {
 
 const checkSignature: Rule = ({ settings }, { match }, _, report) => {
   if (settings.signature !== undefined && match !== undefined && match.path === undefined)
-    report(["signature"], "needs match.path", { hint: "A signed hook must have a path of its own." });
+    report(["signature"], "needs match.path", { hint: "A hook with a signature or token of its own must have a path of its own." });
+};
+
+const checkVerifyToken: Rule = ({ settings: { signature } }, _, __, report) => {
+  if (signature === undefined) return;
+  const isMeta = signature.scheme === "meta";
+  if (isMeta === (signature.verifyToken !== undefined)) return;
+  const message = isMeta ? "is missing: the platform's test of the address is answered 405" : "belongs to the scheme meta only";
+  const hint = isMeta ? "Set it to the verify token of the platform's form." : "Remove it.";
+  report(["signature", "verifyToken"], message, { hint, warning: true });
+};
+
+const checkAddresses: Rule = ({ settings }, _, __, report) => {
+  const { addresses } = settings;
+  if (addresses === undefined) return;
+  if (addresses.length === 0)
+    report(["addresses"], "is an empty list, which nobody matches", { hint: "Leave it out to admit any client." });
+  for (const [index, entry] of addresses.entries()) {
+    const wrong = checkTrustedProxy(entry);
+    if (wrong !== undefined)
+      report(["addresses", index], `is ${JSON.stringify(entry)}, but ${wrong}`, { hint: "Write 203.0.113.7 or 203.0.113.0/24." });
+  }
 };
 
 const checkTransform: Rule = ({ settings }, _, { checkTransform: check }, report) => {
@@ -200,6 +222,8 @@ const rules: readonly Rule[] = [
   checkInstructions,
   checkDeliverOnly,
   checkSignature,
+  checkVerifyToken,
+  checkAddresses,
   checkTransform,
   checkAgent,
   checkModel,

@@ -8,6 +8,7 @@ import { hash } from "node:crypto";
 import type { Segment } from "../config/path.ts";
 import type { Problem } from "../config/problem.ts";
 import type { GatewayConfig } from "../config/schema.ts";
+import { createAddressList } from "../http/client-address.ts";
 import { trimSlashes } from "./address.ts";
 import { compileMatch, type Match, MatchError } from "./match.ts";
 import type { BodyKind } from "./payload.ts";
@@ -53,6 +54,8 @@ export interface Mapping extends MappingSource {
   /** Bodies that it takes. */
   readonly kinds: readonly BodyKind[];
   readonly signedBy?: SignedBy;
+  /** Whether a client of this address may call it; absent: any may. */
+  readonly admits?: (address: string) => boolean;
   readonly forEach?: ForEach;
   readonly templates: readonly (readonly [TemplateField, Template])[];
   /** Each single thing that the session key reads: a key with a hole in it would be shared by strangers. */
@@ -145,12 +148,15 @@ export function finishMapping(
     keyParts: (sessionKey?.reads ?? []).map((read) => compileTemplate(`{{ ${read} }}`)),
     ...(forEach === undefined ? {} : { forEach }),
     ...(signedBy === undefined ? {} : { signedBy }),
+    ...(settings.addresses === undefined ? {} : { admits: createAddressList(settings.addresses) }),
   };
 }
 
 /** Some platforms post forms as well as JSON, whatever the mapping says. */
 function kindsOf({ body }: MappingSettings, signedBy: SignedBy | undefined): readonly BodyKind[] {
-  return signedBy?.signature.bodyKind === undefined ? [body] : ["json", "form"];
+  const kind = signedBy?.signature.bodyKind;
+  if (kind === "text-json") return [kind];
+  return kind === undefined ? [body] : ["json", "form"];
 }
 
 /** All mappings that may take a request at one path, in their order. */

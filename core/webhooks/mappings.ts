@@ -66,10 +66,23 @@ function ownMappings({ hooks }: MappingContext): readonly MappingSource[] {
     return {
       id: settings.id ?? newId(pathOf(settings), index + 1),
       at: renderPath(at),
-      settings,
-      placeOf: (setting: readonly Segment[]) => renderPath([...at, ...setting]),
+      settings: withToken(settings),
+      placeOf: (setting: readonly Segment[]) => renderPath([...at, ...placeOfToken(settings, setting)]),
     };
   });
+}
+
+/** `token` is short for a signature of the scheme token. */
+function withToken(settings: MappingSettings): MappingSettings {
+  const { token } = settings;
+  return token === undefined || settings.signature !== undefined
+    ? settings
+    : { ...settings, signature: { scheme: "token", secret: token } };
+}
+
+/** What is wrong with the signature that stands for a token is wrong with the token. */
+function placeOfToken({ token, signature }: MappingSettings, setting: readonly Segment[]): readonly Segment[] {
+  return token === undefined || signature !== undefined || setting[0] !== "signature" ? setting : ["token", ...setting.slice(2)];
 }
 
 /** Settings that a user may give a preset as a whole, in the section of its name. */
@@ -159,27 +172,35 @@ function compileSignedBy(
   report: Report,
 ): SignedBy | undefined {
   if (settings.signature === undefined) return undefined;
-  const { secret: given, ...rest } = settings.signature;
+  const { secret: given, verifyToken: verify, ...rest } = settings.signature;
+  if (settings.token !== undefined && rest.scheme !== "token") {
+    report(["token"], "contradicts signature", { hint: "Keep the one that the sender uses." });
+    return undefined;
+  }
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const secrets = list.flatMap((value, index) => {
-    const at = ["signature", "secret", ...(Array.isArray(given) ? [index] : [])];
+  const readSecret = (value: unknown, at: readonly Segment[]): string | undefined => {
     try {
       const secret = context.secret(value, placeOf(at));
       if (isWeakSecret(secret) && secret.trim() !== "") report(at, weakSecret.message, { hint: weakSecret.hint, warning: true });
-      if (secret.trim() !== "") return [secret];
+      if (secret.trim() !== "") return secret;
       report(at, "is blank");
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       report(at, `cannot be read: ${String(error.details.reason ?? reasonOf(error))}`, { hint: error.hint });
     }
-    return [];
-  });
+    return undefined;
+  };
+  const secrets = list.flatMap(
+    (value, index) => readSecret(value, ["signature", "secret", ...(Array.isArray(given) ? [index] : [])]) ?? [],
+  );
   if (secrets.length < list.length || secrets.length === 0) return undefined;
-  const same = hash("sha256", JSON.stringify([rest, secrets]));
+  const verifyToken = verify === undefined ? undefined : readSecret(verify, ["signature", "verifyToken"]);
+  if (verify !== undefined && verifyToken === undefined) return undefined;
+  const same = hash("sha256", JSON.stringify([rest, secrets, verifyToken]));
   const known = signatures.get(same);
   if (known !== undefined) return known;
   try {
-    const signedBy = { signature: compileSignature(rest, secrets) };
+    const signedBy = { signature: compileSignature(rest, secrets, verifyToken) };
     signatures.set(same, signedBy);
     return signedBy;
   } catch (error) {
@@ -201,7 +222,7 @@ function checkTogether(drafts: readonly Draft[], signedPaths: ReadonlySet<string
       report(["id"], `is ${JSON.stringify(settings.id)}, which ${taken} already has`, { hint: "Give each mapping an id of its own." });
     else if (settings.id !== undefined) ids.set(settings.id, source.at);
     if (settings.signature === undefined && path !== undefined && signedPaths.has(path)) {
-      report(["match", "path"], `is ${JSON.stringify(path)}, where another mapping asks for a signature`, {
+      report(["match", "path"], `is ${JSON.stringify(path)}, where another mapping asks for a signature or a token of its own`, {
         hint: "Give this one a signature too, or a path of its own: a way beside the signature would make it worthless.",
       });
     }

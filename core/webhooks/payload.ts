@@ -8,7 +8,8 @@ import { HttpProblem } from "../http/problem.ts";
 import type { Json } from "../types.ts";
 import { invalid } from "./fields.ts";
 
-export type BodyKind = "json" | "form" | "text";
+/** `text-json`: JSON that its sender declares as text. */
+export type BodyKind = "json" | "form" | "text" | "text-json";
 
 const maxFormFields = 1_000;
 const types = {
@@ -26,12 +27,13 @@ const types = {
 
 /** The problem of a request whose declared body is not of the kind, or not UTF-8. An absent type counts as the kind. */
 export function checkBodyType(kind: BodyKind, headers: IncomingHttpHeaders): HttpProblem | undefined {
-  return kind === "json" ? checkJsonType(headers) : checkMediaType(headers, types[kind]);
+  if (kind === "text-json" && checkJsonType(headers) === undefined) return undefined;
+  return kind === "json" ? checkJsonType(headers) : checkMediaType(headers, types[kind === "form" ? "form" : "text"]);
 }
 
 /** Throws `HttpProblem` 400, and 413 for a form of too many fields. */
 export function parsePayload(kind: BodyKind, body: Buffer): Json {
-  if (kind === "json") return parseJson(body, parseExactJson) as Json;
+  if (kind === "json" || kind === "text-json") return parseJson(body, parseExactJson) as Json;
   if (!isUtf8(body)) throw invalid("The body is not valid UTF-8.");
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
   return kind === "form" ? parseForm(text) : text;

@@ -29,6 +29,7 @@ const types: Readonly<Record<BodyKind, string>> = {
   json: "application/json",
   form: "application/x-www-form-urlencoded",
   text: "text/plain",
+  "text-json": "text/plain",
 };
 
 /** Throws `MappingFailure` when it fails in its mapping, which is not recorded once more, and `HttpProblem`. */

@@ -2,9 +2,11 @@
 import type { GatewayConfig } from "../config/schema.ts";
 
 /** `signature` of a mapping, as it stands in the configuration; its secrets are handed over apart, resolved. */
-export type SignatureSettings = Omit<NonNullable<GatewayConfig["hooks"]["mappings"][number]["signature"]>, "secret">;
+export type SignatureSettings = Omit<NonNullable<GatewayConfig["hooks"]["mappings"][number]["signature"]>, "secret" | "verifyToken">;
 
 export type SchemeName = SignatureSettings["scheme"];
+
+export type CredentialName = "microsoft-graph" | "aws-sns" | "basic" | "token";
 
 /** How the text of a secret becomes a key. `prefixed`: base64 behind `whsec_`, or the public key behind `whpk_`. */
 export type SecretForm = "text" | "hex" | "base64" | "prefixed";
@@ -55,12 +57,18 @@ export interface SignatureScheme {
   readonly secret: SecretForm;
   readonly delivery: DeliveryIdentity;
   /** The platform posts forms as well as JSON, and says which by Content-Type. */
-  readonly bodyKind?: "declared";
+  readonly bodyKind?: "declared" | "text-json";
+  /** Of `shared`: what carries the secret, where it is not `header` alone. */
+  readonly carrier?: "basic" | "token" | "client-state";
   /** How the platform asks whether somebody who knows the secret is here. */
-  readonly challenge?: "echo" | "digest" | "ping";
+  readonly challenge?: "echo" | "digest" | "ping" | "github-ping" | "sns";
+  /** How the platform tests the address by its query alone, before it has anything to sign. */
+  readonly greeting?: "hub" | "challenge" | "validation-token";
 }
 
 const overBody = { algorithm: "sha256", encoding: "hex", prefix: "", signed: "{body}", secret: "text" } as const;
+
+const shared = { ...overBody, algorithm: "shared", signed: "" } as const;
 
 /** Signature header of the form `t=<time>,v1=<signature>`. */
 const fields = { ...overBody, prefix: "v1=", separator: ",", signed: "{timestamp}.{body}", timestamp: { field: "t" } } as const;
@@ -74,8 +82,8 @@ const standard = {
   secret: "prefixed",
 } as const;
 
-export const schemes: Readonly<Record<Exclude<SchemeName, "hmac">, SignatureScheme>> = {
-  github: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { digest: "signed" } },
+export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | "hmac" | "header">, SignatureScheme>> = {
+  github: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { digest: "signed" }, challenge: "github-ping" },
   gitlab: { ...overBody, header: "x-gitlab-token", algorithm: "shared", signed: "", delivery: { header: "idempotency-key" } },
   stripe: { ...fields, header: "stripe-signature", delivery: { member: ["id"], digest: "signed" } },
   slack: {
@@ -159,10 +167,33 @@ export const schemes: Readonly<Record<Exclude<SchemeName, "hmac">, SignatureSche
     delivery: { digest: "body" },
     challenge: "digest",
   },
+  meta: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { digest: "signed" }, greeting: "hub" },
+  // It says only whose files changed: two equal bodies are two changes.
+  dropbox: { ...overBody, header: "x-dropbox-signature", delivery: {}, greeting: "challenge" },
+};
+
+/** Senders that sign nothing, and send the secret itself. */
+export const credentials: Readonly<Record<CredentialName, SignatureScheme>> = {
+  "microsoft-graph": { ...shared, header: "clientState", carrier: "client-state", delivery: {}, greeting: "validation-token" },
+  "aws-sns": {
+    ...shared,
+    header: "authorization",
+    carrier: "basic",
+    delivery: { header: "x-amz-sns-message-id" },
+    bodyKind: "text-json",
+    challenge: "sns",
+  },
+  basic: { ...shared, header: "authorization", carrier: "basic", delivery: {} },
+  token: { ...shared, header: "authorization", carrier: "token", delivery: {} },
 };
 
 /** Headers in which platforms sign, or send their secret: no business of anybody behind the check, also where none is made. */
 export const signatureHeaders: ReadonlySet<string> = new Set(Object.values(schemes).map(({ header }) => header));
+
+/** For senders that put a secret into a header, such as `X-Api-Key`. */
+export function describeHeader({ header, prefix = "" }: SignatureSettings & { readonly header: string }): SignatureScheme {
+  return { ...shared, header: header.toLowerCase(), prefix, delivery: {} };
+}
 
 /** A row of the table made from options, for senders that have none. */
 export function describeHmac(settings: SignatureSettings & { readonly header: string }): SignatureScheme {

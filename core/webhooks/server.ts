@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../config/schema.ts";
 import { askForBody, readBody } from "../http/body.ts";
+import { HttpProblem } from "../http/problem.ts";
 import { parseBasePath, parseHookAddress, trimSlashes } from "./address.ts";
 import { type AnswerDeps, type Answers, type Call, createAnswers } from "./answers.ts";
 import { createAuthenticate } from "./authenticate.ts";
@@ -18,6 +19,8 @@ import { tooManyBodies } from "./signed.ts";
 
 export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settings" | "log"> {
   readonly config: () => GatewayConfig;
+  /** Asks for an address of a platform's own, by which its subscription is confirmed. */
+  readonly confirm: (url: string) => Promise<void>;
   /** Whether the hook server is on: enabled, with a token, and without an error in its section. */
   readonly enabled: () => boolean;
   readonly token: () => string | undefined;
@@ -95,9 +98,10 @@ function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: Fastif
     if (address === undefined) return false;
     const call: Call = { request, reply, subPath: address.subPath, query: address.query };
     const target = targetOf(call, deps);
-    const problem = judgeHeaders(raw, { ...address, target }, authenticate);
+    const problem = judgeHeaders(raw, { ...address, target }, { authenticate, mapped });
     if (problem !== undefined) {
-      answers.refuse(call, problem);
+      if (problem instanceof HttpProblem) answers.refuse(call, problem);
+      else if (target.kind === "mapped") mapped.answerTest(call, target, problem);
       return true;
     }
     if (target.kind === "result") {

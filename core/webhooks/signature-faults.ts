@@ -1,6 +1,6 @@
 /** What the operator is told about signatures that were not accepted. The sender gets one sentence for every reason. */
 import { HttpProblem } from "../http/problem.ts";
-import type { SignatureFault } from "./signature.ts";
+import type { SignatureFault } from "./verdict.ts";
 
 const sentences: Readonly<Record<SignatureFault, string>> = {
   missing: "The signature is missing",
@@ -8,12 +8,16 @@ const sentences: Readonly<Record<SignatureFault, string>> = {
   old: "The signature is too old, or the clocks differ",
 };
 
+const challengeOf = { Basic: 'Basic realm="hooks"', Bearer: "Bearer" } as const;
+
 /** The answer to an unaccepted signature; `detail` is for the operator only. */
 export class SignatureProblem extends HttpProblem {
   readonly detail: string;
 
-  constructor({ fault, reason }: { readonly fault: SignatureFault; readonly reason: string }) {
-    super("signature_invalid", "The signature is missing, wrong or too old.");
+  /** `authenticates`: the HTTP authentication scheme that was asked for, where it is one. */
+  constructor({ fault, reason }: { readonly fault: SignatureFault; readonly reason: string }, authenticates?: "Basic" | "Bearer") {
+    if (authenticates === undefined) super("signature_invalid", "The signature is missing, wrong or too old.");
+    else super("unauthorized", "The credential of this hook is missing or wrong.", { "www-authenticate": challengeOf[authenticates] });
     this.detail = `${sentences[fault]}: ${reason}.`;
   }
 }

@@ -1,35 +1,14 @@
 /** Signed requests: who sent the bytes, how fresh they are, and by which name a repetition of them is known. */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { createTokenCheck } from "../http/credentials.ts";
 import { answerChallenge, type ChallengeAnswer, readMember } from "./challenge.ts";
-import { describeHmac, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
+import { createGreeting, type Greet } from "./greeting.ts";
+import { credentials, describeHeader, describeHmac, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
+import { createSharedCheck, signerOf } from "./shared-secret.ts";
 import { judgeAge, judgeMember, readTimestamp } from "./signature-time.ts";
 import { checkPublicUrl, compileSignedText, publicUrls, type SignedText, signedForm } from "./signed-text.ts";
 import { createSigningKey, decodeSignature, SecretError, type SignedPart, type SigningKey } from "./signing-key.ts";
-
-export interface SignedRequest {
-  readonly headers: IncomingHttpHeaders;
-  /** As it came over the wire. */
-  readonly body: Buffer;
-  /** Path and query, as they were sent. */
-  readonly url: string;
-  readonly now: number;
-}
-
-/**
- * `deliveryId` is the whole identity of a signed delivery: no other header of the request is asked for one, because
- * most are not signed, and beside a signed id no digest of the body is compared, because some senders change other
- * fields at a retry. It is absent where equal deliveries are separate events. `signer` stands for the secret
- * that fits, of several the oldest: it is the same before, while and after another one is added, so that a repetition
- * across a change of secrets is still one. `fault` and `reason` are for the operator.
- */
-export type Verdict =
-  | { readonly ok: true; readonly signer: string; readonly deliveryId?: string }
-  | { readonly ok: false; readonly fault: SignatureFault; readonly reason: string };
-
-/** `old`: its time is too far from now, in either direction. */
-export type SignatureFault = "missing" | "wrong" | "old";
+import type { SignatureFault, SignedRequest, Verdict } from "./verdict.ts";
 
 export interface Signature {
   /** Headers that nobody behind the check may see. */
@@ -39,9 +18,17 @@ export interface Signature {
   /** Never throws. */
   verify(request: SignedRequest): Verdict;
   /** The answer to a platform's test of this address. Only for a body that was verified. */
-  challenge?(body: Buffer): ChallengeAnswer | undefined;
-  /** `declared`: a form where Content-Type says so, else JSON, whatever the mapping's `body` says. */
-  readonly bodyKind?: "declared";
+  challenge?(body: Buffer, headers?: IncomingHttpHeaders): ChallengeAnswer | undefined;
+  /** The answer to a test of this address that carries no signature: at most an echo. `undefined`: the request is not one. */
+  greet?: Greet;
+  /** `verify` looks at headers alone: it can be asked before a byte of the body is read. */
+  readonly headersOnly?: true;
+  /** Nothing is signed: a delivery is named by its headers, as beside the hook token. */
+  readonly namedByHeaders?: true;
+  /** The HTTP authentication scheme that it is an instance of. */
+  readonly authenticates?: "Basic" | "Bearer";
+  /** `declared`: a form where Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that is declared as text. */
+  readonly bodyKind?: "declared" | "text-json";
 }
 
 /** What is wrong with the settings: `key` of `signature`, and a message without path and full stop. */
@@ -69,23 +56,38 @@ const hmacOptions = [
   "dedupe",
 ] as const;
 
-/** Throws `SignatureError`; a signature that was compiled checks everything. */
-export function compileSignature(settings: SignatureSettings, secrets: readonly string[]): Signature {
+/** Throws `SignatureError`; a signature that was compiled checks everything. `verifyToken`: resolved, of the scheme meta. */
+export function compileSignature(settings: SignatureSettings, secrets: readonly string[], verifyToken?: string): Signature {
   if (secrets.length === 0) throw new SignatureError("secret", "is missing");
   if (secrets.length > maxSecrets) throw new SignatureError("secret", `is a list of more than ${maxSecrets}`);
   if (secrets.some((secret) => secret.trim() === "")) throw new SignatureError("secret", "is blank");
   const scheme = chooseScheme(settings, secrets);
   const text = compileText(scheme, settings);
   const verify =
-    scheme.algorithm === "shared" ? createSharedCheck(scheme, secrets) : createCheck(scheme, text, compileKeys(scheme, secrets), settings);
-  const { challenge } = scheme;
-  const digest = challenge === undefined ? undefined : compileKeys(scheme, secrets.slice(0, 1))[0]?.key.digest;
+    scheme.algorithm === "shared"
+      ? createSharedCheck(scheme, secrets, settings.user)
+      : createCheck(scheme, text, compileKeys(scheme, secrets), settings);
+  const { challenge, greeting } = scheme;
+  const needsUser = scheme.carrier === "basic";
+  if (needsUser !== (settings.user !== undefined))
+    throw new SignatureError(
+      "user",
+      needsUser ? `is missing: the scheme ${settings.scheme} needs it` : "belongs to the schemes basic and aws-sns only",
+    );
+  const digest =
+    challenge === undefined || scheme.algorithm === "shared" ? undefined : compileKeys(scheme, secrets.slice(0, 1))[0]?.key.digest;
   return {
     secretHeaders: [scheme.header],
     signers: secrets.map(signerOf),
     verify,
     ...(scheme.bodyKind === undefined ? {} : { bodyKind: scheme.bodyKind }),
-    ...(challenge === undefined ? {} : { challenge: (body: Buffer) => answerChallenge(challenge, body, digest ?? (() => "")) }),
+    ...(challenge === undefined
+      ? {}
+      : { challenge: (body, headers = {}) => answerChallenge(challenge, { body, headers }, digest ?? (() => "")) }),
+    ...(greeting === undefined ? {} : { greet: createGreeting(greeting, verifyToken) }),
+    ...(scheme.algorithm === "shared" && scheme.carrier !== "client-state" ? { headersOnly: true } : {}),
+    ...(scheme.algorithm === "shared" && scheme.delivery.header === undefined ? { namedByHeaders: true } : {}),
+    ...(scheme.carrier === "basic" ? { authenticates: "Basic" } : scheme.carrier === "token" ? { authenticates: "Bearer" } : {}),
   };
 }
 
@@ -95,9 +97,15 @@ function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): 
     if (header === undefined) throw new SignatureError("header", "is missing: the scheme hmac needs the header that carries the signature");
     return describeHmac({ ...settings, header });
   }
-  const foreign = hmacOptions.find((key) => settings[key] !== undefined);
+  const isHeader = settings.scheme === "header";
+  const foreign = hmacOptions.find((key) => settings[key] !== undefined && !(isHeader && (key === "header" || key === "prefix")));
   if (foreign !== undefined) throw new SignatureError(foreign, "belongs to the scheme hmac only");
-  if (settings.scheme !== "gitlab" || !secrets.some((secret) => secret.startsWith("whsec_"))) return schemes[settings.scheme];
+  if (settings.scheme === "header") {
+    if (header === undefined) throw new SignatureError("header", "is missing: the scheme header needs the header that carries the secret");
+    return describeHeader({ ...settings, header });
+  }
+  if (settings.scheme !== "gitlab" || !secrets.some((secret) => secret.startsWith("whsec_")))
+    return { ...schemes, ...credentials }[settings.scheme];
   if (secrets.every((secret) => secret.startsWith("whsec_"))) return schemes["standard-webhooks"];
   throw new SignatureError("secret", "mixes secret tokens and signing tokens (whsec_...): only one kind can count");
 }
@@ -134,8 +142,6 @@ interface SecretKey {
   readonly signer: string;
 }
 
-const signerOf = (secret: string): string => hash("sha256", secret);
-
 function compileKeys(scheme: SignatureScheme, secrets: readonly string[]): readonly SecretKey[] {
   return secrets.map((secret) => {
     try {
@@ -148,23 +154,6 @@ function compileKeys(scheme: SignatureScheme, secrets: readonly string[]): reado
 }
 
 const refuse = (fault: SignatureFault, reason: string): Verdict => ({ ok: false, fault, reason });
-
-/** Nothing is signed: the header carries the secret. */
-function createSharedCheck(scheme: SignatureScheme, secrets: readonly string[]): Signature["verify"] {
-  const checks = secrets.map((secret) => {
-    const isSecret = createTokenCheck();
-    return { signer: signerOf(secret), fits: (presented: string) => isSecret(presented, secret) };
-  });
-  return (request) => {
-    const presented = request.headers[scheme.header];
-    if (typeof presented !== "string" || presented === "") return refuse("missing", `the header ${scheme.header} is missing`);
-    const signer = checks.filter(({ fits }) => fits(presented)).at(-1)?.signer;
-    if (signer === undefined) return refuse("wrong", `the header ${scheme.header} does not carry the secret`);
-    const id = namedBy(request.headers, scheme.delivery.header);
-    // Nothing is signed, so the same id with another body may well be another event.
-    return id === undefined ? { ok: true, signer } : { ok: true, signer, deliveryId: `${id} ${digestOf([request.body])}` };
-  };
-}
 
 function createCheck(
   scheme: SignatureScheme,

@@ -1,9 +1,8 @@
 /** Signed paths: whose signature fits, so that only their mappings are asked. */
 import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "../http/problem.ts";
-import type { ChallengeAnswer } from "./challenge.ts";
 import type { SignedBy, Way } from "./mapping.ts";
-import type { Verdict } from "./signature.ts";
+import type { Unverified } from "./verdict.ts";
 
 export const tooManyBodies = new HttpProblem(
   "rate_limited",
@@ -18,29 +17,23 @@ export interface Verified {
   /** Stands for the secret: who knows one cannot take a delivery's name from who knows another. Never shown. */
   readonly signer: string;
   readonly deliveryId?: string;
-  /** The platform only asks whether somebody who knows the secret is here. */
-  readonly challenge?: ChallengeAnswer;
 }
-
-type Refused = Extract<Verdict, { readonly ok: false }>;
 
 /** The first that fits; otherwise why the first one that is there does not, for the operator. */
 export function verifySigned(
   { signatures }: Way,
   { raw, body, now }: { readonly raw: IncomingMessage; readonly body: Buffer; readonly now: number },
-): Verified | Refused {
+): Verified | Unverified {
   const request = { headers: raw.headers, body, url: raw.url ?? "", now };
-  let why: Refused | undefined;
+  let why: Unverified | undefined;
   for (const signedBy of signatures) {
     const { signature } = signedBy;
     const verdict = signature.verify(request);
     if (verdict.ok) {
-      const challenge = signature.challenge?.(body);
       return {
         signedBy,
         signer: verdict.signer,
         ...(verdict.deliveryId === undefined ? {} : { deliveryId: verdict.deliveryId }),
-        ...(challenge === undefined ? {} : { challenge }),
       };
     }
     if (why === undefined || why.fault === "missing") why = verdict;

@@ -36,7 +36,7 @@ export function createSecretRemoval(secrets: () => Iterable<string>): (input: Ac
     ...delivery,
     headers: redactValue(delivery.headers ?? {}),
     query: redactValue(delivery.query ?? {}),
-    body: delivery.kind === "json" ? redactJson(textOf(delivery.body)) : redact(textOf(delivery.body)),
+    body: delivery.kind === "json" || delivery.kind === "text-json" ? redactJson(textOf(delivery.body)) : redact(textOf(delivery.body)),
   });
 
   const redactBody = (body: JsonObject): JsonObject => {

@@ -185,6 +185,10 @@ export const senders: readonly Sender[] = [
     }),
     { stamp: "header", secrets: standardSecrets },
   ),
+  sender("meta", "x-hub-signature-256", ({ body, secret }) => ({
+    headers: { "x-hub-signature-256": `sha256=${hmac("sha256", secret, body)}` },
+  })),
+  sender("dropbox", "x-dropbox-signature", ({ body, secret }) => ({ headers: { "x-dropbox-signature": hmac("sha256", secret, body) } })),
   sender("bitbucket", "x-hub-signature", ({ body, id, secret }) => ({
     headers: { "x-hub-signature": `sha256=${hmac("sha256", secret, body)}`, "x-request-uuid": id },
   })),

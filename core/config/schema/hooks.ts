@@ -56,7 +56,14 @@ const signatureSchema = Type.Object(
         "sentry",
         "typeform",
         "zoom",
+        "meta",
+        "dropbox",
+        "microsoft-graph",
+        "aws-sns",
         "hmac",
+        "header",
+        "basic",
+        "token",
       ],
       { description: "How the sender signs its requests." },
     ),
@@ -64,12 +71,16 @@ const signatureSchema = Type.Object(
     toleranceSeconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 86_400, description: "Age at which a time-stamped request is refused; 300 when absent." }),
     ),
-    header: Type.Optional(Type.String({ minLength: 1, description: "hmac: header that carries the signature." })),
+    verifyToken: Type.Optional(secretSchema("meta: the token that the platform shows when it tests the address.")),
+    user: Type.Optional(Type.String({ minLength: 1, pattern: "^[^:]+$", description: "basic, aws-sns: user name, without a colon." })),
+    header: Type.Optional(
+      Type.String({ minLength: 1, description: "hmac: header that carries the signature. header: the one that carries the secret." }),
+    ),
     algorithm: Type.Optional(Type.Enum(["sha1", "sha256", "sha384", "sha512"], { description: "hmac: digest; sha256 when absent." })),
     encoding: Type.Optional(
       Type.Enum(["hex", "base64", "base64url"], { description: "hmac: encoding of the signature; hex when absent." }),
     ),
-    prefix: Type.Optional(Type.String({ description: "hmac: text before the signature, such as sha256=." })),
+    prefix: Type.Optional(Type.String({ description: "hmac, header: text before the signature or secret, such as sha256=." })),
     timestampHeader: Type.Optional(Type.String({ minLength: 1, description: "hmac: header that carries the time, in epoch seconds." })),
     idHeader: Type.Optional(
       Type.String({
@@ -156,6 +167,14 @@ export const mappingSchema = Type.Object(
     status: Type.Optional(Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that insist on one." })),
     body: Type.Enum(["json", "form", "text"], { default: "json", description: "What the sender posts." }),
     signature: Type.Optional(signatureSchema),
+    token: Type.Optional(
+      secretsSchema("Token of this mapping, in place of hooks.token; a list while it is being replaced. Needs match.path."),
+    ),
+    addresses: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description: "IP addresses and CIDR ranges of the clients that may call this mapping; any when absent.",
+      }),
+    ),
   },
   { description: "One way from a request to an action." },
 );

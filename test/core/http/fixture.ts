@@ -171,6 +171,7 @@ export async function startHooks(
         ...policies,
         mappings: table,
         transform: async () => undefined,
+        confirm: async () => {},
         results: createResults({ store: { event: async () => null }, exposeReplies: () => false }),
         now: () => clock.at,
         elapsed: () => clock.at,

@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { type SignatureSettings, schemes } from "../../../core/webhooks/schemes.ts";
-import { compileSignature, type Verdict } from "../../../core/webhooks/signature.ts";
+import { compileSignature } from "../../../core/webhooks/signature.ts";
+import type { Verdict } from "../../../core/webhooks/verdict.ts";
 import { type Sender, type SentHook, senderOf, senders } from "../../support/senders.ts";
 
 const at = 1_760_000_000_400;
