@@ -1,5 +1,9 @@
 /** `gateway`: runs the gateway in the foreground until it is told to stop. */
+import { existsSync } from "node:fs";
 import { constants } from "node:os";
+import { programCommand } from "../command.ts";
+import type { ConfigLocation } from "../config/locate.ts";
+import type { GatewayConfig } from "../config/schema.ts";
 import { type HostError, reasonOf } from "../errors.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
 import type { CommandContext } from "./context.ts";
@@ -16,8 +20,25 @@ export async function runGateway(context: CommandContext, _: readonly [], { acce
   const { configFile, env, home } = context;
   return await runUntilStopped(context.terminal, {
     options: { ...(configFile.named ? { configFile: configFile.file } : {}), environment: env, home, acceptNewState },
-    announce: (gateway) => context.terminal.note(`The gateway is ready at ${gateway.url} (process ${process.pid}).`),
+    announce: (gateway) => {
+      context.terminal.note(`The gateway is ready at ${gateway.url} (process ${process.pid}).`);
+      for (const line of whatIsMissing(gateway.config(), configFile)) context.terminal.note(line);
+    },
   });
+}
+
+/** A gateway that nothing can reach runs well and looks broken. */
+function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocation): readonly string[] {
+  const open = Object.values(channels).some(({ enabled }) => enabled !== false) || hooks.enabled;
+  if (open) return [];
+  return [
+    existsSync(file)
+      ? `No channel and no webhook is on in ${file}: nothing reaches this gateway yet.`
+      : `There is no configuration: ${file} does not exist, so no channel and no webhook reaches this gateway yet.`,
+    `To try everything without an account: ${programCommand} dev`,
+    `For a bot of your own, write channels.botchat.botToken into that file; it is read at once. The README shows a whole one, and`,
+    `${programCommand} config validate checks it.`,
+  ];
 }
 
 /** Starts a gateway, and closes it at the first SIGINT or SIGTERM; the second one ends the process at once. */

@@ -57,6 +57,46 @@ test("a pairing code that could not be sent is sent with the next message; one t
   expect(codes()).toHaveLength(1);
 });
 
+test("the gateway's token approves a code over HTTP; a page that acts for one person cannot approve another", async () => {
+  const platform = await openPlatform();
+  const directory = temporaryDirectory();
+  const { gateway } = await startGateway({
+    directory,
+    plugins: [botchat, echo],
+    config: {
+      gateway: { auth: { token: "the-gateway-token-0123456789" } },
+      channels: { botchat: openChannel(platform, { streamMode: "off", dmPolicy: "pairing", allowFrom: [] }) },
+    },
+  });
+  onTestFinished(async () => {
+    await gateway.close();
+    removeDirectory(directory);
+  });
+  const [ada = 0, bela = 0] = people(platform);
+  platform.act.say(ada, ada, "hello");
+  await answered(platform, ada, "Pairing code");
+  const [, code] = /Pairing code: ([A-Z2-9]{8})/.exec(answers(platform, ada).join("\n")) ?? [];
+  const approve = async (body: object, token = "the-gateway-token-0123456789") => {
+    const response = await fetch(`${gateway.url}/gateway/pairing/approve`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  expect(await approve({ channel: "botchat", code }, "wrong")).toMatchObject({ status: 401 });
+  expect(await approve({ channel: "botchat" })).toMatchObject({ status: 400, body: { code: "invalid_payload" } });
+  expect(await approve({ channel: "botchat", code, sender: String(bela) })).toMatchObject({
+    status: 404,
+    body: { code: "pairing_code_unknown" },
+  });
+  expect(await approve({ channel: "botchat", code, sender: String(ada) })).toMatchObject({
+    status: 200,
+    body: { ok: true, approved: { senderId: String(ada), owner: true } },
+  });
+  await answered(platform, ada, "You are approved");
+});
+
 test("a failed answer says what its reader can do, not what the operator can see", async () => {
   const server = await createOpenAiServer();
   onTestFinished(() => server.close());

@@ -51,8 +51,10 @@ describe("documents", () => {
   test("README.md has the parts that a new user looks for", () => {
     const headings = [...read("README.md").matchAll(/^## (.+)$/gm)].map((match) => match[1]);
     expect(headings).toEqual([
-      "What it is",
-      "First steps",
+      "What it is for",
+      "Install",
+      "Try it without an account",
+      "From the demo to your own bot",
       "Configuration",
       "Channels and plugins",
       "When something does not arrive",

@@ -1,9 +1,23 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { run, start, temporaryHome } from "../core/cli/command.ts";
-import { root, sources } from "./sources.ts";
+import { answered, answers, botToken, openPlatform, people } from "../e2e/room.ts";
+import { createOpenAiServer } from "../openai-server/index.ts";
+import { read, root, sources } from "./sources.ts";
 
 /** Below `node_modules`, so that the package's libraries are found as in an installation. */
 let directory: string;
@@ -12,8 +26,9 @@ beforeAll(() => {
   const cache = join(root, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });
   directory = mkdtempSync(join(cache, "published-"));
-  copyFileSync(join(root, "package.json"), join(directory, "package.json"));
-  cpSync(join(root, "examples"), join(directory, "examples"), { recursive: true });
+  for (const file of ["package.json", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE"])
+    copyFileSync(join(root, file), join(directory, file));
+  for (const folder of ["examples", "plugins", "transforms"]) cpSync(join(root, folder), join(directory, folder), { recursive: true });
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   // The types are checked by `npm run check`.
   const how = ["-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", join(directory, "dist")];
@@ -22,6 +37,30 @@ beforeAll(() => {
 }, 240_000);
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** As `npm install -g` leaves it: the packed files, and both names in a directory of the search path. The libraries are those of the repository. */
+function install(): { readonly bin: string; readonly path: string } {
+  const prefix = join(directory, "prefix");
+  const modules = join(prefix, "lib", "node_modules");
+  const installed = join(modules, "service-gateway");
+  const bin = join(prefix, "bin");
+  for (const folder of [installed, bin]) mkdirSync(folder, { recursive: true });
+  const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", prefix], {
+    cwd: directory,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [tarball = ""] = readdirSync(prefix).filter((name) => name.endsWith(".tgz"));
+  expect(packed).toContain(tarball);
+  execFileSync("tar", ["-xzf", join(prefix, tarball), "-C", installed, "--strip-components=1"]);
+  const { bin: names } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as { readonly bin: Record<string, string> };
+  for (const [name, file] of Object.entries(names)) {
+    chmodSync(join(installed, file), 0o755);
+    symlinkSync(join(installed, file), join(bin, name));
+  }
+  expect(Object.keys(names)).toEqual(["service", "service-gateway"]);
+  return { bin, path: [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":") };
+}
 
 /** The host's own Node; `npm` brings a newer one. */
 const hostNode = "/usr/bin/node";
@@ -58,6 +97,45 @@ describe("the published package", () => {
     dev.child.kill("SIGTERM");
     expect((await dev.finished).code).toBe(0);
   }, 30_000);
+
+  test("installed from its tarball, by the README alone: from the configuration to the first answer of a model in two minutes", async () => {
+    const { bin, path } = install();
+    const began = performance.now();
+    const home = temporaryHome();
+    const platform = await openPlatform();
+    const model = await createOpenAiServer();
+    onTestFinished(() => model.close());
+    const [, section = ""] = read("README.md").split("\n## From the demo to your own bot\n");
+    const [, config = ""] = /```jsonc\n([\s\S]*?)```/.exec(section) ?? [];
+    mkdirSync(join(home, ".service"), { mode: 0o700 });
+    writeFileSync(join(home, ".service", "bot-token"), `${botToken}\n`, { mode: 0o600 });
+    // The platform and the model server are stand-ins; everything else is as printed.
+    const standIns = config
+      .replace("http://127.0.0.1:11434/v1", model.url)
+      .replace('"dmPolicy"', `"apiRoot": "${platform.url}", "dmPolicy"`)
+      .replace("{", '{ "gateway": { "port": 0 },');
+    writeFileSync(join(home, ".service", "config.jsonc"), standIns);
+
+    const commands = [...section.matchAll(/^ *service-gateway (.+)$/gm)].map(([, args = ""]) => args.split(" "));
+    expect(commands).toEqual([["config", "validate"], ["gateway"]]);
+    const options = { home, env: { PATH: path }, main: join(bin, "service-gateway") };
+    expect(await run(["config", "validate"], options)).toMatchObject({ code: 0 });
+    const gateway = start(["gateway"], options);
+    await gateway.until(/ready at/);
+
+    const [ada = 0] = people(platform);
+    platform.act.say(ada, ada, "Hello, bot!");
+    await answered(platform, ada, "Pairing code");
+    const [approve = ""] = /^service-gateway pairing approve botchat \S+$/m.exec(answers(platform, ada).join("\n")) ?? [];
+    const approved = spawnSync("sh", ["-c", approve], { encoding: "utf8", env: { PATH: path, HOME: home } });
+    expect([approved.status, approved.stdout]).toEqual([0, expect.stringContaining("is an owner now")]);
+    platform.act.say(ada, ada, "What is bread?");
+    await answered(platform, ada, "What is bread?", 30_000);
+    expect(model.requests.map(({ body }) => body.model)).toEqual(["llama3.2"]);
+    expect(performance.now() - began).toBeLessThan(120_000);
+    gateway.child.kill("SIGTERM");
+    expect((await gateway.finished).code).toBe(0);
+  }, 150_000);
 
   test.runIf(isOld)("tells an older Node in one sentence what it needs", () => {
     const { status, stdout, stderr } = spawnSync(hostNode, [main(), "gateway"], { encoding: "utf8", env: {} });

@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { programCommand } from "../../../core/command.ts";
 import { run, start, temporaryHome } from "./command.ts";
 
 function homeWith(config: object): { readonly home: string; readonly state: string } {
@@ -28,6 +29,31 @@ describe("gateway", () => {
     expect((await gateway.finished).code).toBe(0);
     expect(existsSync(join(state, "gateway.json"))).toBe(false);
     expect((await run(["status"], { home })).out).toMatch(/^gateway +not running/);
+  });
+
+  test("without a configuration it says what is missing and what to run, and takes the file in as soon as it is there", async () => {
+    const home = temporaryHome();
+    // The default port belongs to a gateway that somebody may run here.
+    const state = join(home, ".service");
+    mkdirSync(state, { recursive: true });
+    writeFileSync(join(state, "config.jsonc"), JSON.stringify({ gateway: { port: 0 } }));
+    const gateway = start(["gateway"], { home });
+    const said = await gateway.until(/config validate checks it/);
+    expect(said).toContain(`No channel and no webhook is on in ${join(state, "config.jsonc")}`);
+    expect(said).toContain(`${programCommand} dev`);
+    writeFileSync(
+      join(state, "config.jsonc"),
+      JSON.stringify({ gateway: { port: 0 }, hooks: { enabled: true, token: "a-token-0123456789abcdef" } }),
+    );
+    await gateway.until(/taken over/);
+    const url = ready.exec(said)?.[1] ?? "";
+    const answer = await fetch(`${url}/hooks/wake`, {
+      method: "POST",
+      headers: { authorization: "Bearer a-token-0123456789abcdef", "content-type": "application/json" },
+      body: JSON.stringify({ text: "ring" }),
+    });
+    expect(answer.status).toBe(200);
+    await answer.arrayBuffer();
   });
 
   test("bounds the young generation and the helpers of its process, under the process id that was started, unless the user chose", async () => {
