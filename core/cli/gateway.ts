@@ -36,8 +36,7 @@ function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocat
       ? `No channel and no webhook is on in ${file}: nothing reaches this gateway yet.`
       : `There is no configuration: ${file} does not exist, so no channel and no webhook reaches this gateway yet.`,
     `To try everything without an account: ${programCommand} dev`,
-    `For a bot of your own, write channels.botchat.botToken into that file; it is read at once. The README shows a whole one, and`,
-    `${programCommand} config validate checks it.`,
+    `For a bot of your own, write a channel into that file; it is read at once. README.md has a whole one, and ${programCommand} config validate checks it.`,
   ];
 }
 

@@ -202,7 +202,11 @@ export function createComposer(model) {
     } else if (event.key === "ArrowUp" && entry.value === "") {
       event.preventDefault();
       editLast();
-    } else if (event.key === "Escape" && cancel()) event.stopPropagation();
+    }
+  });
+  // Also from the buttons beside the field.
+  byId("composer").addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && cancel()) event.stopPropagation();
   });
   entry.addEventListener("input", () => {
     chosen = 0;

@@ -77,7 +77,8 @@ export function createDrawer() {
   }
 
   function toggle(open = drawer.hidden) {
-    const inside = drawer.contains(document.activeElement);
+    // A control that was pressed and went away leaves the focus nowhere.
+    const inside = drawer.contains(document.activeElement) || document.activeElement === document.body;
     drawer.hidden = !open;
     opener.setAttribute("aria-expanded", String(open));
     byId("app").classList.toggle("with-drawer", open);

@@ -31,7 +31,7 @@ describe("gateway", () => {
     expect((await run(["status"], { home })).out).toMatch(/^gateway +not running/);
   });
 
-  test("without a configuration it says what is missing and what to run, and takes the file in as soon as it is there", async () => {
+  test("with nothing configured it says what is missing and what to run, and takes the file over as soon as it is written", async () => {
     const home = temporaryHome();
     // The default port belongs to a gateway that somebody may run here.
     const state = join(home, ".service");

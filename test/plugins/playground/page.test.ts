@@ -300,6 +300,12 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await page.getByText("No faults wait").waitFor();
     await page.keyboard.press("Escape");
     expect(await page.locator("#drawer").isHidden()).toBe(true);
+    expect(await focused(), "where the drawer was opened").toBe("Developer drawer");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Message", { exact: true }).focus();
+    await page.keyboard.press("Escape");
+    expect(await page.locator("#drawer").isHidden()).toBe(true);
+    expect(await focused(), "who writes goes on writing").toBe("Message");
   });
 
   test("markup in what somebody says stays text", async () => {
