@@ -7,7 +7,6 @@ import type { LoadedConfig } from "../config/load.ts";
 import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/locate.ts";
 import { HostError } from "../errors.ts";
 import { product } from "../product.ts";
-import { wasUsed } from "../state/identity.ts";
 import type { Store } from "../state/store.ts";
 import { findGateway, type RunningGateway, runningConfigFile } from "./running-gateway.ts";
 import type { Terminal } from "./terminal.ts";
@@ -49,7 +48,9 @@ const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 const databaseFile = "state.db";
 
 /** A state that is lost is one: opening it tells. */
-const wasStarted = (directory: string): boolean => existsSync(join(directory, databaseFile)) || wasUsed(directory);
+async function wasStarted(directory: string): Promise<boolean> {
+  return existsSync(join(directory, databaseFile)) || (await import("../state/identity.ts")).wasUsed(directory);
+}
 
 /** Where `dev` keeps its state unless it is told otherwise. */
 export const devDirectory = (home: string): string => join(home, product.homeDirectory, "dev");

@@ -34,6 +34,9 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** What `--since` takes, for its help. */
+export const sinceForms = "30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00";
+
 export const indented = (text: string): string =>
   text
     .split("\n")

@@ -2,14 +2,13 @@
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { programCommand } from "../command.ts";
-import { type Asked, lateAnswer, pluginDeadlines, withDeadline } from "../host/deadline.ts";
+import type { Asked } from "../host/deadline.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "../host/find.ts";
 import { type CommandOutline, readOutline } from "../host/outline.ts";
 import type { CliAnswer, CliCommand, CliDefinition } from "../sdk.ts";
 import type { Json } from "../types.ts";
 import type { CommandContext } from "./context.ts";
 import { type Add, group, type Handle, type Run } from "./declare.ts";
-import { withProgress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Note = (text: string) => void;
@@ -66,7 +65,12 @@ async function loadCommands(
   source: PluginSource,
   { word, context, note }: { readonly word: string | undefined; readonly context: CommandContext; readonly note: Note },
 ): Promise<PluginCommands | undefined> {
-  const [{ createLoader }, { checkDeclaration }] = await Promise.all([import("../host/load.ts"), import("../host/declare.ts")]);
+  const [{ createLoader }, { checkDeclaration }, { pluginDeadlines }, { withProgress }] = await Promise.all([
+    import("../host/load.ts"),
+    import("../host/declare.ts"),
+    import("../host/deadline.ts"),
+    import("./progress.ts"),
+  ]);
   try {
     const cacheDirectory = join(await context.stateDirectory(), "cache", "plugins");
     // Who reads the overview does not wait for one plugin that may have nothing to show there.
@@ -92,14 +96,23 @@ function addCommands(program: Command, { plugin, cli }: PluginCommands, add: Add
 
 function runner(asked: Asked, command: CliCommand): Run<readonly (string | undefined)[], { readonly json?: boolean }> {
   return async (context, args, { json }) => {
-    const [{ scopedStore }, { createIds }] = await Promise.all([import("../host/scope.ts"), import("../ids.ts")]);
+    const [{ scopedStore }, { createIds }, { lateAnswer, pluginDeadlines, withDeadline }] = await Promise.all([
+      import("../host/scope.ts"),
+      import("../ids.ts"),
+      import("../host/deadline.ts"),
+    ]);
     const store = await context.openState();
     try {
       const scoped = scopedStore(store, `plugin:${asked.plugin}`, context.now);
       const call = { args, store: scoped, now: context.now, newId: createIds(context.now) };
       const run = async () => await command.run(call);
       const ms = command.timeoutSeconds === undefined ? pluginDeadlines.cli : command.timeoutSeconds * 1_000;
-      const answer = ms === 0 ? await run() : await withDeadline(run(), ms, () => late(asked, ms));
+      const late = () => {
+        // What the command still waits for must not keep the process.
+        setTimeout(() => process.exit(), 1_000).unref();
+        return lateAnswer(asked, ms);
+      };
+      const answer = ms === 0 ? await run() : await withDeadline(run(), ms, late);
       if (json === true) context.terminal.json(answer.failed === true && answer.data === null ? failure(answer) : answer.data);
       else show(answer, context.terminal);
       return answer.failed === true ? 1 : 0;
@@ -107,12 +120,6 @@ function runner(asked: Asked, command: CliCommand): Run<readonly (string | undef
       await store.close();
     }
   };
-}
-
-/** What the command still waits for must not keep the process. */
-function late(asked: Asked, ms: number): Error {
-  setTimeout(() => process.exit(), 1_000).unref();
-  return lateAnswer(asked, ms);
 }
 
 /** A plugin that failed and has no data has said why in its lines; those who read JSON are to know it, too. */

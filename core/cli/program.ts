@@ -3,14 +3,13 @@ import { Command, CommanderError, Option } from "commander";
 import { programCommand } from "../command.ts";
 import { HostError, reasonOf } from "../errors.ts";
 import { addControl } from "./control/commands.ts";
-import { type Add, type Described, group, type Handle, indented, type Run, wholeNumber } from "./declare.ts";
+import { type Add, type Described, group, type Handle, indented, type Run, sinceForms, wholeNumber } from "./declare.ts";
 import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
 import { addSessions } from "./sessions/commands.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
-import { sinceForms } from "./times.ts";
 import { packageVersion } from "./version.ts";
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. */

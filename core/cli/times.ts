@@ -1,5 +1,6 @@
 /** Times as people say them. */
 import { HostError } from "../errors.ts";
+import { sinceForms } from "./declare.ts";
 
 export { renderClock } from "../log-line.ts";
 
@@ -30,9 +31,6 @@ export function renderAgo(at: number, now: number): string {
 
 const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: 60 * minute, d: day, w: 7 * day };
 const dated = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/;
-
-/** What `--since` takes, for its help. */
-export const sinceForms = "30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00";
 
 /** The time that somebody means by a distance back from now, a day or a time; local, unless it says otherwise. Throws `usage`. */
 export function parseSince(text: string, now: number): number {

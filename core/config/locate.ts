@@ -1,8 +1,9 @@
 /** Which files: by flag, by environment, by configuration, by default, in this order. */
 import { join, resolve } from "node:path";
 import { product } from "../product.ts";
+import { expandPath } from "./expand-path.ts";
 import type { GatewayConfig } from "./schema.ts";
-import { type Environment, expandPath } from "./secrets.ts";
+import type { Environment } from "./secrets.ts";
 
 export interface ConfigLocation {
   readonly file: string;

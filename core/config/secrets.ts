@@ -1,9 +1,8 @@
 /** Secrets: a text, `{ env }` or `{ file }`. Each value that was handed out is remembered, so that the log can remove it. */
 import { readFileSync, statSync } from "node:fs";
-import { homedir } from "node:os";
-import { resolve as resolvePath } from "node:path";
 import { HostError, reasonOf } from "../errors.ts";
-import { isRecord } from "./record.ts";
+import { expandPath } from "./expand-path.ts";
+import { isRecord } from "./validate.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -74,10 +73,4 @@ export function variableIn(text: string): string | undefined {
 function ownText(value: Readonly<Record<string, unknown>>, key: string): string | undefined {
   const text = Object.hasOwn(value, key) ? value[key] : undefined;
   return typeof text === "string" && text !== "" ? text : undefined;
-}
-
-/** A path of the configuration: `~` is the home, anything relative begins at the config directory. */
-export function expandPath(path: string, directory: string, home: string = homedir()): string {
-  if (path === "~" || path.startsWith("~/")) return resolvePath(home, path.slice(2));
-  return resolvePath(directory, path);
 }

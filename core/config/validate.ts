@@ -9,11 +9,8 @@ import { describeAllowed, describeValue } from "./describe.ts";
 import { checkForeign, isForeign } from "./foreign.ts";
 import { forbiddenKeys, parsePath, renderPath, type Segment } from "./path.ts";
 import type { Problem } from "./problem.ts";
-import { isRecord } from "./record.ts";
 import { isMap, nodeOf, propertyOf, type SchemaNode } from "./schema-node.ts";
 import { suggestKey } from "./suggest.ts";
-
-export { isRecord };
 
 export interface SectionOptions {
   /** Names of keys, directly in the value, that hold a secret: their values are never quoted. */
@@ -254,6 +251,10 @@ const containerType = (value: unknown) => (Array.isArray(value) ? "array" : isRe
 const isNamedSecret = (key: string, to: Walk) => to.at.length === to.root && (to.options.secrets?.includes(key) ?? false);
 
 const countErrors = (problems: readonly Problem[]) => problems.filter((problem) => problem.severity === "error").length;
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** A copy of JSON without the keys that are never used, so that nobody shares, and nobody reaches a prototype. */
 export function cloneJson(value: unknown): unknown {

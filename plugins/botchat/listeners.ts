@@ -4,7 +4,8 @@ import type { AccountOptions } from "./options.ts";
 
 type ListenOptions = Pick<AccountOptions, "webhookUrl" | "webhookHost" | "webhookPort">;
 
-const everywhere: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+/** Addresses that stand for every address of the machine. */
+export const everywhere: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 function addressOf({ webhookUrl, webhookHost, webhookPort }: ListenOptions): { readonly host: string; readonly port: number } | undefined {
   // Port 0 takes any that is free.

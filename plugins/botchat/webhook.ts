@@ -6,6 +6,7 @@ import type { BotApi } from "./api.ts";
 import { createBackoff, pause } from "./backoff.ts";
 import { number, record } from "./fields.ts";
 import type { Gatherer } from "./gather.ts";
+import { everywhere } from "./listeners.ts";
 import type { AccountOptions } from "./options.ts";
 import { updateKinds } from "./parse.ts";
 import { failureDetail, unauthorizedDetail } from "./polling.ts";
@@ -140,6 +141,11 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
     else account.status({ state: "waiting", identity, lastContactAt, detail: failureDetail(failure) });
   });
   await bind(server, account.options);
+  const { webhookHost: host, webhookPort: port } = account.options;
+  if (everywhere.has(host)) {
+    const hint = "Bind 127.0.0.1 where the proxy in front runs on this machine, or let only the proxy reach it.";
+    account.log.warn({ option: "webhookHost", host, port, hint }, "the webhook listener listens on all addresses of this machine");
+  }
   const closed = new Promise<void>((resolve) => {
     const end = () => {
       server.close(() => resolve());

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createEngine, createLoopback, removeDirectory, startGateway } from "../support/gateway.ts";
 
 const token = "hook-token-0123456789";
@@ -122,4 +122,20 @@ test("a message is answered where it came from, whatever channel was written to 
   expect(channels.map(({ sent }) => sent.map(({ text }) => text.split(",")[0]))).toEqual([["to first", "to first"], ["to second"]]);
   await gateway.close();
   removeDirectory(directory);
+});
+
+test("a gateway in another program is read anew from outside, and ended by that program alone", async () => {
+  const { gateway, directory } = await startGateway({ config: { gateway: { port: 0 } }, plugins: [] });
+  onTestFinished(async () => {
+    await gateway.close();
+    removeDirectory(directory);
+  });
+  const authorization = `Bearer ${readFileSync(join(gateway.stateDirectory, "gateway-token"), "utf8").trim()}`;
+  const ask = async (what: string) => {
+    const response = await fetch(`${gateway.url}/gateway/${what}`, { method: "POST", headers: { authorization } });
+    return [response.status, await response.json()];
+  };
+  expect(await ask("reload")).toMatchObject([200, { ok: true, changed: false, waiting: [] }]);
+  for (const what of ["stop", "restart"]) expect(await ask(what)).toMatchObject([409, { ok: false, code: "gateway_embedded" }]);
+  expect(gateway.readiness().ready).toBe(true);
 });

@@ -1,8 +1,7 @@
 /** The commands of `events`: what came in, and how it ended. */
 import { type Command, Option } from "commander";
 import { programCommand } from "../../command.ts";
-import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
-import { sinceForms } from "../times.ts";
+import { type Add, group, type Handle, sinceForms, wholeNumber } from "../declare.ts";
 
 const say = (line: string): string => `${programCommand} events ${line}`;
 

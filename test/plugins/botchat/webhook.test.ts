@@ -15,7 +15,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function listening(polling: object = quick) {
+async function listening(polling: object = quick, more: object = {}) {
   const platform = await openPlatform({ webhookRetryMs: 20 });
   const port = await freePort();
   const account = createTestAccount({
@@ -25,6 +25,7 @@ async function listening(polling: object = quick) {
     webhookUrl: `http://127.0.0.1:${port}/telegram-webhook`,
     webhookSecret: secret,
     webhookPort: port,
+    ...more,
   });
   const connection = openConnection(account);
   await connection.start();
@@ -237,4 +238,12 @@ test("a port that is taken is one clear sentence", async () => {
     webhookPort: port,
   });
   await expect(openConnection(second).start()).rejects.toThrow(/the port is taken: set webhookPort/);
+});
+
+test("a listener on all addresses of the machine says so; one on this machine alone says nothing", async () => {
+  const warned = async (more: object) => (await listening(quick, more)).account.logs.filter(({ level }) => level === "warn");
+  expect(await warned({ webhookHost: "0.0.0.0" })).toMatchObject([
+    { fields: { option: "webhookHost", host: "0.0.0.0" }, message: "the webhook listener listens on all addresses of this machine" },
+  ]);
+  expect(await warned({})).toEqual([]);
 });
