@@ -128,11 +128,11 @@ export const errorTable = {
   pairing_sender_unknown: { text: "Nobody with the id {id} is approved at {channel}.", hint: "`{command} pairing list` shows who is." },
   token_none: {
     text: "{path} is not set, so there is no token to replace.",
-    hint: "Set it: `{command} config set {path} TOKEN`. The gateway makes its own token at its first start.",
+    hint: "Set it: `{command} config set {path} TOKEN`.",
   },
   token_from_environment: {
     text: "{path} is read from the environment variable {variable}, which this command cannot change.",
-    hint: 'Keep the old token in a variable of its own and name it in {previous}: { "token": { "env": "OLD" }, "until": "<time>" }. Give {variable} the new token and restart the gateway.',
+    hint: 'Name a variable with the old token in {previous}: { "token": { "env": "OLD" }, "until": "<time>" }, change {variable} and restart.',
   },
   token_not_written: {
     text: "The token in {file} was not replaced: {reason}.",
@@ -143,6 +143,8 @@ export const errorTable = {
     hint: "Write to the bot; the run of a webhook leaves one when it has a sessionKey.",
   },
   session_unknown: { text: "There is no session {session}.", hint: "`{command} sessions list` shows the keys; any part of one will do." },
+  session_not_whole: { text: '"{session}" is not the whole key of a session.', hint: "Did you mean `{command} sessions delete {key}`?" },
+  out_unwritable: { text: "{file} cannot be written: {reason}.", hint: "Name another file with --out." },
   delivery_none: { text: "No webhook has called yet.", hint: "`{command} hooks list` shows the addresses." },
   delivery_unknown: { text: "There is no delivery {event}.", hint: "`{command} hooks deliveries` shows those of the last seven days." },
   delivery_running: {

@@ -237,7 +237,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   heartbeat.start();
   await plugins.ready();
   watchEventLoop({ hooks: runtime.hooks, log, undo });
-  startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()] });
+  startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
   following.reload = followConfig({ current, environment, secrets, runtime, heartbeat, log, undo, found, results: hookSide.results });
   watchOwnership({ store, fence, stateDirectory, log, undo, onLost: options.onLost ?? (() => void close()) });
   life.up = true;

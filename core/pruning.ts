@@ -1,5 +1,7 @@
 /** What is kept for a time only: events, ids of sent messages, files of messages. */
+import { parseDuration } from "./agents/duration.ts";
 import { removeOldMedia } from "./agents/inbound-media.ts";
+import type { GatewayConfig } from "./config/schema.ts";
 import { reasonOf } from "./errors.ts";
 import type { Log } from "./log.ts";
 import type { Store } from "./state/store.ts";
@@ -7,6 +9,8 @@ import type { Undo } from "./undo.ts";
 
 /** Old events and expired keys are looked for so often. */
 const pruneEveryMs = 10 * 60_000;
+/** To look for old turns is to walk through every conversation. */
+const transcriptsEveryMs = 6 * 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 const limits = {
   keepEventsMs: 7 * dayMs,
@@ -24,6 +28,7 @@ export function startPruning({
   undo,
   stateDirectory,
   channels,
+  config,
 }: {
   readonly store: Store;
   readonly log: Log;
@@ -31,11 +36,19 @@ export function startPruning({
   readonly undo: Undo;
   readonly stateDirectory: string;
   readonly channels: () => readonly string[];
+  readonly config: () => Pick<GatewayConfig, "state">;
 }): void {
+  let transcriptsAt = Number.NEGATIVE_INFINITY;
+  const ofTranscripts = (): { readonly keepTranscriptsMs?: number } => {
+    const keep = parseDuration(config().state.retention.transcripts ?? "");
+    if (keep === undefined || now() - transcriptsAt < transcriptsEveryMs) return {};
+    transcriptsAt = now();
+    return { keepTranscriptsMs: keep };
+  };
   const timer = setInterval(() => {
     void removeOldMedia({ stateDirectory, channels: channels(), now: now() });
     store
-      .prune({ now: now(), ...limits })
+      .prune({ now: now(), ...limits, ...ofTranscripts() })
       .then(({ ended }) => {
         if (ended !== undefined)
           log.warn({ events: ended, reason: "waited_too_long" }, "events that had waited for seven days have failed");

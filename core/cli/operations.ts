@@ -20,6 +20,22 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
   })
     .option("--keep <time>", "how long the old token stays valid, such as 30m or 7d; 0: not at all", "24h")
     .action(handle(async () => (await import("./tokens.ts")).rotateToken));
+  const say = (line: string) => `${programCommand} privacy ${line}`;
+  const privacy = group(program, "privacy", "Hand over or erase what is kept of a person.", say("export CHANNEL:1001"));
+  add(privacy, "export <sender>", {
+    summary: "Print all that is kept of a person as JSON: events, conversations, messages to them, files, pairing, devices.",
+    example: `${say("export CHANNEL:1001 > person.json")}\n${say("export 1001 --out person.json")}`,
+  })
+    .option("--out <file>", "write it to a new file, with mode 0600")
+    .action(handle(async () => (await import("./privacy/run.ts")).exportPerson));
+  add(privacy, "erase <sender>", {
+    summary:
+      "Erase all that is kept of a person, and say what is kept and why. There is no way back. Exits with 1 while events have not ended.",
+    example: `${say("erase CHANNEL:1001 --dry-run")}\n${say("erase CHANNEL:1001")}`,
+    json: true,
+  })
+    .option("--dry-run", "only say what would be erased")
+    .action(handle(async () => (await import("./privacy/run.ts")).erasePerson));
   add(program, "doctor", {
     summary: "Look for whatever may be wrong, and say what to do. Exits with 1 when something is wrong that was not mended.",
     example: `${programCommand} doctor\n${programCommand} doctor --fix --dry-run\n${programCommand} doctor --fix`,

@@ -1,7 +1,7 @@
 /** What is read only while the gateway starts; everything else counts from the next event on. */
 import { parsePath } from "./path.ts";
 
-export const readAtStart: readonly string[] = ["plugins", "state", "log", "gateway.host", "gateway.port"];
+export const readAtStart: readonly string[] = ["plugins", "state.dir", "log", "gateway.host", "gateway.port"];
 
 /** Whether a change at this path waits for the next start. */
 export function waitsForStart(path: string): boolean {

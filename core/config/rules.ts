@@ -3,9 +3,10 @@ import { statSync } from "node:fs";
 import { isIP } from "node:net";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { HostError } from "../errors.ts";
+import { expandPath } from "./expand-path.ts";
 import { renderPath, type Segment } from "./path.ts";
 import type { Draft } from "./schema.ts";
-import { expandPath, type Secrets } from "./secrets.ts";
+import type { Secrets } from "./secrets.ts";
 import type { PlacedProblem } from "./validate.ts";
 import { isWeakSecret, weakSecret } from "./weak-secret.ts";
 

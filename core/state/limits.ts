@@ -9,6 +9,8 @@ export interface PruneLimits {
   readonly keepDedupeKeys?: number;
   /** An event that has been due for so long since it was accepted ends `failed(waited_too_long)`. Default: never. */
   readonly keepWaitingMs?: number;
+  /** Messages of transcripts that are older go, in whole turns. Default: none. */
+  readonly keepTranscriptsMs?: number;
 }
 
 export interface Pruned {

@@ -8,6 +8,7 @@
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../types.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
 import type { Queue } from "./queue-key.ts";
+import type { Removals } from "./removals.ts";
 import type { EventFilter, EventReport, SessionReport, StoreStats } from "./report.ts";
 import type { SessionMessage, SessionRecord } from "./session.ts";
 
@@ -116,7 +117,7 @@ export interface Settlement extends Ending {
 }
 
 /** What the runtime needs of a database; the rules that go beyond the types are in `storeContract`. */
-export interface Store {
+export interface Store extends Removals {
   /** Takes the state over: fences out whoever had it, hands back what was running, ends waits of `handBack`. Call once, before `claim`. */
   begin(now: number): Promise<{ readonly fence: number; readonly resumed: number }>;
   /** The fence as it is now: another one than `begin` resolved with says that somebody else began since. */

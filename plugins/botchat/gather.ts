@@ -40,6 +40,8 @@ const rememberedSeconds = 3_600;
 const shortText = 64;
 const storePrefix = "gather:";
 const seenKey = "seen";
+/** No text begins with it. */
+const keptMark = "\u0000";
 /** So many, for as long as the platform lets people edit. */
 const seenKept = 1_000;
 const seenKeptSeconds = 48 * 3_600;
@@ -72,6 +74,9 @@ function looksOf(message: Fields): string {
   const seen = "silent" in content ? null : [content.text, content.media.map((file) => file.uniqueId ?? file.ref)];
   return hash("sha1", JSON.stringify(seen), "base64");
 }
+
+/** On the disk nobody's words are kept outside of their event; what was kept already stays as it is. */
+const asKept = (looks: string): string => (looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`);
 
 function isCommand(message: Fields): boolean {
   return text(message.text)?.startsWith("/") === true;
@@ -181,7 +186,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     // What comes again (its commit failed) is judged once; a later version is not forgotten for it.
     if (before !== undefined && update <= before.update) return false;
     seen.set(at, { update, looks });
-    return kind === "edit" && before?.looks === looks;
+    return kind === "edit" && before !== undefined && (before.looks === looks || before.looks === asKept(looks));
   }
 
   return {
@@ -197,7 +202,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
       return { lane, gather: kind === "edit" ? gatherEdit(message, messageId, place) : gatherMessage(message, messageId, place) };
     },
     async keep() {
-      const known = seen.newest(seenKept).map(([at, { update, looks }]) => [at, update, looks]);
+      const known = seen.newest(seenKept).map(([at, { update, looks }]) => [at, update, asKept(looks)]);
       await account.store.set(seenKey, { bot, known }, { ttlSeconds: seenKeptSeconds });
     },
   };

@@ -20,6 +20,8 @@ export interface Device {
 /** As it is stored. `secret` is the digest of what the device polls with, `token` that of its token. */
 interface DeviceRecord extends Omit<Device, "id" | "connected"> {
   readonly secret: string | null;
+  /** Where its code was given out: what tells whose device it is. */
+  readonly invitedAt?: Address | null;
   readonly token: string | null;
   /** Until then it may be approved, and afterwards fetch its token. */
   readonly until: number;
@@ -122,7 +124,15 @@ export function createDevices(options: {
       const secret = newSecret();
       const askedAt = now();
       const until = askedAt + requestTtlSeconds * 1_000;
-      const record: DeviceRecord = { name, askedAt, askedFrom: from, secret: digestOf(secret), token: null, until };
+      const record: DeviceRecord = {
+        name,
+        askedAt,
+        askedFrom: from,
+        secret: digestOf(secret),
+        token: null,
+        until,
+        invitedAt: invitation.at ?? null,
+      };
       await store.set(keyOf(id), record as unknown as Json);
       return { ok: true, id, secret, invitedAt: invitation.at ?? null };
     },
@@ -173,6 +183,6 @@ function madeAt(code: Json): number {
   return (code as unknown as CodeRecord).made ?? 0;
 }
 
-function toDevice(id: string, { secret: _secret, until: _until, token, ...device }: DeviceRecord): Device {
+function toDevice(id: string, { secret: _secret, until: _until, invitedAt: _place, token, ...device }: DeviceRecord): Device {
   return { id, ...device, connected: token !== null };
 }

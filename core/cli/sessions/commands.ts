@@ -6,7 +6,7 @@ import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 const say = (line: string): string => `${programCommand} sessions ${line}`;
 
 export function addSessions(program: Command, add: Add, handle: Handle): void {
-  const sessions = group(program, "sessions", "Look at conversations with agents.", say("list"));
+  const sessions = group(program, "sessions", "Look at conversations with agents, save and delete them.", say("list"));
   add(sessions, "list", {
     summary: "List sessions, the last used first.",
     example: `${say("list")}\n${say("list --limit 100 --json")}`,
@@ -26,4 +26,15 @@ export function addSessions(program: Command, add: Add, handle: Handle): void {
       wholeNumber,
     )
     .action(handle(async () => (await import("./show.ts")).showSession));
+  add(sessions, "export <session>", {
+    summary: "Print all that was said in a session, older conversations of its key included, as JSON.",
+    example: `${say("export last > conversation.json")}\n${say("export agent:main:main --out conversation.json")}`,
+  })
+    .option("--out <file>", "write it to a new file, with mode 0600")
+    .action(handle(async () => (await import("./export.ts")).exportSession));
+  add(sessions, "delete <session>", {
+    summary: "Delete a session by its whole key: all that was said in it, and what commands have set. There is no way back.",
+    example: `${say("export agent:main:main --out conversation.json")}\n${say("delete agent:main:main")}`,
+    json: true,
+  }).action(handle(async () => (await import("./delete.ts")).deleteSession));
 }

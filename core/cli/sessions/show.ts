@@ -3,15 +3,12 @@ import { messageText } from "../../agents/transcript.ts";
 import { HostError } from "../../errors.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { SessionMessage } from "../../state/session.ts";
-import type { Store } from "../../state/store.ts";
 import { visible, visibleLine } from "../../visible.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../terminal.ts";
 import { renderAgo, renderClock } from "../times.ts";
+import { findSession } from "./find.ts";
 import { settingsOf, withAgent } from "./list.ts";
-
-/** How many sessions a part of a key is looked for in. */
-const searched = 100_000;
 
 interface Options {
   readonly limit: number;
@@ -43,22 +40,6 @@ export async function showSession(context: CommandContext, [wanted]: readonly [s
 
 const lastGeneration = ({ key, generation }: SessionReport): string =>
   generation === 0 ? `${key} has one conversation, number 0` : `${key} has the conversations 0 to ${generation}`;
-
-/** By its key, by a part of one, or the newest. Throws `session_none`, `session_unknown`, and `usage` where a part fits several. */
-async function findSession(store: Store, wanted: string): Promise<SessionReport> {
-  const sessions = await store.sessionReports({ limit: wanted === "last" ? 1 : searched });
-  if (sessions.length === 0) throw new HostError("session_none");
-  const exact = wanted === "last" ? sessions[0] : sessions.find(({ key }) => key === wanted);
-  if (exact !== undefined) return exact;
-  const [first, ...others] = sessions.filter(({ key }) => key.includes(wanted));
-  if (first === undefined) throw new HostError("session_unknown", { session: wanted });
-  if (others.length > 0) {
-    throw new HostError("usage", {
-      reason: `"${wanted}" is part of ${others.length + 1} keys, ${first.key} among them; write more of one`,
-    });
-  }
-  return first;
-}
 
 function show({ session, generation, transcript }: Shown, count: number, { terminal, now }: CommandContext): void {
   const { style } = terminal;

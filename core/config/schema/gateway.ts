@@ -72,6 +72,22 @@ export const stateSchema = Type.Object(
         description: "State directory; SERVICE_STATE_DIR wins over it. Relative paths begin at the config directory, ~ is the home.",
       }),
     ),
+    retention: Type.Object(
+      {
+        transcripts: Type.Optional(
+          Type.String(
+            annotate(
+              { expects: "a time such as 90d or 12h" },
+              {
+                pattern: "^[1-9]\\d{0,5}[smhd]$",
+                description: "How long conversations are kept, such as 90d. Older turns are removed every six hours. Absent: for ever.",
+              },
+            ),
+          ),
+        ),
+      },
+      { default: {}, description: "How long the state keeps what has no limit of its own." },
+    ),
   },
   { default: {}, description: "Where the gateway keeps what it must not forget." },
 );

@@ -18,6 +18,7 @@ import { outboxReads, packSaying } from "./outbox.ts";
 import { createOwnUnits, type OwnUnits } from "./own-units.ts";
 import { prune } from "./prune-steps.ts";
 import { openQueue, type WriteQueue } from "./queue.ts";
+import { removalMethods, removalReads } from "./removal-methods.ts";
 import { packSent } from "./sent.ts";
 import { sessionReportReads } from "./session-reports.ts";
 import { sessionReads } from "./sessions.ts";
@@ -70,6 +71,7 @@ function createReads(db: DatabaseSync, now: () => number) {
     ...sessionReportReads(sql),
     ...decisionReads(sql),
     ...keyValueReads(sql, now),
+    ...removalReads(sql),
   };
 }
 
@@ -119,6 +121,7 @@ async function openStore({ directory, now, slowFlushMs = 0, owner = false }: Sql
     ...sessionMethods(queue, read),
     ...viewMethods(read),
     ...keyValueMethods(queue, read, now),
+    ...removalMethods(queue, read),
     prune: (limits) => prune(queue, limits),
     trouble: () => queue.trouble(),
     async close() {

@@ -28,6 +28,10 @@ const listed: Readonly<Record<OperationName, true>> = {
   dedupeExcess: true,
   endOverdue: true,
   shrink: true,
+  deleteSession: true,
+  editTranscript: true,
+  removeEvents: true,
+  removeSentTo: true,
   pass: true,
 };
 

@@ -9,6 +9,7 @@ import { moveWrites } from "./moves.ts";
 import { outboxWrites } from "./outbox.ts";
 import { overdueWrites } from "./overdue.ts";
 import { pruneWrites } from "./prune.ts";
+import { removalWrites } from "./removals.ts";
 import { sessionWrites } from "./sessions.ts";
 import { shrinkWrites } from "./shrinking.ts";
 import { unitWrites } from "./units.ts";
@@ -27,6 +28,7 @@ export function createOperations(desk: Desk) {
     ...overdueWrites(desk),
     ...shrinkWrites(desk),
     ...moveWrites(desk),
+    ...removalWrites(desk),
     /** Does nothing: whoever waits for it knows that what was asked before is committed. */
     pass(): void {},
   };

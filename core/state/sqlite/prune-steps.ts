@@ -4,7 +4,7 @@ import type { PruneInput } from "./prune.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export async function prune(queue: WriteQueue, limits: PruneLimits): Promise<Pruned> {
-  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs } = limits;
+  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs } = limits;
   const forgotten = keepDedupeKeys === undefined ? now : Math.max(now, await queue.write("dedupeExcess", keepDedupeKeys));
   const subjects: readonly Omit<PruneInput, "after">[] = [
     { subject: "dedupe", before: forgotten, keep: 0 },
@@ -12,6 +12,7 @@ export async function prune(queue: WriteQueue, limits: PruneLimits): Promise<Pru
     { subject: "sent", before: now - keepSentMs, keep: 0 },
     { subject: "queues", before: now, keep: 0 },
     { subject: "events", before: now - keepEventsMs, keep: keepEvents },
+    ...(keepTranscriptsMs === undefined ? [] : [{ subject: "transcripts", before: now - keepTranscriptsMs, keep: 0 } as const]),
   ];
   let ended = 0;
   for (let after: number | null = keepWaitingMs === undefined ? null : 0; after !== null; ) {

@@ -2,11 +2,12 @@
 import type { Desk } from "./desk.ts";
 import { leaveOutOld, removeUnitWithoutEvents } from "./event-queue.ts";
 import { eventState } from "./schema.ts";
+import { pruneTranscripts } from "./transcripts.ts";
 
 const stepRows = 250;
 
 export interface PruneInput {
-  readonly subject: "dedupe" | "kv" | "sent" | "events" | "queues";
+  readonly subject: "dedupe" | "kv" | "sent" | "events" | "queues" | "transcripts";
   /** Rows that ended before this time go. */
   readonly before: number;
   /** Settled events to keep at most. */
@@ -77,6 +78,7 @@ export function pruneWrites(desk: Desk) {
 
     prune(input: PruneInput): PruneResult {
       if (input.subject === "events") return pruneEvents(input);
+      if (input.subject === "transcripts") return pruneTranscripts(desk, input);
       if (input.subject === "queues") {
         leaveOutOld(desk, input.before);
         return { removed: 0, after: null };

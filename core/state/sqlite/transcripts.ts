@@ -78,19 +78,69 @@ function linksOf(desk: Desk, newest: number | null): readonly Link[] {
 }
 
 function forgetUnit(desk: Desk, unitId: string, sessionKey: string): void {
-  for (const { id, newest } of desk.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE session_key = ?", sessionKey)) {
-    const links = linksOf(desk, newest);
-    const kept = links.filter((link) => link.unit_id !== unitId);
-    const [last] = kept;
-    if (kept.length === links.length) continue;
-    for (const link of links) if (link.unit_id === unitId) desk.run("DELETE FROM messages WHERE id = ?", link.id);
-    for (const [index, { id: message, previous }] of kept.entries()) {
-      const before = kept[index + 1]?.id ?? null;
-      if (previous !== before) desk.run("UPDATE messages SET previous = ? WHERE id = ?", before, message);
-    }
-    if (last === undefined) desk.run("DELETE FROM transcripts WHERE id = ?", id);
-    else desk.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, kept.length, id);
+  for (const { id } of desk.all<{ id: number }>("SELECT id FROM transcripts WHERE session_key = ?", sessionKey))
+    removeMessages(desk, id, (link) => link.unit_id === unitId);
+}
+
+/** Removes messages of one transcript, and ties the others together. */
+export function removeMessages(desk: Desk, transcript: number, isRemoved: (message: Link) => boolean): void {
+  const newest = desk.one<{ newest: number | null }>("SELECT newest FROM transcripts WHERE id = ?", transcript)?.newest ?? null;
+  const links = linksOf(desk, newest);
+  const kept = links.filter((link) => !isRemoved(link));
+  const [last] = kept;
+  if (kept.length === links.length) return;
+  for (const link of links) if (isRemoved(link)) desk.run("DELETE FROM messages WHERE id = ?", link.id);
+  for (const [index, { id: message, previous }] of kept.entries()) {
+    const before = kept[index + 1]?.id ?? null;
+    if (previous !== before) desk.run("UPDATE messages SET previous = ? WHERE id = ?", before, message);
   }
+  if (last === undefined) desk.run("DELETE FROM transcripts WHERE id = ?", transcript);
+  else desk.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, kept.length, transcript);
+}
+
+/** Removes all that was said in a session; resolves with the number of messages. */
+export function removeTranscripts(desk: Desk, sessionKey: string): number {
+  let count = 0;
+  for (const { id, newest } of desk.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE session_key = ?", sessionKey)) {
+    for (const link of linksOf(desk, newest)) count += desk.run("DELETE FROM messages WHERE id = ?", link.id);
+    desk.run("DELETE FROM transcripts WHERE id = ?", id);
+  }
+  return count;
+}
+
+const stepTranscripts = 50;
+
+/**
+ * Cuts off what is older than `before`, whole turns at a time: what is left begins with a person's message. One step; `after` is where the
+ * next one goes on.
+ */
+export function pruneTranscripts(
+  desk: Desk,
+  { before, after }: { readonly before: number; readonly after: number },
+): { readonly removed: number; readonly after: number | null } {
+  const rows = desk.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE id > ? ORDER BY id LIMIT ?", after, stepTranscripts);
+  let removed = 0;
+  for (const { id, newest } of rows) removed += cutTranscript(desk, { id, newest }, before);
+  return { removed, after: rows.length < stepTranscripts ? null : (rows.at(-1)?.id ?? null) };
+}
+
+function cutTranscript(desk: Desk, { id, newest }: Pick<TranscriptRow, "id" | "newest">, before: number): number {
+  // Down to the first one that is too old, and no further.
+  const chain = desk.all<{ id: number; at: number; role: string }>(
+    `WITH RECURSIVE chain (id, previous, at, role) AS (
+       SELECT id, previous, at, role FROM messages WHERE id = ?1
+       UNION ALL SELECT m.id, m.previous, m.at, m.role FROM chain JOIN messages m ON m.id = chain.previous WHERE chain.at >= ?2
+     ) SELECT id, at, role FROM chain`,
+    newest,
+    before,
+  );
+  const cut = chain.findIndex((message) => message.at < before);
+  if (cut === -1) return 0;
+  const kept = chain.slice(0, chain.slice(0, cut).findLastIndex(({ role }) => role === "user") + 1);
+  const young = new Set(kept.map((message) => message.id));
+  const all = linksOf(desk, newest).length;
+  removeMessages(desk, id, (link) => !young.has(link.id));
+  return all - kept.length;
 }
 
 /**

@@ -1,0 +1,143 @@
+/** `privacy`: everything that is kept of a person, to hand over or to remove. */
+import { rm } from "node:fs/promises";
+import { createPairing } from "../../access/pairing.ts";
+import type { Person } from "../../state/removals.ts";
+import type { Store } from "../../state/store.ts";
+import type { CommandContext } from "../context.ts";
+import { writeOut } from "../out-file.ts";
+import { type Collected, collect } from "./collect.ts";
+import { parsePerson, settingsNaming } from "./person.ts";
+
+interface Looked {
+  readonly person: Person;
+  readonly store: Store;
+  readonly found: Collected;
+  readonly settings: readonly string[];
+}
+
+async function look<Result>(context: CommandContext, wanted: string, run: (looked: Looked) => Promise<Result>): Promise<Result> {
+  const { config } = await context.load();
+  const person = parsePerson(wanted, config);
+  const store = await context.openState();
+  try {
+    const found = await collect(store, person, { stateDirectory: await context.stateDirectory(), now: context.now });
+    return await run({ person, store, found, settings: settingsNaming(config, person) });
+  } finally {
+    await store.close();
+  }
+}
+
+/** What no command finds by a person's id, and why. */
+const notLookedThrough = [
+  "Log files name chats by their ids; they are overwritten after 20 MB.",
+  "Files that agents wrote into their workspaces: only their author knows whom they are about.",
+  "Copies of the state directory, and what the model's provider and the chat platform keep.",
+] as const;
+
+export async function exportPerson(
+  context: CommandContext,
+  [wanted]: readonly [string],
+  { out }: { readonly out?: string },
+): Promise<number> {
+  return await look(context, wanted, async ({ person, store, found, settings }) => {
+    const { sessions, turns, sent, events, pairing, rows, files } = found;
+    const conversations = [];
+    for (const session of sessions) {
+      const { generation } = (await store.session(session)) ?? { generation: 0 };
+      for (let number = 0; number <= generation; number += 1)
+        conversations.push({ session, generation: number, messages: await store.transcript(session, { generation: number }) });
+    }
+    const inOthers = turns.map(({ message: { session, generation, role, at, content } }) => ({ session, generation, role, at, content }));
+    const exportedAt = new Date(context.now()).toISOString();
+    const notIncluded = notLookedThrough;
+    const data = { person, exportedAt, events, conversations, inOtherConversations: inOthers, sent, pairing, data: rows, files, settings };
+    writeOut({ ...data, notIncluded }, { out, terminal: context.terminal });
+    if (out !== undefined) {
+      context.terminal.line(`What is kept of ${person.channel}:${person.id} is in ${out}: ${summary(found)}.`);
+      context.terminal.line(`Not included:\n${notLookedThrough.map((line) => `  ${line}`).join("\n")}`);
+    }
+    return 0;
+  });
+}
+
+interface EraseOptions {
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+export async function erasePerson(context: CommandContext, [wanted]: readonly [string], options: EraseOptions): Promise<number> {
+  const { dryRun = false } = options;
+  const running = (await context.gateway()) !== null;
+  const code = await look(context, wanted, async (looked) => {
+    const { person, found, settings } = looked;
+    if (!dryRun) await erase(looked, context.now);
+    const unfinished = found.events.filter(({ state }) => state !== "settled").length;
+    const kept = [
+      "The keys by which repetitions are recognised, without contents, for seven days: a platform that sends an event again must not start it again.",
+      ...(unfinished === 0
+        ? []
+        : [`${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this again later.`]),
+      ...(settings.length === 0 ? [] : [`The configuration is yours to change; it names them at ${settings.join(", ")}.`]),
+      ...(running ? ["Remains in the free room of state.db: stop the gateway and run this again to have the file rewritten."] : []),
+      ...notLookedThrough,
+    ];
+    const { terminal } = context;
+    if (options.json === true) {
+      terminal.json({ person, erased: !dryRun, ...counts(found), kept });
+    } else {
+      terminal.line(`${dryRun ? "Would erase" : "Erased"} of ${person.channel}:${person.id}: ${summary(found)}.`);
+      terminal.line(`Kept:\n${kept.map((line) => `  ${line}`).join("\n")}`);
+    }
+    return unfinished === 0 ? 0 : 1;
+  });
+  // Removed rows leave their bytes in free pages, until the whole file is written anew. Beside a gateway that is not possible.
+  if (!running && !dryRun) (await import("../../state/sqlite/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
+  return code;
+}
+
+async function erase({ store, person, found }: Looked, now: () => number): Promise<void> {
+  for (const session of found.sessions) {
+    await store.deleteSession(session);
+    for (const namespace of ["waiting-events", "group-context"]) await store.delete(namespace, session);
+  }
+  for (const [transcript, turns] of Map.groupBy(found.turns, ({ message }) => message.transcript)) {
+    const remove = turns.flatMap(({ message, without }) => (without === undefined ? [message.id] : []));
+    const replace = turns.flatMap(({ message, without }) => (without === undefined ? [] : [{ id: message.id, content: without }]));
+    await store.editTranscript({ transcript, remove, replace });
+  }
+  await store.removeSentTo(person);
+  for (const file of found.files) await rm(file, { force: true });
+  const pairing = createPairing({ store, now });
+  for (const { code, senderId } of await pairing.pending(person.channel))
+    if (senderId === person.id) await pairing.deny(person.channel, code);
+  await pairing.revoke(person.channel, person.id);
+  for (const { namespace, key } of found.rows) await store.delete(namespace, key);
+  // Last: without the events nobody could tell any more which turns were theirs.
+  await store.removeEvents(found.events.map(({ id }) => id));
+}
+
+function counts({ events, sessions, turns, sent, pairing, rows, files }: Collected) {
+  return {
+    events: events.filter(({ state }) => state === "settled").length,
+    conversations: sessions.length,
+    messagesInOthers: turns.length,
+    sent: sent.length,
+    pairings: pairing.length,
+    rows: rows.length,
+    files: files.length,
+  };
+}
+
+function summary(found: Collected): string {
+  const { events, conversations, messagesInOthers, sent, pairings, rows, files } = counts(found);
+  const some = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+  return [
+    some(events, "event with its body", "events with their bodies"),
+    some(conversations, "conversation", "conversations"),
+    some(messagesInOthers, "message in others", "messages in others"),
+    some(sent, "message to them", "messages to them"),
+    some(files, "file", "files"),
+    some(pairings, "pairing", "pairings"),
+    some(rows, "record of plugins and devices", "records of plugins and devices"),
+  ].join(", ");
+}

@@ -1,0 +1,32 @@
+/** `sessions delete`: removes a conversation for good. */
+import { HostError } from "../../errors.ts";
+import type { CommandContext } from "../context.ts";
+import { findSession } from "./find.ts";
+
+/** What is kept for the next turn of a session, under its key. */
+const waitingNamespaces = ["waiting-events", "group-context"] as const;
+
+/** Only by its whole key: a part may fit another one tomorrow. */
+export async function deleteSession(
+  { openState, terminal }: CommandContext,
+  [key]: readonly [string],
+  { json }: { readonly json?: boolean },
+): Promise<number> {
+  const store = await openState();
+  try {
+    const found = await findSession(store, key);
+    if (found.key !== key) throw new HostError("session_not_whole", { session: key, key: found.key });
+    const { messages } = await store.deleteSession(key);
+    for (const namespace of waitingNamespaces) await store.delete(namespace, key);
+    if (json === true) terminal.json({ deleted: key, messages });
+    else {
+      terminal.line(`${key} is deleted, with ${messages} ${messages === 1 ? "message" : "messages"}.`);
+      terminal.line(
+        "Kept: the events themselves, with their bodies, for up to seven days; `service privacy erase` removes those of a person.",
+      );
+    }
+    return 0;
+  } finally {
+    await store.close();
+  }
+}

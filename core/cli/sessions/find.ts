@@ -1,0 +1,23 @@
+/** Sessions by what somebody typed. */
+import { HostError } from "../../errors.ts";
+import type { SessionReport } from "../../state/report.ts";
+import type { Store } from "../../state/store.ts";
+
+/** How many sessions a part of a key is looked for in. */
+const searched = 100_000;
+
+/** By its key, by a part of one, or the newest. Throws `session_none`, `session_unknown`, and `usage` where a part fits several. */
+export async function findSession(store: Store, wanted: string): Promise<SessionReport> {
+  const sessions = await store.sessionReports({ limit: wanted === "last" ? 1 : searched });
+  if (sessions.length === 0) throw new HostError("session_none");
+  const exact = wanted === "last" ? sessions[0] : sessions.find(({ key }) => key === wanted);
+  if (exact !== undefined) return exact;
+  const [first, ...others] = sessions.filter(({ key }) => key.includes(wanted));
+  if (first === undefined) throw new HostError("session_unknown", { session: wanted });
+  if (others.length > 0) {
+    throw new HostError("usage", {
+      reason: `"${wanted}" is part of ${others.length + 1} keys, ${first.key} among them; write more of one`,
+    });
+  }
+  return first;
+}
