@@ -9,6 +9,8 @@ import { postponementOf } from "./patience.ts";
 export interface Stop {
   readonly stop: Ending;
   readonly say?: { readonly address: Address; readonly reply: Reply };
+  /** What the preview becomes, where people have seen one: it says as well how the turn ended. */
+  readonly shown?: string;
 }
 
 export function isStop(value: object): value is Stop {

@@ -4,7 +4,7 @@ import type { FormattingContext, Hooks } from "../hooks.ts";
 import type { ChannelConnection } from "../sdk.ts";
 import type { Address, Inbound, Outcome, Part, Reply } from "../types.ts";
 import { triggerOf } from "./answer-place.ts";
-import type { Stop, Trace } from "./ending.ts";
+import { type Stop, type Trace, textReply } from "./ending.ts";
 import { Interrupted } from "./hand-back.ts";
 import type { LiveAccount } from "./live-account.ts";
 import type { CompleteReply } from "./options.ts";
@@ -218,7 +218,7 @@ export function renderSayings(
 
 /**
  * What the gateway itself says: a pairing code, an apology. When the channel cannot render it, nothing is said, and the event ends as it was
- * going to end. `place`: where a preview is removed.
+ * going to end. `place`: where a preview is removed, or becomes `shown`, which says it all.
  */
 export function renderNotice(
   said: Stop["say"],
@@ -227,17 +227,20 @@ export function renderNotice(
     readonly trace: Trace;
     readonly previews?: readonly string[];
     readonly place?: Address | null;
+    readonly shown?: string | undefined;
   },
 ): readonly Saying[] {
-  const { account, trace, previews = [], place = null } = options;
+  const { account, trace, previews = [], place = null, shown } = options;
   const cleared = place === null ? [] : removals(previews, place);
-  if (said === undefined) return cleared;
-  const live = account(said.address.channel, said.address.account);
+  const inPlace = shown !== undefined && previews.length > 0 && place !== null;
+  const notice = inPlace ? { address: place, reply: textReply(shown) } : said;
+  if (notice === undefined) return cleared;
+  const live = account(notice.address.channel, notice.address.account);
   if (live === undefined) return [];
   try {
-    return renderSayings(said.reply, said.address, { connection: live.connection, previews });
+    return renderSayings(notice.reply, notice.address, { connection: live.connection, previews, inPlace });
   } catch (error) {
-    const plugin = error instanceof PluginError ? error.plugin : said.address.channel;
+    const plugin = error instanceof PluginError ? error.plugin : notice.address.channel;
     trace.add("formatting", { plugin, verdict: "pass", code: "notice_not_sent", detail: reasonOf(error) });
     return cleared;
   }

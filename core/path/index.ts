@@ -180,7 +180,7 @@ export function createPath(options: PathOptions): Path {
     const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, { ...pipe, trace, previews });
     if (isStop(formatted)) {
       const ending = { ...formatted.stop, ...place };
-      const notice = renderNotice(formatted.say, { account, trace, previews, place: route.to });
+      const notice = renderNotice(formatted.say, { account, trace, previews, place: route.to, shown: formatted.shown });
       return await say(unit, trace, { ending, sayings: notice, inbound, route, presence });
     }
     const { outcome, reason, reply, sayings } = formatted;

@@ -13,6 +13,8 @@ export interface ShownText {
   grow(text: string, thoughts: string): void;
   /** Nothing is shown any more. */
   close(): void;
+  /** What was shown last; empty: nothing. */
+  last(): string;
 }
 
 export interface ShownTextOptions {
@@ -32,6 +34,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
   let closed = false;
+  let last = "";
   /** Whether a plugin takes part: without one there is nothing to wait for. */
   let tapped: boolean | undefined;
 
@@ -49,7 +52,10 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
     looking = true;
     try {
       const reply = await formatted(withoutTagsSoFar(text), thoughts);
-      if (!closed && reply !== undefined && reply.text.trim() !== "") show(asSent(reply, context).text);
+      if (!closed && reply !== undefined && reply.text.trim() !== "") {
+        last = asSent(reply, context).text;
+        show(last);
+      }
     } catch (error) {
       // The tap that failed may be the one that redacts.
       closed = true;
@@ -77,5 +83,20 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
       closed = true;
       clearTimeout(timer);
     },
+    last: () => last,
   };
+}
+
+const fence = /^ {0,3}(`{3,}|~{3,})/;
+
+/** A text that broke off, with a note behind it: code that it had begun ends before the note. */
+export function endedText(text: string, note: string): string {
+  let open: string | undefined;
+  for (const line of text.split("\n")) {
+    const [, marks] = fence.exec(line) ?? [];
+    if (marks === undefined) continue;
+    if (open === undefined) open = marks;
+    else if (marks.startsWith(open)) open = undefined;
+  }
+  return `${text.trimEnd()}${open === undefined ? "" : `\n${open}`}\n\n${note}`;
 }

@@ -7,7 +7,7 @@ import { apologyTo } from "./apology.ts";
 import { type Stop, silentDecision, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence.ts";
-import { createShownText, type ShownText, type ShownTextOptions } from "./shown-text.ts";
+import { createShownText, endedText, type ShownText, type ShownTextOptions } from "./shown-text.ts";
 
 interface Collected {
   text: string;
@@ -39,6 +39,7 @@ export async function turn(
   const { hooks, trace, presence, signal, now, silence, asSent, pathsOf, guardStream } = options;
   const began = now();
   let plugin = "core";
+  let shown: ShownText | undefined;
   try {
     const answered = await hooks.turn(inbound, route, signal);
     if (answered === undefined) {
@@ -51,7 +52,7 @@ export async function turn(
       trace.add("turn", { plugin, ...silentDecision(quiet, pathsOf(inbound)) });
       return { stop: { outcome: "silent", reason: quiet.silent } };
     }
-    const shown = presence.shows
+    shown = presence.shows
       ? createShownText({
           hooks,
           context: { inbound, route },
@@ -85,9 +86,16 @@ export async function turn(
       ...(hint === undefined ? {} : { hint }),
     });
     // Whoever stopped it knows; an apology would be one message too many.
-    if (code === "stopped") return { stop: { outcome: "silent", reason: "stopped" } };
-    return failed(code, inbound, route);
+    const seen = shown?.last() ?? "";
+    if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, "(stopped)");
+    const failure = failed(code, inbound, route);
+    return withShown(failure, seen, failure.say?.reply.text ?? "(interrupted)");
   }
+}
+
+/** What people have read of an answer stays, with a note that says why it ends there. */
+function withShown(stop: Stop, seen: string, note: string): Stop {
+  return seen === "" ? stop : { ...stop, shown: endedText(seen, note) };
 }
 
 function failed(reason: string, inbound: Inbound, { to }: Route): Stop {

@@ -77,26 +77,51 @@ test("with all, each message of an answer replies", async () => {
   expect(new Set(replies)).toEqual(new Set([asked.message_id]));
 });
 
-test("buttons and an apology are sent anew behind a preview, which goes", async () => {
+test("buttons are sent anew behind a preview, which goes", async () => {
   const place = await open();
   place.platform.act.say(place.ada, place.ada, "choose");
-  place.platform.act.say(place.bela, place.bela, "break");
-  await place.ended(2);
+  await place.ended(1);
   const [chosen, ...others] = place.said(place.ada);
   expect(others).toEqual([]);
   expect(chosen).toMatchObject({
     text: `${beginning}so choose.`,
     reply_markup: { inline_keyboard: [[{ text: "Yes", callback_data: "y" }]] },
   });
-  expect(place.said(place.bela).map(({ text }) => text)).toEqual([expect.stringContaining("could not answer")]);
-  for (const chat of [place.ada, place.bela]) {
-    const calls = shown(place).filter(({ params }) => String(params.chat_id) === String(chat));
-    expect(calls.map(({ method }) => method).filter((method) => method !== "editMessageText")).toEqual([
-      "sendMessage",
-      "sendMessage",
-      "deleteMessage",
-    ]);
+  const methods = shown(place).map(({ method }) => method);
+  expect(methods.filter((method) => method !== "editMessageText")).toEqual(["sendMessage", "sendMessage", "deleteMessage"]);
+});
+
+test("what was seen of an answer stays where a stop, an error or the time ends it, in the same message, with the reason behind it", async () => {
+  const hung = "This is code:\n\n```js\nconst answer = 42; // and so on";
+  const place = await open({
+    config: { agents: { defaults: { engine: "scripted", timeoutSeconds: 3 } }, session: { dmScope: "per-peer" } },
+    answer: (turn) => (turn.inbound.text.endsWith("hang") ? hang() : script(turn)),
+  });
+  async function* hang(): AsyncGenerator<TurnEvent> {
+    yield { type: "text", delta: hung };
+    await new Promise(() => {});
   }
+  const { platform, ada, bela } = place;
+  const said = (chat: number) => place.said(chat).map(({ text }) => text);
+  platform.act.say(ada, ada, "hang");
+  await expect.poll(() => said(ada)).toHaveLength(1);
+  platform.act.say(ada, ada, "/stop");
+  platform.act.say(bela, bela, "break");
+  expect([...(await place.ended(3))].sort()).toEqual(["answered answered", "failed engine_failed", "silent stopped"]);
+  expect([...said(ada)].sort()).toEqual([
+    "Stopped.",
+    expect.stringMatching(/^This is code:\s+const answer = 42; \/\/ and so on\s+\(stopped\)$/),
+  ]);
+  // The note is no code.
+  const stopped = place.said(ada).find(({ text }) => text?.endsWith("(stopped)"));
+  expect(stopped?.entities?.map(({ type, offset, length }) => [type, stopped.text?.slice(offset, offset + length).trim()])).toEqual([
+    ["pre", "const answer = 42; // and so on"],
+  ]);
+  expect(said(bela)).toEqual([expect.stringMatching(new RegExp(`^${beginning.trim()}\\s+Sorry, .*could not answer`))]);
+  platform.act.say(bela, bela, "hang");
+  await place.ended(4);
+  expect(said(bela)[1]).toMatch(/and so on\s+Sorry, the answer took longer/);
+  expect(shown(place).filter(({ method }) => method === "deleteMessage")).toEqual([]);
 });
 
 test("no tag, no word for silence and nothing that a plugin takes out is seen for a moment", async () => {
