@@ -9,6 +9,7 @@ import { Interrupted } from "./hand-back.ts";
 import type { LiveAccount } from "./live-account.ts";
 import type { CompleteReply } from "./options.ts";
 import { simplerReplies } from "./plain-text.ts";
+import { endedText, stoppedNote } from "./shown-text.ts";
 
 /** A row for the outbox, before it has a number. */
 export interface Saying {
@@ -62,7 +63,8 @@ export async function formatting(
   const whole = formatted.media.length === 0 ? formatted : await withFiles(formatted, context, options);
   if (whole === null) {
     trace.add("formatting", { plugin: "core", verdict: "silent", code: "stopped", detail: "stopped while its files were fetched" });
-    return { stop: { outcome: "silent", reason: "stopped" } };
+    const { text } = options.asSent({ ...formatted, media: [], buttons: [] }, context);
+    return { stop: { outcome: "silent", reason: "stopped" }, shown: endedText(text, stoppedNote) };
   }
   if (whole === undefined) return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };
   return render(whole, context, options);

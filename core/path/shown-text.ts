@@ -87,6 +87,9 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
   };
 }
 
+/** Behind a text that `/stop` has ended. */
+export const stoppedNote = "(stopped)";
+
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 
 /** A text that broke off, with a note behind it: code that it had begun ends before the note. */

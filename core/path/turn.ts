@@ -7,7 +7,7 @@ import { apologyTo } from "./apology.ts";
 import { type Stop, silentDecision, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence.ts";
-import { createShownText, endedText, type ShownText, type ShownTextOptions } from "./shown-text.ts";
+import { createShownText, endedText, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
 
 interface Collected {
   text: string;
@@ -87,7 +87,7 @@ export async function turn(
     });
     // Whoever stopped it knows; an apology would be one message too many.
     const seen = shown?.last() ?? "";
-    if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, "(stopped)");
+    if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
     const failure = failed(code, inbound, route);
     return withShown(failure, seen, failure.say?.reply.text ?? "(interrupted)");
   }

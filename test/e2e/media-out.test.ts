@@ -87,7 +87,7 @@ test("what may be sent arrives as what it is, what may not is told, and the oper
   expect(await says("show voice", 1)).toMatchObject([{ voice: { file_size: 3_952 } }]);
 });
 
-test("an answer whose files are being had when /stop comes is not sent, its preview goes, and nothing is left of them", async () => {
+test("an answer whose files are being fetched when /stop comes is not sent: what was seen of it stays, and nothing is left of its files", async () => {
   const platform = await openPlatform();
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));
@@ -125,5 +125,7 @@ test("an answer whose files are being had when /stop comes is not sent, its prev
   await expect.poll(files, { interval: 5 }).toEqual([]);
   // What it takes to come through the platform and the lanes included; the copy alone goes on for seconds.
   expect(performance.now() - began).toBeLessThan(1_000);
-  await expect.poll(said).toEqual(["Stopped."]);
+  await expect
+    .poll(() => [...said()].sort())
+    .toEqual([expect.stringMatching(/^Here you are: it is the whole of what was asked for\.\s+\(stopped\)$/), "Stopped."]);
 });

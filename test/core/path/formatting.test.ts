@@ -122,9 +122,9 @@ test("what is delivered as it was given goes out whole or not at all", async () 
   expect(decisions.at(-1)).toMatchObject({ verdict: "failed", code: "media_unavailable" });
 });
 
-test("an answer that is stopped while its files are fetched is none", async () => {
+test("an answer that is stopped while its files are fetched is none: what was seen of it stays", async () => {
   const { formatted, decisions } = await format([text()], { reply: withFile, completeReply: async () => null });
-  expect(formatted).toEqual({ stop: { outcome: "silent", reason: "stopped" } });
+  expect(formatted).toEqual({ stop: { outcome: "silent", reason: "stopped" }, shown: "text\n\n(stopped)" });
   expect(decisions.at(-1)).toMatchObject({ verdict: "silent", code: "stopped" });
 });
 
