@@ -97,13 +97,15 @@ test("a failed call takes nothing from the queue: the next one reads all of it",
   for (const text of ["One.", "Two.", "Three."]) expect(prompt(1)).toContain(text);
 });
 
-test("days without heartbeats: the rows that wait stay bounded, so does the file, and none waits for longer than seven days", async () => {
+test("a week without heartbeats: the rows that wait stay bounded, so does the file, and none waits for longer", {
+  timeout: 60_000,
+}, async () => {
   let at = Date.now();
   const { store, wake, pileUp, bytes } = await open({ now: () => at });
-  const limits = { keepEventsMs: 7 * day, keepEvents: 500, keepSentMs: day };
+  const limits = { keepEventsMs: 7 * day, keepEvents: 300, keepSentMs: day };
   const sizes: number[] = [];
-  for (let days = 0; days < 10; days += 1) {
-    await pileUp(300, "x".repeat(8_000));
+  for (let days = 0; days < 8; days += 1) {
+    await pileUp(days === 0 ? 950 : 150, "x".repeat(8_000));
     at += day;
     await store.prune({ now: at, ...limits });
     sizes.push(bytes());
@@ -111,8 +113,9 @@ test("days without heartbeats: the rows that wait stay bounded, so does the file
   const { waiting } = await store.stats();
   expect(waiting).toBeLessThanOrEqual(1_000);
   expect(waiting).toBeGreaterThan(0);
-  // The file would be half as large again as after a week, if it grew on.
-  expect(sizes.at(-1)).toBeLessThan((sizes[6] ?? 0) * 1.15);
+  // From then on there are a thousand that wait and three hundred that have ended.
+  const [, , , , full = 0] = sizes;
+  expect(sizes.at(-1)).toBeLessThan(full * 1.1);
   at += 8 * day;
   await wake("The first for a week.");
   await store.prune({ now: at, ...limits });
