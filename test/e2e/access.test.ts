@@ -256,7 +256,13 @@ describe("whoever is let in", () => {
     };
     const heard = (bot: string, text: string | RegExp) => expect.poll(() => said(bot), { timeout: 20_000, interval: 30 }).toMatch(text);
     const accounts = { first: { botToken: "4242:first" }, second: { botToken: "4343:second" } };
-    const gateway = await serve(platform, { dmPolicy: "pairing", allowFrom: [], accounts }, {}, temporaryDirectory(), 2);
+    const gateway = await serve(
+      platform,
+      { botToken: undefined, dmPolicy: "pairing", allowFrom: [], accounts },
+      {},
+      temporaryDirectory(),
+      2,
+    );
 
     platform.act.say(bela, bela, "hello", { bot: "second_bot" });
     await heard("second_bot", /pairing approve botchat [A-Z2-9]{8} --account second/);

@@ -251,7 +251,7 @@ describe("doctor at the platforms", () => {
     expect(open(await doctor(gateway.home), "conversations", "old state")).toMatchObject([
       { check: "conversations", path: "session.dmScope", reason: expect.stringContaining("2 people") },
     ]);
-    configure(gateway.home, { channels: { botchat: { ...channel, accounts: { work: { botToken } } } } });
+    configure(gateway.home, { channels: { botchat: { ...channel, botToken: undefined, accounts: { work: { botToken } } } } });
     expect(open(await doctor(gateway.home), "old state")).toMatchObject([
       { reason: "one sender is still approved for botchat:default, which is no longer configured" },
     ]);
