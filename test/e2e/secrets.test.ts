@@ -194,7 +194,7 @@ test("logs, answers, commands, prompts, state and chats hold no token, through f
   writeConfig(gateway.file, config({ botToken: secrets.wrongBot }, model.url));
   await gateway.until(/refuses the bot token/);
   const { accounts, said } = await openUnreachable();
-  writeConfig(gateway.file, config({ accounts }, model.url));
+  writeConfig(gateway.file, config({ botToken: undefined, accounts }, model.url));
   for (const [account, why] of Object.entries(said)) await gateway.until(new RegExp(`"account":"${account}".*getMe: ${why}`));
   platform.faults.add({ method: "getMe", kind: "refuse", status: 404, description: `Not Found: ${secrets.bot}`, times: 1 });
   writeConfig(gateway.file, config({ textChunkLimit: 3_000 }, model.url));
