@@ -120,7 +120,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const responsePrefix = ({ to }: Route) => (to === null ? undefined : optionsOf(to)?.responsePrefix);
   const facts = createFactsOfAnswers({
     wanted: (route) => String(responsePrefix(route)).includes("{"),
-    identityName: (agentId) => config().agents.list.find(({ id }) => id === agentId)?.identity?.name,
+    settings: (agentId) => agentSettings(config(), agentId),
   });
   const group = createGroupContext({
     store,

@@ -125,6 +125,8 @@ export interface Inbound {
   readonly sender: InboundSender;
   /** Text as Markdown; a media placeholder when there is nothing else. */
   readonly text: string;
+  /** What was written without any Markdown, where that is another text: the patterns of mentions are searched in it. */
+  readonly plain?: string;
   readonly media: readonly InboundMedia[];
   /** True when the bot was addressed (mention, reply, press). Direct chats need no mention. */
   readonly mention: boolean;

@@ -123,5 +123,5 @@ function unaddressed(asked: Asked, place: PlaceSettings): Refusal | undefined {
 
 /** A press is on the bot's own button, and a reaction has no words to mention anybody with. */
 function isAddressed({ inbound, mentioned }: Asked): boolean {
-  return inbound.mention || inbound.kind === "press" || inbound.kind === "reaction" || mentioned(inbound.text);
+  return inbound.mention || inbound.kind === "press" || inbound.kind === "reaction" || mentioned(inbound.plain ?? inbound.text);
 }

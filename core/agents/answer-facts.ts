@@ -1,8 +1,9 @@
 /** What an operator may name in `responsePrefix` about who answers: `{model}`, `{provider}`, `{thinkingLevel}`, `{identity.name}`. */
 import type { EngineTurn } from "../sdk.ts";
 import type { Inbound, Reply, Route, Thinking } from "../types.ts";
+import type { AgentSettings } from "./settings.ts";
 
-/** Facts about one answer; a command's has no model and no thinking. */
+/** Facts about one answer. */
 export interface AnswerFacts {
   /** `provider/model`. */
   readonly model?: string | undefined;
@@ -19,7 +20,8 @@ export interface FactsOfAnswers {
 export function createFactsOfAnswers(options: {
   /** Whether anybody will ask for them. */
   readonly wanted: (route: Route) => boolean;
-  readonly identityName: (agentId: string) => string | undefined;
+  /** What the configuration says of an agent: an answer without a turn, such as a command's, is given in its name. */
+  readonly settings: (agentId: string) => Pick<AgentSettings, "model" | "thinking" | "identity">;
 }): FactsOfAnswers {
   const turns = new WeakMap<Inbound, Pick<EngineTurn, "model" | "thinking">>();
   return {
@@ -27,16 +29,18 @@ export function createFactsOfAnswers(options: {
       if (options.wanted(route)) turns.set(inbound, { ...(model === undefined ? {} : { model }), thinking });
     },
     of({ usage }, inbound, { agentId }) {
-      const turn = turns.get(inbound);
+      const { model, thinking, identity } = options.settings(agentId);
+      const turn = turns.get(inbound) ?? { model: typeof model === "string" ? model : model?.primary, thinking };
       // Another than the chosen one has answered where that failed.
-      return { model: usage?.model ?? turn?.model, thinking: turn?.thinking, identityName: options.identityName(agentId) };
+      return { model: usage?.model ?? turn.model, thinking: turn.thinking, identityName: identity.name };
     },
   };
 }
 
 const variable = /(?<!\{)\{\s*([a-z.]{1,20})\s*\}(?!\})/gi;
 
-function variableOf(name: string, { model, thinking, identityName }: AnswerFacts): string | undefined {
+/** `undefined`: there is none; `null`: there is no such variable. */
+function variableOf(name: string, { model, thinking, identityName }: AnswerFacts): string | undefined | null {
   const slash = model?.indexOf("/") ?? -1;
   switch (name.toLowerCase()) {
     case "model":
@@ -52,11 +56,14 @@ function variableOf(name: string, { model, thinking, identityName }: AnswerFacts
     case "identityname":
       return identityName;
     default:
-      return undefined;
+      return null;
   }
 }
 
-/** In any case; what is unknown stays as it is written, so that a slip is seen. `{{Field}}` is not touched. */
+/** In any case; a fact that there is none of is left out, and what is unknown stays as it is written, so that a slip is seen. `{{Field}}` is not touched. */
 export function renderVariables(template: string, facts: AnswerFacts): string {
-  return template.replace(variable, (written, name: string) => variableOf(name, facts) ?? written);
+  return template.replace(variable, (written, name: string) => {
+    const value = variableOf(name, facts);
+    return value === null ? written : (value ?? "");
+  });
 }

@@ -33,7 +33,7 @@ export function inboundProblem(value: unknown): string | undefined {
   if (!isText(kind)) return "kind is missing";
   if (!isObject(chat) || !isText(chat.id) || !isText(chat.kind)) return "chat has no id or no kind";
   if (!isObject(sender) || !isText(sender.id)) return "sender has no id";
-  if (!isText(text)) return "text is not a text";
+  if (!isText(text) || !isAbsentOr(value.plain, isText)) return "text or plain is not a text";
   if (!Array.isArray(media) || !media.every(isObject)) return "media is not a list of files";
   return undefined;
 }

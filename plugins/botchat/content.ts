@@ -10,6 +10,8 @@ import { silenceOf } from "./service-fields.ts";
 export interface Content {
   /** Markdown: a placeholder for each file, then what was written. */
   readonly text: string;
+  /** The same without Markdown, where that is another text. */
+  readonly plain?: string;
   readonly media: readonly InboundMedia[];
 }
 
@@ -23,15 +25,21 @@ function shownIn(message: Fields, files: readonly InboundMedia[]): string | unde
   return files.length > 0 ? files.map(placeholderOf).join(" ") : undefined;
 }
 
+function contentOf(markdown: string, plain: string, media: readonly InboundMedia[]): Content {
+  return { text: markdown, ...(plain !== markdown && { plain }), media };
+}
+
 /** `silent`: the message holds nothing that a person said or sent, and this is why. */
 export function parseContent(message: Fields): Content | { readonly silent: string } {
   const written = text(message.text);
   const files = filesOf(message);
-  if (written !== undefined) return { text: entitiesToMarkdown(written, message.entities), media: files };
+  if (written !== undefined) return contentOf(entitiesToMarkdown(written, message.entities), written, files);
   const rich = richMessage(record(message.rich_message));
   if (rich !== undefined) return rich;
   const caption = text(message.caption);
   const shown = shownIn(message, files);
-  const said = [shown, caption && entitiesToMarkdown(caption, message.caption_entities)].filter((piece) => piece !== undefined);
-  return said.length === 0 ? { silent: silenceOf(message) } : { text: said.join("\n"), media: files };
+  const joined = (...pieces: readonly (string | undefined)[]) => pieces.filter((piece) => piece !== undefined).join("\n");
+  if (shown === undefined && caption === undefined) return { silent: silenceOf(message) };
+  const markdown = caption && entitiesToMarkdown(caption, message.caption_entities);
+  return contentOf(joined(shown, markdown), joined(shown, caption), files);
 }

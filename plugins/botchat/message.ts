@@ -92,7 +92,9 @@ function contentOf(messages: readonly Fields[]): ReturnType<typeof parseContent>
   const found = contents.filter((content): content is Content => !("silent" in content));
   const [first] = contents;
   if (found.length === 0 && first !== undefined) return first;
-  return { text: found.map((content) => content.text).join("\n"), media: found.flatMap((content) => content.media) };
+  const plain = found.map((content) => content.plain ?? content.text).join("\n");
+  const text = found.map((content) => content.text).join("\n");
+  return { text, ...(plain !== text && { plain }), media: found.flatMap((content) => content.media) };
 }
 
 /** A group that became a supergroup has another id. The platform tells it in both, each with the other's id. */
@@ -146,6 +148,7 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
     chat: { ...chat, ...(thread && { thread }) },
     sender,
     text: content.text,
+    ...(content.plain !== undefined && { plain: content.plain }),
     media: content.media,
     mention,
     timestamp: seconds * 1_000,

@@ -80,3 +80,16 @@ test("an agent that stays quiet stays quiet with a prefix", async () => {
   expect(await place.ended(1)).toEqual(["silent no_reply"]);
   expect(place.said(kitchen)).toEqual([]);
 });
+
+test("a pattern of mentions is searched in what people wrote, not in the Markdown that it becomes", async () => {
+  const place = await converse({ config: { messages: { groupChat: { mentionPatterns: ["(^|[^\\pL_])hal 9000", "crew\\.example"] } } } });
+  await place.start();
+  const { platform, ada, turns } = place;
+  const link = [{ type: "text_link", offset: 0, length: 4, url: "https://crew.example/" }];
+  platform.act.say(ada, kitchen, "read that", { entities: link } as never);
+  // Bold to the middle of the name: what it becomes is not the name any more.
+  platform.act.say(ada, kitchen, "hal 9000, open", { entities: [{ type: "bold", offset: 0, length: 5 }] } as never);
+  platform.act.say(ada, kitchen, "hal 9000, close", { entities: [{ type: "italic", offset: 0, length: 8 }] } as never);
+  await place.ended(3);
+  expect(turns.map(({ inbound }) => inbound.text)).toEqual(["**hal 9**000, open", "*hal 9000*, close"]);
+});

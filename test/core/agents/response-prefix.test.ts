@@ -10,10 +10,12 @@ function sent(
   text: string,
   prefix: unknown,
   inbound = message("hi"),
-  more: { readonly answered?: string; readonly wanted?: boolean } = {},
+  more: { readonly answered?: string; readonly wanted?: boolean; readonly configured?: boolean } = {},
 ): string {
-  const { answered, wanted = true } = more;
-  const facts = createFactsOfAnswers({ wanted: () => wanted, identityName: (agentId) => (agentId === "main" ? "Otto" : undefined) });
+  const { answered, wanted = true, configured = true } = more;
+  const chosen = configured ? ({ model: { primary: "acme/small" }, thinking: "high" } as const) : {};
+  const settings = (agentId: string) => ({ identity: agentId === "main" ? { name: "Otto" } : {}, ...chosen });
+  const facts = createFactsOfAnswers({ wanted: () => wanted, settings });
   if (inbound.kind === "message") facts.note({ inbound, model: "acme/large/v2", thinking: "low" }, route());
   const usage = answered === undefined ? {} : { usage: { inputTokens: 1, outputTokens: 1, model: answered } };
   return withPrefix({ ...reply(text), ...usage }, prefix, { inbound, route: route() }, facts).text;
@@ -56,9 +58,10 @@ test("the model is the one that answered, where another stood in for the chosen 
   expect(sent("hello", "{modelFull}", message("hi"), { answered: "spare/small" })).toBe("spare/small hello");
 });
 
-test("of an answer without a model, such as a command's, the model stays as it is written", () => {
-  expect(sent("hello", "{model} {thinkingLevel} {identity.name}", message("hi", { kind: "press" }))).toBe(
-    "{model} {thinkingLevel} Otto hello",
-  );
-  expect(sent("hello", "{model}", message("hi"), { wanted: false })).toBe("{model} hello");
+test("an answer without a turn, such as a command's, has the model of its agent, and none where none is configured", () => {
+  const command = message("hi", { kind: "press" });
+  expect(sent("hello", "{model} {thinkingLevel} {identity.name}", command)).toBe("small high Otto hello");
+  expect(sent("hello", "{model}", message("hi"), { wanted: false })).toBe("small hello");
+  expect(sent("hello", "[{model}] {unknown}", command, { configured: false })).toBe("[] {unknown} hello");
+  expect(sent("hello", "{model}", command, { configured: false })).toBe("hello");
 });
