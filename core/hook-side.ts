@@ -8,6 +8,7 @@ import type { Log } from "./log.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./state/store.ts";
 import { checkModule } from "./transforms/check.ts";
+import { withPlace } from "./transforms/error.ts";
 import { resolveTransformsRoot } from "./transforms/root.ts";
 import { createTransforms, type Transforms } from "./transforms/sandbox.ts";
 import type { Undo } from "./undo.ts";
@@ -63,7 +64,7 @@ export function createHookSide(parts: {
     );
     for (const module of modules) {
       await transforms.exportsOf(module).catch((error: unknown) => {
-        log.warn({ transform: module }, `the transform ${module} cannot be loaded: ${reasonOf(error)}`);
+        log.warn({ transform: module }, `the transform ${module} cannot be loaded: ${reasonOf(withPlace(error))}`);
       });
     }
   };

@@ -19,6 +19,7 @@ import type { Store } from "./state/store.ts";
 import type { TimedCall } from "./tap-times.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { Tokens } from "./tokens.ts";
+import { withPlace } from "./transforms/error.ts";
 import { hookRoutes } from "./webhooks/management.ts";
 import { createRefusals } from "./webhooks/refusals.ts";
 import { createRepetitions } from "./webhooks/repetitions.ts";
@@ -149,7 +150,7 @@ export function createServer(parts: {
     },
     mappings,
     results,
-    transform: (call) => transforms.run(call),
+    transform: (call) => transforms.run(call).catch((error: unknown) => Promise.reject(withPlace(error))),
     clientAddress: server.clientAddress,
     newId: randomUUID,
     async confirm(url) {

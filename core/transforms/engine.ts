@@ -78,6 +78,7 @@ export async function createEngine({
   let enteredAt = 0;
   let spent = false;
   let interrupted = false;
+  let interruptedAt: string | undefined;
   let lastId = 0;
 
   const computedMs = (): number => performance.now() - compiledMs() - enteredAt;
@@ -169,7 +170,8 @@ export async function createEngine({
     current = undefined;
     if (interrupted) {
       spent = true;
-      end(call, new TransformError("timeout", `It computed for more than ${call.limits.cpuMs} ms (hooks.transforms.cpuMs)`));
+      const message = `It computed for more than ${call.limits.cpuMs} ms (hooks.transforms.cpuMs)`;
+      end(call, new TransformError("timeout", message, { where: interruptedAt }));
     } else if (call.settled !== undefined) end(call, call.settled.outcome);
     else if ([...calls.values()].every(({ timers, requests }) => timers.size === 0 && requests === 0)) {
       end(call, new TransformError("timeout", "Its promise never settles: there is nothing left that it could wait for"));
@@ -179,7 +181,7 @@ export async function createEngine({
   /** An error that left the code: of memory, of a limit, of a timer's function. */
   function left(call: Call, error: QuickJSHandle): void {
     if (interrupted) {
-      error.dispose();
+      interruptedAt = error.consume((handle) => context.dump(handle) as { readonly stack?: string }).stack;
       return;
     }
     const { name, message } = error.consume((handle) => context.dump(handle) as { readonly name?: unknown; readonly message?: unknown });
@@ -188,7 +190,6 @@ export async function createEngine({
   }
 
   const memoryError = (): TransformError => new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
-
   function overMemory(call: Call): void {
     spent = true;
     call.settled = { outcome: memoryError() };

@@ -13,10 +13,25 @@ export class TransformError extends Error {
   readonly kind: TransformFault;
   /** Where in the user's code, as `file:line:column` lines; for the log. */
   readonly where: string | undefined;
+  /** The first of them, below the root. */
+  place: string | undefined;
 
   constructor(kind: TransformFault, message: string, options: { readonly where?: string | undefined; readonly cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.where = options.where;
   }
+}
+
+/** Where an error arose, as `file:line:column` below the root; the module where no line is known. */
+export function placeOf({ where }: TransformError, { module, root }: { readonly module: string; readonly root: string }): string {
+  const frame = where?.split("\n").find((line) => line.includes(`${root}/`));
+  return frame?.slice(frame.indexOf(`${root}/`) + root.length + 1).replace(/\)$/, "") ?? module;
+}
+
+/** The error with its place in its message, as logs and traces show it. */
+export function withPlace(error: unknown): unknown {
+  if (!(error instanceof TransformError)) return error;
+  const { kind, message, where, place, cause } = error;
+  return place === undefined || message.includes(place) ? error : new TransformError(kind, `${message} (${place})`, { where, cause });
 }

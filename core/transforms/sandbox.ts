@@ -2,7 +2,7 @@
 import type { PluginLog } from "../sdk.ts";
 import type { Json } from "../types.ts";
 import type { TransformContext } from "./definition.ts";
-import { TransformError } from "./error.ts";
+import { placeOf, TransformError } from "./error.ts";
 import { createPool, type Pool, type PoolCall } from "./pool.ts";
 import { createPrinter, type Level } from "./printer.ts";
 import { moduleNameProblem } from "./root.ts";
@@ -70,9 +70,13 @@ export function createTransforms({ root, settings, log, now, threads = 4, idleMs
     }
     const own = pool;
     own.running += 1;
+    const at = root();
     try {
       // `./a.ts` and `a.ts` are one module.
-      return await (await own.pool).run({ ...call, module: call.module.replace(/^(?:\.\/)+/, ""), root: root() });
+      return await (await own.pool).run({ ...call, module: call.module.replace(/^(?:\.\/)+/, ""), root: at });
+    } catch (error) {
+      if (error instanceof TransformError && error.kind !== "refused") error.place = placeOf(error, { module: call.module, root: at });
+      throw error;
     } finally {
       own.running -= 1;
       // Settings that changed while it ran: what began under the old ones ends under them.

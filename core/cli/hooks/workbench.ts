@@ -4,6 +4,7 @@ import { mainSessionKey } from "../../agents/sessions.ts";
 import { defaultAgentId } from "../../agents/settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { compileHooks } from "../../hook-problems.ts";
+import { withPlace } from "../../transforms/error.ts";
 import type { MappedDeps } from "../../webhooks/mapped.ts";
 import type { MappingTable } from "../../webhooks/mapping.ts";
 import type { CommandContext } from "../context.ts";
@@ -32,7 +33,7 @@ export async function openWorkbench(context: CommandContext): Promise<Workbench>
     channels: { ...policies.channels, hasLastRecipient: (id) => hasLastRecipient(context, loaded, id) },
     settings: () => config.hooks,
     newId: randomUUID,
-    transform: (call) => transforms.run(call),
+    transform: (call) => transforms.run(call).catch((error: unknown) => Promise.reject(withPlace(error))),
   };
   return { loaded, table, deps, close: () => transforms.close() };
 }

@@ -1,0 +1,57 @@
+/** Where a transform failed: its file and line, in the log, in `why` and in a dry run, with either runtime. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { run } from "../core/cli/desk.ts";
+import { temporaryDirectory } from "../support/gateway.ts";
+import { startHookGateway } from "./hook-room.ts";
+
+const transforms = {
+  "throws.ts": "const deep = () => {\n  throw new Error('no such thing');\n};\nexport default () => deep();\n",
+  "loops.ts": "export default () => {\n  for (;;);\n};\n",
+  "broken.ts": "export default () => {\n  const a = ;\n};\n",
+};
+const mappings = Object.keys(transforms).map((module) => ({ match: { path: module.slice(0, -3) }, transform: { module }, deliver: false }));
+
+test.each([
+  [
+    "sandbox",
+    [
+      ["throws", /no such thing \(throws\.ts:2:\d+\)/],
+      ["loops", /cpuMs\) \(loops\.ts:\d+:\d+\)/],
+      ["broken", /broken\.ts:2/],
+    ],
+  ],
+  [
+    "trusted",
+    [
+      ["throws", /no such thing \(throws\.ts:2:\d+\)/],
+      ["loops", /timeoutSeconds\) \(loops\.ts\)/],
+      ["broken", /broken\.ts:2/],
+    ],
+  ],
+] as const)(
+  "with the runtime %s",
+  async (runtime, failures) => {
+    const room = await startHookGateway({ transforms, hooks: { mappings, transforms: { runtime, cpuMs: 200, timeoutSeconds: 3 } } });
+    const files = ["--config", room.configFile, "--state", room.gateway.stateDirectory];
+    const command = async (...args: readonly string[]) => (await run([...args, ...files], { home: temporaryDirectory() })).out;
+    const payload = join(temporaryDirectory(), "payload.json");
+    writeFileSync(payload, "{}");
+    for (const [path, place] of failures) {
+      expect(await room.post(path, {})).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
+      expect(await command("why", "last")).toMatch(place);
+      expect(await command("hooks", "test", path, payload)).toMatch(place);
+      const log = () => readFileSync(join(room.gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+      await expect
+        .poll(() =>
+          log()
+            .split("\n")
+            .filter((line) => line.includes("failed in its mapping"))
+            .at(-1),
+        )
+        .toMatch(place);
+    }
+  },
+  60_000,
+);
