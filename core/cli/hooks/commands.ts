@@ -34,9 +34,16 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     .action(handle(async () => (await import("./replay.ts")).replayDelivery));
   add(hooks, "test <name> <file>", {
     summary: "Tell what a delivery would lead to, by a file with its payload or a recording. Nothing is queued.",
-    example: `${say("test github push.json")}\n${say("test github push.json --json")}`,
+    example: `${say("test github push.json")}\n${say('test github push.json --header "X-GitHub-Event: push" --json')}`,
     json: true,
-  }).action(handle(async () => (await import("./test.ts")).testDelivery));
+  })
+    .option(
+      "--header <header>",
+      "a header of the delivery, as NAME: VALUE; may be repeated",
+      (one, all: readonly string[]) => [...all, one],
+      [],
+    )
+    .action(handle(async () => (await import("./test.ts")).testDelivery));
   add(hooks, "record <name>", {
     summary: "Wait for the next delivery to a name and save it as a file, without secrets; needs the running gateway.",
     example: `${say("record github --out push.json")}\n${say("test github push.json")}`,

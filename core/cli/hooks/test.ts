@@ -14,8 +14,9 @@ import { openWorkbench } from "./workbench.ts";
 export async function testDelivery(
   context: CommandContext,
   [name, file]: readonly [string, string],
-  options: { readonly json?: boolean },
+  options: { readonly json?: boolean; readonly header?: readonly string[] },
 ): Promise<number> {
+  const headers = readHeaders(options.header ?? []);
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw new HostError("fixture_invalid", { file, reason: reasonOf(error) });
   });
@@ -23,13 +24,27 @@ export async function testDelivery(
   const bench = await openWorkbench(context);
   try {
     // A recording of another name may be tried here, too.
-    const result = await dryRun(bench.table, { ...recorded, path: trimSlashes(name) }, bench.deps);
+    const result = await dryRun(
+      bench.table,
+      { ...recorded, path: trimSlashes(name), headers: { ...recorded.headers, ...headers } },
+      bench.deps,
+    );
     if (options.json === true) context.terminal.json(result);
     else show(result, context.terminal);
     return result.failure === undefined && result.asked.some(({ taken }) => taken) ? 0 : 1;
   } finally {
     await bench.close();
   }
+}
+
+/** `NAME: VALUE`, as other tools take them. */
+function readHeaders(given: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = given.map((text) => {
+    const [, name, value] = /^([\w!#$%&'*+\-.^`|~]+):\s*(.*)$/.exec(text) ?? [];
+    if (name === undefined || value === undefined) throw new HostError("usage", { reason: `--header ${text} is not NAME: VALUE` });
+    return [name.toLowerCase(), value.trim()] as const;
+  });
+  return Object.fromEntries(pairs);
 }
 
 function show(result: DryRun, terminal: Terminal): void {

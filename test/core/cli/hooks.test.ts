@@ -266,6 +266,18 @@ describe("hooks test", () => {
     expect((await gateway.gateway.describe()).stats).toEqual(before);
   });
 
+  test("--header gives the delivery headers that a bare payload cannot have", async () => {
+    const file = join(temporaryDirectory(), "bare.json");
+    writeFileSync(file, JSON.stringify({ repo: "house", who: "Ada" }));
+    expect(await hooks("test", "git", file)).toMatchObject({ code: 1 });
+    const told = await hooks("test", "git", file, "--header", "X-Event: push", "--header", "X-Other: 1");
+    expect(told).toMatchObject({ code: 0, out: expect.stringContaining("Push to house by Ada") });
+    expect(await hooks("test", "git", file, "--header", "push")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("is not NAME: VALUE"),
+    });
+  });
+
   test("runs the transform, and needs no gateway", async () => {
     const home = temporaryHome();
     const at = ["--config", gateway.configFile, "--state", join(home, "nowhere"), "--json"];
