@@ -4,7 +4,7 @@
  */
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { expandPath } from "../config/expand-path.ts";
+import { expandPath } from "../config/secrets.ts";
 import type { EngineTool, PluginLog } from "../sdk.ts";
 import type { Json } from "../types.ts";
 import { plainName } from "./envelope.ts";

@@ -4,6 +4,8 @@ import { HostError, reasonOf } from "../errors.ts";
 import { expandPath } from "./expand-path.ts";
 import { isRecord } from "./validate.ts";
 
+export { expandPath };
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Secrets {
