@@ -109,7 +109,7 @@ test("a token of the environment is not replaced; the message says how to do it 
   const { code, err } = await room.command("tokens", "rotate", "hooks");
   expect(code).toBe(1);
   expect(err).toContain("hooks.token is read from the environment variable HOOKS, which this command cannot change.");
-  expect(err).toContain("name it in hooks.previousToken");
+  expect(err).toContain("Name a variable with the old token in hooks.previousToken");
   expect((await room.command("tokens", "rotate", "hooks", "--keep", "soon")).code).toBe(2);
   expect((await room.command("tokens", "rotate", "door")).err).toContain('"door" is neither hooks nor gateway');
 });
