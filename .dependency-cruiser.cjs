@@ -82,15 +82,15 @@ module.exports = {
       name: "types-stand-alone",
       comment: "The vocabulary and the error table import nothing but the program's own name, so that everything can import them.",
       severity: "error",
-      from: { path: "^core/(types|errors|product)\\." },
-      to: { path: ".", pathNot: "^core/command\\." },
+      from: { path: "^core/(types|errors|error-table|product)\\." },
+      to: { path: ".", pathNot: "^core/(command|error-table)\\." },
     },
     {
       name: "hooks-know-only-the-vocabulary",
       comment: "types, errors <- hooks: the table stands below every room.",
       severity: "error",
       from: { path: "^core/hooks\\." },
-      to: { path: "^core/", pathNot: "^core/(types|errors|tap-times|state/store)\\." },
+      to: { path: "^core/", pathNot: "^core/(types|errors|tap-times|thenable|state/store)\\." },
     },
     {
       name: "stations-are-strangers",

@@ -8,6 +8,7 @@ import type { Trace } from "./ending.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { persist, sleep } from "./patience.ts";
 import { patientWait, retryPolicy } from "./retry.ts";
+import type { Admission } from "./said.ts";
 
 /** A send that surely did not happen is tried for so long: a platform may be away for hours, an answer is not thrown away for it. */
 const giveUpAfterMs = 24 * 60 * 60_000;
@@ -53,9 +54,6 @@ export interface DeliveryOptions {
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
   readonly contact: (channel: string, account: string) => Contact;
 }
-
-/** A wait for the platform's limits; never rejects. It resolves with what went wrong when the channel could not say: then the row goes without. */
-export type Admission = Promise<{ readonly fault?: unknown }>;
 
 /** A row that stands as being sent already, what it waits for, or `undefined`: nobody has asked yet. */
 type Leave = "marked" | Admission | undefined;
