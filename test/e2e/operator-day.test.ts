@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { programCommand } from "../../core/command.ts";
 import { start } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import {
@@ -59,7 +60,7 @@ test("events by chat, sender, outcome and time; what waits and since when; why o
   );
   expect(await list("--outcome", "waiting")).toMatchObject([{ source: "hooks", state: "waiting" }]);
   expect((await ask("status")).out).toMatch(
-    /work +1 waiting, 0 running, 0 to be sent; the oldest for \d.*: service events list --outcome waiting\n/,
+    new RegExp(`work +1 waiting, 0 running, 0 to be sent; the oldest for \\d.*: ${programCommand} events list --outcome waiting\n`),
   );
 
   // Only what the filter lets through, with its end.
@@ -103,7 +104,7 @@ test("reload says what became of the file, restart takes it over in the same pro
   const reloaded = await ask("reload");
   expect(reloaded.code).toBe(0);
   expect(reloaded.out).toMatch(/^The configuration was taken over\.\nwarning colour \(line \d+\): /);
-  expect(reloaded.out).toMatch(/At the next start \(`service restart`\) these take effect: log, gateway\.host\.\n$/);
+  expect(reloaded.out).toContain(`At the next start (\`${programCommand} restart\`) these take effect: log, gateway.host.\n`);
 
   const before = readFileSync(join(state, "gateway.json"), "utf8");
   writeConfig(file, '{ "state": { "dir": "state" }, "hooks": [');

@@ -9,6 +9,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { programCommand } from "../../core/command.ts";
+import { product } from "../../core/product.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
@@ -33,11 +35,14 @@ function steady(text: string, home: string): string {
   return (
     text
       .replaceAll(home, "~")
+      // The page is for those who installed the program.
+      .replaceAll(programCommand, product.command)
       .replace(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, "<time>")
       .replace(/\b\d\d:\d\d:\d\d(\.\d+)?\b/g, "<time>")
       .replace(/http:\/\/127\.0\.0\.1:\d+/g, "http://127.0.0.1:<port>")
       .replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:<port>")
       .replace(/process \d+/g, "process <pid>")
+      .replace(/\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{32}\b/g, "<id>")
       .replace(/\b0[0-9a-z]{9,}\b/g, "<id>")
       .replace(/^ {2}[\w-]{43}$/gm, "  <token>")
       .replace(/\b(just now|(in )?\d+(\.\d)? (ms|s|min|h|days?)( \d+ min)?( ago)?)(?=[^\w]|$)/g, "<ago>")

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { programCommand } from "../../core/command.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
@@ -138,7 +139,7 @@ test("a session is saved with all its conversations and deleted by its whole key
 
   expect(await command("sessions", "delete", "main")).toMatchObject({
     code: 1,
-    err: expect.stringContaining("Did you mean `service sessions delete agent:main:main`?"),
+    err: expect.stringContaining(`Did you mean \`${programCommand} sessions delete agent:main:main\`?`),
   });
   expect((await command("sessions", "delete", "agent:main:main")).out).toMatch(/^agent:main:main is deleted, with 4 messages\.\nKept: /);
   expect(await command("sessions", "show", "agent:main:main")).toMatchObject({ code: 1 });

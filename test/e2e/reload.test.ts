@@ -51,7 +51,7 @@ describe("an edit of the file", () => {
     writeConfig(gateway.file, config({}, { agents: { defaults: { model: "nowhere/none" } } }));
     await gateway.until(takenOver(2));
     platform.act.say(bela, bela, "with the other model");
-    await answered(platform, bela, "could not answer");
+    await answered(platform, bela, "my model is not set up correctly");
     writeConfig(gateway.file, config({ timeoutSeconds: 59 }));
     await gateway.until(takenOver(3));
     await expect.poll(greetings).toBe(2);

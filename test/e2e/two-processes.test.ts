@@ -105,7 +105,7 @@ describe("a gateway process with the ai engine", () => {
     await gateway.until(/channel connected/);
     const [ada = 0] = people(platform);
     platform.act.say(ada, ada, "hello");
-    await expect.poll(() => answers(platform, ada).join(), { timeout: 15_000 }).toContain("could not answer");
+    await expect.poll(() => answers(platform, ada).join(), { timeout: 15_000 }).toContain("my model is not set up correctly");
     await gateway.until(/outcome=failed|"outcome":"failed"/);
     const why = await run(["why", "last", "--config", file], { home });
     expect(why.out).toMatch(/key/i);

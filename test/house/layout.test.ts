@@ -6,7 +6,6 @@ import { linesMatching, read, root, sources, withoutComments } from "./sources.t
 /** Files above 300 lines, each with the reason why it is one subject. */
 const longFiles: Readonly<Record<string, string>> = {
   "core/types.ts": "the vocabulary, in path order",
-  "core/errors.ts": "one table of every error code that reaches a user; the page ERRORS.md is made of it",
   "core/sdk.ts": "the whole contract for authors, to be read from top to bottom",
   "transforms/github.ts": "users copy it as one file, and its sixty events are one table",
 };

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { programCommand } from "../../../core/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { run, temporaryHome } from "./command.ts";
 
@@ -30,7 +31,7 @@ test("a command that hangs is ended with its plugin's name, whatever it still ho
     run(["slow", "wait", "--config", file], { home }),
   ]);
   expect(hung.code).toBe(1);
-  expect(hung.err).toContain("The plugin slow did not answer at service slow hang within 1 s.");
+  expect(hung.err).toContain(`The plugin slow did not answer at ${programCommand} slow hang within 1 s.`);
   expect(JSON.parse(asData.out)).toMatchObject({ ok: false, code: "plugin_tap_timeout" });
   expect(asData.code).toBe(1);
   expect(waited).toMatchObject({ code: 0, out: "done\n" });
