@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseDuration } from "../agents/duration.ts";
+import { programCommand } from "../command.ts";
 import { digestOf } from "../config/digest.ts";
 import { editConfig } from "../config/edit.ts";
 import { expandPath } from "../config/expand-path.ts";
@@ -70,7 +71,8 @@ export async function rotateToken(context: CommandContext, [which]: readonly [st
   );
   if (inForce === true) terminal.line("The running gateway accepts the new one.");
   if (inForce === undefined) terminal.line("No gateway runs on this state; the next start reads it.");
-  if (inForce === false) terminal.note("The running gateway has not taken the change over: `service logs --level warn` shows why.");
+  if (inForce === false)
+    terminal.note(`The running gateway has not taken the change over: \`${programCommand} logs --level warn\` shows why.`);
   return inForce === false ? 1 : 0;
 }
 
