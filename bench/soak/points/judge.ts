@@ -44,10 +44,15 @@ export function judge(asked: Case, shown: readonly Shown[], state: State): Verdi
     if (point !== undefined && point.unknown !== true) complain(`part ${part} is repeated, though its fate was known`);
     if (!rows.some((row) => row.doubts >= copies - 1)) complain(`part ${part} is there ${copies} times, and no row says so`);
   }
-  const apologies = point?.refused === true ? shown.filter(isApology).length : 0;
+  const apologies = point?.refused === true ? shown.filter(({ text }) => text.startsWith("Sorry, ")).length : 0;
   if (apologies > 1) complain(`${apologies} apologies`);
-  const stray = shown.filter((one) => !isPart(one, shown, name)).length - apologies;
-  if (stray > (point?.strayPreview === true ? 1 : 0)) complain(`${stray} messages stay that are no part of the answer`);
+  const others = shown.filter((one) => !isPart(one, shown, name) && !(point?.refused === true && isApology(one)));
+  const stray = others.length;
+  if (stray > (point?.strayPreview === true ? 1 : 0)) {
+    complain(
+      `${stray} messages stay that are no part of the answer: ${others.map(({ text }) => JSON.stringify(text.slice(0, 80))).join()}`,
+    );
+  }
   const units = [...state.units.values()].filter(({ lane }) => lane.endsWith(`:${chat}`));
   const ends = units.map((unit) => (unit.state === settled ? `${unit.outcome} ${unit.reason}` : "not settled")).join();
   const allowed = point?.refused === true ? /^failed (?!send_fate_unknown)/ : /^answered /;
@@ -55,8 +60,8 @@ export function judge(asked: Case, shown: readonly Shown[], state: State): Verdi
   return { violations, repeated, stray };
 }
 
-/** After a part that the platform refused for good. */
-const isApology = ({ text }: Shown) => text.startsWith("Sorry, I have an answer");
+/** After a part that the platform refused for good; some accounts here cut their messages short. */
+const isApology = ({ text }: Shown) => /^(?:Sorry, I have an answer|Ask me to repeat it)/.test(text);
 
 /** A picture of an album without words belongs to the one that has them. */
 function isPart({ text, group }: Shown, shown: readonly Shown[], name: string): boolean {
