@@ -160,6 +160,7 @@ export const errorTable = {
     text: "{file} holds no delivery: {reason}.",
     hint: "`{command} hooks record NAME` saves one; a file with nothing but the payload works too.",
   },
+  delivery_unsendable: { text: "The delivery to {hook} cannot be sent: {reason}.", hint: "{fix}" },
   fixture_exists: { text: "The file {file} exists already.", hint: "Name another one with --out." },
   recording_ended: { text: "Nothing was recorded: {reason}.", hint: "{fix}" },
   gateway_not_running: {

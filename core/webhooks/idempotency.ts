@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
 /** In the order in which they are believed. */
-const deliveryHeaders = ["idempotency-key", "webhook-id", "x-github-delivery"];
+export const deliveryHeaders: readonly string[] = ["idempotency-key", "webhook-id", "x-github-delivery"];
 
 /** Where a delivery's name counts: nobody who holds another token or secret can take a key away. */
 export interface DeliveryScope {

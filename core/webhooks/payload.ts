@@ -39,6 +39,17 @@ export function parsePayload(kind: BodyKind, body: Buffer): Json {
   return kind === "form" ? parseForm(text) : text;
 }
 
+/** A body that `parsePayload` reads the payload from, with its Content-Type. `undefined`: the kind cannot hold it. */
+export function renderPayload(kind: BodyKind, payload: Json): { readonly type: string; readonly body: Buffer } | undefined {
+  if (kind === "json") return { type: "application/json", body: Buffer.from(JSON.stringify(payload)) };
+  if (kind === "text-json") return { type: "text/plain; charset=utf-8", body: Buffer.from(JSON.stringify(payload)) };
+  if (kind === "text") return typeof payload === "string" ? { type: "text/plain; charset=utf-8", body: Buffer.from(payload) } : undefined;
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined;
+  const fields = Object.entries(payload).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((text) => [name, text]));
+  if (!fields.every((field): field is [string, string] => typeof field[1] === "string")) return undefined;
+  return { type: "application/x-www-form-urlencoded", body: Buffer.from(new URLSearchParams(fields).toString()) };
+}
+
 /** Each name with its text; a name that comes more than once with the list of its texts. */
 function parseForm(text: string): Json {
   checkFieldCount(text);

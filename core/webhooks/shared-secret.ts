@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { createTokenCheck, presentedToken } from "../http/credentials.ts";
 import { readMember } from "./challenge.ts";
 import type { SignatureScheme } from "./schemes.ts";
+import { type Sign, SigningError, withMembers } from "./signing.ts";
 import type { SignedRequest, Verdict } from "./verdict.ts";
 
 /** Stands for a secret; never shown. */
@@ -26,6 +27,26 @@ export function createSharedCheck(scheme: SignatureScheme, secrets: readonly str
     // Nothing is signed, so the same id with another body may well be another event.
     return { ok: true, signer, deliveryId: `${id} sha256:${hash("sha256", request.body)}` };
   };
+}
+
+/** Presents the first secret as `createSharedCheck` expects it. */
+export function createSharedSigner({ carrier, header, prefix }: SignatureScheme, [secret = ""]: readonly string[], user = ""): Sign {
+  // Header text has one byte in each character.
+  const bytes = (text: string) => Buffer.from(text, "utf8").toString("latin1");
+  return ({ body }) => {
+    if (carrier === "client-state") return { headers: {}, body: withMembers(body, (root) => withClientState(root, secret)) };
+    if (carrier === "token") return { headers: { [header]: `Bearer ${bytes(secret)}` }, body };
+    if (carrier === "basic") return { headers: { [header]: `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}` }, body };
+    return { headers: { [header]: `${prefix}${bytes(secret)}` }, body };
+  };
+}
+
+function withClientState(root: Readonly<Record<string, unknown>>, secret: string): Readonly<Record<string, unknown>> {
+  const { value } = root;
+  const isObject = (element: unknown): element is object => typeof element === "object" && element !== null && !Array.isArray(element);
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isObject))
+    throw new SigningError("this scheme needs a payload with a list of objects in the field value");
+  return { ...root, value: value.map((element) => ({ ...element, clientState: secret })) };
 }
 
 /** The bytes that were presented, one in each character, as header text is. */

@@ -4,9 +4,10 @@ import type { IncomingHttpHeaders } from "node:http";
 import { answerChallenge, type ChallengeAnswer, readMember } from "./challenge.ts";
 import { createGreeting, type Greet } from "./greeting.ts";
 import { credentials, describeHeader, describeHmac, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
-import { createSharedCheck, signerOf } from "./shared-secret.ts";
+import { createSharedCheck, createSharedSigner, signerOf } from "./shared-secret.ts";
 import { judgeAge, judgeMember, readTimestamp } from "./signature-time.ts";
 import { checkPublicUrl, compileSignedText, publicUrls, type SignedText, signedForm } from "./signed-text.ts";
+import { createSigner, type Sign } from "./signing.ts";
 import { createSigningKey, decodeSignature, SecretError, type SignedPart, type SigningKey } from "./signing-key.ts";
 import type { SignatureFault, SignedRequest, Verdict } from "./verdict.ts";
 
@@ -17,6 +18,8 @@ export interface Signature {
   readonly signers: readonly string[];
   /** Never throws. */
   verify(request: SignedRequest): Verdict;
+  /** What its platform would send: for an operator who tries the mapping out. */
+  readonly sign: Sign;
   /** The answer to a platform's test of this address. Only for a body that was verified. */
   challenge?(body: Buffer, headers?: IncomingHttpHeaders): ChallengeAnswer | undefined;
   /** The answer to a test of this address that carries no signature: at most an echo. `undefined`: the request is not one. */
@@ -63,10 +66,12 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
   if (secrets.some((secret) => secret.trim() === "")) throw new SignatureError("secret", "is blank");
   const scheme = chooseScheme(settings, secrets);
   const text = compileText(scheme, settings);
-  const verify =
-    scheme.algorithm === "shared"
-      ? createSharedCheck(scheme, secrets, settings.user)
-      : createCheck(scheme, text, compileKeys(scheme, secrets), settings);
+  const isShared = scheme.algorithm === "shared";
+  const keys = isShared ? [] : compileKeys(scheme, secrets);
+  const verify = isShared ? createSharedCheck(scheme, secrets, settings.user) : createCheck(scheme, text, keys, settings);
+  const sign = isShared
+    ? createSharedSigner(scheme, secrets, settings.user)
+    : createSigner(scheme, text, { keys: keys.map(({ key }) => key), settings });
   const { challenge, greeting } = scheme;
   const needsUser = scheme.carrier === "basic";
   if (needsUser !== (settings.user !== undefined))
@@ -74,12 +79,12 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
       "user",
       needsUser ? `is missing: the scheme ${settings.scheme} needs it` : "belongs to the schemes basic and aws-sns only",
     );
-  const digest =
-    challenge === undefined || scheme.algorithm === "shared" ? undefined : compileKeys(scheme, secrets.slice(0, 1))[0]?.key.digest;
+  const digest = keys[0]?.key.digest;
   return {
     secretHeaders: [scheme.header],
     signers: secrets.map(signerOf),
     verify,
+    sign,
     ...(scheme.bodyKind === undefined ? {} : { bodyKind: scheme.bodyKind }),
     ...(challenge === undefined
       ? {}

@@ -14,6 +14,8 @@ export interface SigningKey {
   matches(signed: readonly SignedPart[], signatures: readonly Buffer[]): boolean;
   /** The digest of a text, for challenges; undefined where the key can only check. */
   digest?(text: string): string;
+  /** Undefined where the key can only check. */
+  sign?(signed: readonly SignedPart[]): Buffer;
 }
 
 export class SecretError extends Error {}
@@ -49,6 +51,7 @@ export function createSigningKey(secret: string, scheme: SignatureScheme): Signi
       return found;
     },
     digest: (text) => hmac([text]).toString("hex"),
+    sign: hmac,
   };
 }
 

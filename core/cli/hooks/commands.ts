@@ -5,6 +5,13 @@ import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 
 const say = (line: string): string => `${programCommand} hooks ${line}`;
 
+const header = [
+  "--header <header>",
+  "a header of the delivery, as NAME: VALUE; may be repeated",
+  (one: string, all: readonly string[]): readonly string[] => [...all, one],
+  [],
+] as const;
+
 export function addHooks(program: Command, add: Add, handle: Handle): void {
   const hooks = group(program, "hooks", "Look at webhooks and what came to them; try a mapping out.", say("deliveries --failed"));
   add(hooks, "list", {
@@ -37,13 +44,16 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     example: `${say("test github push.json")}\n${say('test github push.json --header "X-GitHub-Event: push" --json')}`,
     json: true,
   })
-    .option(
-      "--header <header>",
-      "a header of the delivery, as NAME: VALUE; may be repeated",
-      (one, all: readonly string[]) => [...all, one],
-      [],
-    )
+    .option(...header)
     .action(handle(async () => (await import("./test.ts")).testDelivery));
+  add(hooks, "send <name> <file>", {
+    summary: "Send a delivery to the running gateway, signed as its sender would or with the hook token. It runs.",
+    example: `${say("send github push.json --sign")}\n${say('send github push.json --sign --header "X-GitHub-Event: push" --json')}`,
+    json: true,
+  })
+    .option("--sign", "sign with the secret and the scheme of the mapping")
+    .option(...header)
+    .action(handle(async () => (await import("./send.ts")).sendDelivery));
   add(hooks, "record <name>", {
     summary: "Wait for the next delivery to a name and save it as a file, without secrets; needs the running gateway.",
     example: `${say("record github --out push.json")}\n${say("test github push.json")}`,

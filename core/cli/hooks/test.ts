@@ -1,13 +1,11 @@
 /** `hooks test`: what a delivery would lead to. Nothing is queued, and no gateway is needed. */
-import { readFile } from "node:fs/promises";
-import { HostError, reasonOf } from "../../errors.ts";
 import { visible, visibleLine } from "../../visible.ts";
 import { trimSlashes } from "../../webhooks/address.ts";
 import { type DryRun, type DryStep, dryRun } from "../../webhooks/dry-run.ts";
-import { readFixture } from "../../webhooks/fixture.ts";
 import type { MappedRun } from "../../webhooks/mapped.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../terminal.ts";
+import { readDelivery } from "./delivery-file.ts";
 import { openWorkbench } from "./workbench.ts";
 
 /** Exits with 1 when the sender would be told that it failed, or when nothing takes the delivery. */
@@ -16,11 +14,7 @@ export async function testDelivery(
   [name, file]: readonly [string, string],
   options: { readonly json?: boolean; readonly header?: readonly string[] },
 ): Promise<number> {
-  const headers = readHeaders(options.header ?? []);
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new HostError("fixture_invalid", { file, reason: reasonOf(error) });
-  });
-  const recorded = readFixture(text, { file, path: name, now: new Date(context.now()).toISOString() });
+  const { recorded, headers } = await readDelivery(context, { name, file, header: options.header });
   const bench = await openWorkbench(context);
   try {
     // A recording of another name may be tried here, too.
@@ -35,16 +29,6 @@ export async function testDelivery(
   } finally {
     await bench.close();
   }
-}
-
-/** `NAME: VALUE`, as other tools take them. */
-function readHeaders(given: readonly string[]): Readonly<Record<string, string>> {
-  const pairs = given.map((text) => {
-    const [, name, value] = /^([\w!#$%&'*+\-.^`|~]+):\s*(.*)$/.exec(text) ?? [];
-    if (name === undefined || value === undefined) throw new HostError("usage", { reason: `--header ${text} is not NAME: VALUE` });
-    return [name.toLowerCase(), value.trim()] as const;
-  });
-  return Object.fromEntries(pairs);
 }
 
 function show(result: DryRun, terminal: Terminal): void {

@@ -34,6 +34,7 @@ const commands = [
   "hooks show",
   "hooks replay",
   "hooks test",
+  "hooks send",
   "hooks record",
   "transforms list",
   "transforms test",

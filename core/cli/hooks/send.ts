@@ -1,0 +1,170 @@
+/** `hooks send`: a delivery to the running gateway, as its sender would make it. */
+import { randomUUID } from "node:crypto";
+import { programCommand } from "../../command.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import { createSecrets } from "../../config/secrets.ts";
+import { HostError, reasonOf } from "../../errors.ts";
+import { visible, visibleLine } from "../../visible.ts";
+import { parseBasePath, trimSlashes } from "../../webhooks/address.ts";
+import { credentialHeaders, type HookDelivery } from "../../webhooks/delivery.ts";
+import { deliveryHeaders } from "../../webhooks/idempotency.ts";
+import type { Mapping, MappingTable } from "../../webhooks/mapping.ts";
+import { renderPayload } from "../../webhooks/payload.ts";
+import { SigningError } from "../../webhooks/signing.ts";
+import type { CommandContext } from "../context.ts";
+import { readDelivery } from "./delivery-file.ts";
+import { openWorkbench } from "./workbench.ts";
+
+interface Options {
+  readonly sign?: boolean;
+  readonly header?: readonly string[];
+  readonly json?: boolean;
+}
+
+interface Sent {
+  readonly url: string;
+  readonly status: number;
+  /** What let the request in: `signature github`, `token of the mapping` or `hook token`. */
+  readonly access: string;
+  readonly answer: unknown;
+  readonly eventIds: readonly string[];
+}
+
+/** A transform may take its time, for each element of a list. */
+const patienceMs = 330_000;
+
+/** Of the connection that a recording was made on, or of its body as it was then. */
+const ownHeaders = ["host", "connection", "content-length", "content-encoding", "transfer-encoding", "expect", "keep-alive", "upgrade"];
+
+/** Exits with 1 unless the answer is 2xx. */
+export async function sendDelivery(context: CommandContext, [name, file]: readonly [string, string], options: Options): Promise<number> {
+  const { recorded, headers: given } = await readDelivery(context, { name, file, header: options.header });
+  const gateway = await context.gateway();
+  if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
+  const bench = await openWorkbench(context);
+  const { loaded, table } = bench;
+  await bench.close();
+  const target = findTarget(table, name, { ...recorded, headers: { ...recorded.headers, ...given } });
+  const { path, mapping } = target;
+  const query = new URLSearchParams(recorded.query).toString();
+  const url = `${parseBasePath(loaded.config.hooks.path) ?? ""}/${path}${query === "" ? "" : `?${query}`}`;
+  // A recording sent again is a delivery of its own, unless --header names it.
+  const left = new Set([...ownHeaders, ...deliveryHeaders, ...credentialHeaders, "svix-id"]);
+  const kept = Object.fromEntries(Object.entries(recorded.headers).filter(([header]) => !left.has(header)));
+  const { type, body } = renderBody(target, recorded, { ...kept, ...given }["content-type"] ?? "");
+  const headers = { host: new URL(gateway.url).host, ...kept, "content-type": type, ...given };
+  const { access, ...signed } = authenticate(target, { headers, body, url }, { context, loaded, sign: options.sign === true });
+  const response = await post(new URL(url, gateway.url), { headers: { ...headers, ...signed.headers, ...given }, body: signed.body });
+  const answer = parse(response.text);
+  const sent: Sent = { url: new URL(url, gateway.url).href, status: response.status, access, answer, eventIds: eventsOf(answer) };
+  if (options.json === true) context.terminal.json(sent);
+  else show(sent, mapping, context);
+  return response.ok ? 0 : 1;
+}
+
+interface Target {
+  readonly name: string;
+  readonly path: string;
+  /** The one that is to take it; absent where none does. */
+  readonly mapping?: Mapping | undefined;
+  /** The hook token opens nothing there. */
+  readonly signed: boolean;
+}
+
+/** NAME is a sub-path, as in `hooks test`; else the id of a mapping or the name of a preset. */
+function findTarget(table: MappingTable, name: string, delivery: HookDelivery): Target {
+  const given = trimSlashes(name);
+  const known = table.mappings.some(({ match }) => match.path === given);
+  const named = known
+    ? undefined
+    : table.mappings.find(({ id, preset, match }) => (id === name || preset === name) && match.path !== undefined);
+  const path = named?.match.path ?? given;
+  const { mappings, signed } = table.way(path);
+  const mapping = named ?? mappings.find(({ match }) => match.test({ ...delivery, path }) === true) ?? (signed ? mappings[0] : undefined);
+  return { name, path, mapping, signed };
+}
+
+function renderBody({ name, mapping }: Target, { payload }: HookDelivery, type: string): { readonly type: string; readonly body: Buffer } {
+  const kinds = mapping?.kinds ?? ["json"];
+  const asForm = /^application\/x-www-form-urlencoded\b/i.test(type) && kinds.includes("form");
+  const kind = asForm ? "form" : (kinds[0] ?? "json");
+  const rendered = renderPayload(kind, payload);
+  if (rendered !== undefined) return rendered;
+  const fix = kind === "text" ? "Give the file a payload that is a text." : "Give the file an object of texts, or of lists of texts.";
+  throw new HostError("delivery_unsendable", { hook: name, reason: `its payload is no ${kind}`, fix });
+}
+
+interface Request {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+function authenticate(
+  { name, mapping, signed }: Target,
+  request: Request & { readonly url: string },
+  { context, loaded, sign }: { readonly context: CommandContext; readonly loaded: LoadedConfig; readonly sign: boolean },
+): Request & { readonly access: string } {
+  const { signedBy, settings } = mapping ?? {};
+  const scheme = settings?.signature?.scheme;
+  if (sign && signedBy === undefined) {
+    const reason = signed ? "its signature cannot be used" : "it has no signature and no token of its own";
+    const fix = signed ? `\`${programCommand} config validate\` says why.` : "Leave --sign out: the hook token is sent.";
+    throw new HostError("delivery_unsendable", { hook: name, reason, fix });
+  }
+  if (signedBy !== undefined && (sign || scheme === "token")) {
+    try {
+      const parts = signedBy.signature.sign({ ...request, now: context.now(), newId: () => randomUUID().replaceAll("-", "") });
+      return { ...parts, access: scheme === "token" ? "token of the mapping" : `signature ${scheme}` };
+    } catch (error) {
+      if (!(error instanceof SigningError)) throw error;
+      const fix = `Let the platform send, or see with \`${programCommand} hooks test\` what the mapping does.`;
+      throw new HostError("delivery_unsendable", { hook: name, reason: `${scheme}: ${error.message}`, fix });
+    }
+  }
+  const { hooks } = loaded.config;
+  if (hooks.token === undefined)
+    throw new HostError("delivery_unsendable", { hook: name, reason: "hooks.token is not set", fix: "Set it, and hooks.enabled." });
+  const token = createSecrets({ env: context.env, directory: loaded.directory }).resolve(hooks.token, "hooks.token");
+  return { headers: { authorization: `Bearer ${token}` }, body: request.body, access: "hook token" };
+}
+
+async function post(
+  url: URL,
+  { headers, body }: Request,
+): Promise<{ readonly status: number; readonly ok: boolean; readonly text: string }> {
+  try {
+    const signal = AbortSignal.timeout(patienceMs);
+    const response = await fetch(url, { method: "POST", headers, body: new Uint8Array(body), redirect: "manual", signal });
+    return { status: response.status, ok: response.ok, text: await response.text() };
+  } catch (error) {
+    throw new HostError("gateway_silent", { url: url.href, reason: reasonOf(error) });
+  }
+}
+
+/** The answer to a platform's test of the address may be plain text. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function eventsOf(answer: unknown): readonly string[] {
+  const { eventId, eventIds } = (typeof answer === "object" && answer !== null ? answer : {}) as {
+    readonly eventId?: string;
+    readonly eventIds?: readonly string[];
+  };
+  return eventIds ?? (eventId === undefined ? [] : [eventId]);
+}
+
+function show({ url, status, access, answer, eventIds }: Sent, mapping: Mapping | undefined, { terminal }: CommandContext): void {
+  const { style } = terminal;
+  const ok = status >= 200 && status < 300;
+  terminal.line(`${style(ok ? "green" : "red", String(status))} from ${visibleLine(url)}, with ${access}`);
+  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
+  if (text !== "") terminal.line(`  ${visible(text)}`);
+  for (const id of eventIds) terminal.line(`event ${id}: ${programCommand} why ${id}`);
+  const scheme = mapping?.settings.signature?.scheme;
+  if (!ok && scheme !== undefined && access === "hook token") terminal.note(`This path takes no hook token, but ${scheme}: add --sign.`);
+}
