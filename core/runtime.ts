@@ -41,6 +41,7 @@ import { createIds } from "./ids.ts";
 import type { Log } from "./log.ts";
 import { createGuardedFetch } from "./media/guarded-fetch.ts";
 import { createOutbound, mostBytesOut } from "./media/outbound.ts";
+import { requestPublic } from "./media/public-request.ts";
 import { createPath, type Path } from "./path/index.ts";
 import type { Store } from "./state/store.ts";
 import { tapCore } from "./taps.ts";
@@ -78,6 +79,7 @@ export interface Runtime {
   readonly path: Path;
   readonly actions: ActionRunner;
   readonly newId: () => string;
+  readonly confirm: (url: string) => Promise<void>;
 }
 
 const isDeliverOnly = ({ request }: Inbound) => request?.deliverOnly === true;
@@ -189,10 +191,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     stateDirectory: options.stateDirectory,
     roots(agentId) {
       const { workspace } = agentSettings(config(), agentId);
-      return {
-        secret: [options.configFile],
-        ...(workspace === undefined ? {} : { workspace: expandPath(workspace, options.configDirectory) }),
-      };
+      const secret = [options.configFile];
+      return workspace === undefined ? { secret } : { secret, workspace: expandPath(workspace, options.configDirectory) };
     },
     maxBytes: (to) => mostBytesOut(optionsOf(to)?.mediaMaxMb),
   });
@@ -296,5 +296,5 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     showReasoning: (reply, { inbound, route }) =>
       reply.reasoning === undefined ? undefined : showReasoning(reply, route, { store, ackMaxChars: ackMaxCharsFor(inbound) }),
   });
-  return { hooks, registry, commands, turns, router, accounts, migrations, path, actions, newId };
+  return { hooks, registry, commands, turns, router, accounts, migrations, path, actions, newId, confirm: (url) => requestPublic(url) };
 }

@@ -153,11 +153,7 @@ export function createServer(parts: {
     transform: (call) => transforms.run(call).catch((error: unknown) => Promise.reject(withPlace(error))),
     clientAddress: server.clientAddress,
     newId: randomUUID,
-    async confirm(url) {
-      const answer = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(10_000) });
-      await answer.body?.cancel();
-      if (!answer.ok) throw new Error(`the platform answered ${answer.status}`);
-    },
+    confirm: runtime.confirm,
     now: parts.now,
     elapsed: parts.elapsed,
     log,

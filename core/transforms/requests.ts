@@ -1,7 +1,7 @@
 /** `fetch` of transforms, with `hooks.transforms.network`: to public addresses only. Each connection is judged, redirects included. */
-import { Agent, buildConnector, interceptors, request } from "undici";
+import { interceptors, request } from "undici";
 import { reasonOf } from "../errors.ts";
-import { publicAddresses, systemLookup } from "../media/public-lookup.ts";
+import { createPublicAgent } from "../media/public-agent.ts";
 
 interface Outgoing {
   readonly address: string;
@@ -12,21 +12,10 @@ interface Outgoing {
 }
 
 const maxBytes = 2 * 1_048_576;
-const connectMs = 10_000;
 const totalMs = 60_000;
 const maxRedirections = 3;
 
-const connector = buildConnector({ timeout: connectMs });
-const agent = new Agent({
-  connect(options, callback) {
-    const { hostname } = options;
-    publicAddresses(hostname.replace(/^\[|\]$/g, ""), systemLookup).then(
-      // To the address that was judged: another question could bring another answer.
-      ([address = ""]) => connector({ ...options, hostname: address, servername: options.servername ?? hostname }, callback),
-      (error: Error) => callback(error, null),
-    );
-  },
-}).compose(interceptors.redirect({ maxRedirections }));
+const agent = createPublicAgent().compose(interceptors.redirect({ maxRedirections }));
 
 /** JSON of the response, or of the reason why there is none. */
 export async function send(outgoing: unknown): Promise<string> {
