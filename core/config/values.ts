@@ -8,14 +8,21 @@ import { nearestOf } from "./suggest.ts";
 import { checkValue, cloneJson } from "./validate.ts";
 
 /**
- * The value at a path, as it may be shown; `undefined` when nothing stands there. An empty path is the whole.
+ * The value at a path, as it may be shown; its default where nothing stands, and `undefined` where there is none. An empty path is the whole.
  * Throws `config_path_unknown` for a path that no schema has.
  */
 export function showConfigValue(config: unknown, path: string, schemas: PluginSchemas = {}): unknown {
   const segments = segmentsOf(path);
-  schemaAt(segments, path, schemas);
+  const schema = schemaAt(segments, path, schemas);
   // From the top, so that nothing inside a secret is ever reached by its path.
-  return getPath(redactConfig(config, wholeSchema(schemas)), segments);
+  const shown = redactConfig(config, wholeSchema(schemas));
+  return getPath(shown, segments) ?? getPath(shown, aboveAccount(segments)) ?? schema.default;
+}
+
+/** Sections of channels are kept as they are written: what an account does not set is taken from the channel's root, and then from the defaults. */
+function aboveAccount(segments: readonly Segment[]): readonly Segment[] {
+  const [first, , third] = segments;
+  return first === "channels" && third === "accounts" && segments.length > 4 ? [...segments.slice(0, 2), ...segments.slice(4)] : segments;
 }
 
 /**

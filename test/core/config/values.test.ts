@@ -100,6 +100,13 @@ describe("a value as it is shown", () => {
     expect(showConfigValue(config, "channels.other.server")).toBe("irc.example");
   });
 
+  test("what a channel does not set is its default; what an account does not set is that of its channel", async () => {
+    const { config } = await load({ channels: { chat: { dmPolicy: "open", allowFrom: ["*"], accounts: { a: {} } }, other: {} } });
+    expect(showConfigValue(config, "channels.other.dmPolicy", schemas)).toBe("pairing");
+    expect(showConfigValue(config, "channels.chat.accounts.a.dmPolicy", schemas)).toBe("open");
+    expect(showConfigValue(config, "channels.chat.accounts.a.groupPolicy", schemas)).toBe("allowlist");
+  });
+
   test("what is not set is undefined; what no schema has is an error", async () => {
     const { config } = await load({});
     expect(showConfigValue(config, "gateway.port")).toBe(18_789);
