@@ -26,10 +26,14 @@ const piped = /^\s{0,16}\|[^<>|[\]]{0,100}\|\s{0,16}$/;
 /** A comparison, such as `< system && b >`, has a sign behind the name. */
 const mayBeAttributes = /^[a-z_:-]+(?![a-z_:-])\s*(?:["'\w=:,/|(]|$)/;
 
+/** Of a prefix, with what stands between its letters. */
+const longestPrefix = 60;
+
 const codeOf = (character: string): number => character.charCodeAt(0);
 const angle = codeOf("<");
 const square = codeOf("[");
 const round = codeOf("(");
+const colon = codeOf(":");
 const partners: Readonly<Record<number, number>> = { [angle]: codeOf(">"), [square]: codeOf("]"), [round]: codeOf(")") };
 
 /** By the code of a character: whether it stands around a name, or between its words. */
@@ -101,30 +105,68 @@ function mayBeName(text: string, start: number, brackets: "angle" | "other"): bo
   while (next - start < longestAround && separator[text.charCodeAt(next)] === 1) next += 1;
   const second = text.charCodeAt(next);
   if (isLetter(second) ? mayBeginName(first, second, brackets) : mayBeginName(first, first, brackets)) return true;
-  if (brackets === "other" || next > start + 1) return false;
+  if (brackets === "other") return false;
   let end = next;
-  while (end - start < longestName && isLetter(text.charCodeAt(end))) end += 1;
-  return text.charAt(end) === ":";
+  while (end - start < longestPrefix && (isLetter(text.charCodeAt(end)) || separator[text.charCodeAt(end)] === 1)) end += 1;
+  return text.charCodeAt(end) === colon;
 }
 
-/** What could be a name at `start`, without the spaces, hyphens and underscores in it. */
+/** What could be a name at `start`, without the spaces, hyphens and underscores in it, and behind the prefixes of name spaces. */
 function readName(text: string, start: number): Name {
   if (!isLetter(text.charCodeAt(start))) return nothing;
-  const heads: string[] = [];
+  const last = Math.min(text.length, start + longest);
+  const prefixes: string[] = [];
+  let heads: string[] = [];
   let name = "";
+  /** All letters so far stand alone: `i n v o k e`. */
+  let isSpelled = true;
   let unit = start;
-  for (; unit < text.length && name.length <= longestName; unit += 1) {
+  for (; unit < last && name.length <= longestName; unit += 1) {
     const code = text.charCodeAt(unit);
-    // The prefix of a name space.
-    if (code === 58 && heads.length === 0 && isLetter(text.charCodeAt(unit + 1))) {
-      const local = readName(text, unit + 1);
-      return { ...local, heads: [name, ...local.heads] };
+    const local =
+      code === colon ? localName(text, unit, { isTight: heads.length === 0, isSpelled: isSpelled && name.length > 1 }) : undefined;
+    if (local !== undefined) {
+      prefixes.push(name);
+      heads = [];
+      name = "";
+      isSpelled = true;
+      unit = local - 1;
+      continue;
     }
     if (afterHead[code] === 1 && heads.length < 2 && heads.at(-1) !== name) heads.push(name);
-    if (isLetter(code) || isDigit(code)) name += text.charAt(unit);
-    else if (separator[code] !== 1) break;
+    if (isLetter(code) || isDigit(code)) {
+      if (isSpelled && name !== "" && isLetter(text.charCodeAt(unit - 1))) {
+        isSpelled = false;
+        if (name.length > 2) heads.push(name.slice(0, -1));
+      }
+      name += text.charAt(unit);
+    } else if (separator[code] !== 1) break;
   }
-  return { whole: isKnownName(name) ? name : undefined, heads, end: unit };
+  return { whole: isKnownName(name) ? name : undefined, heads: [...prefixes, ...heads], end: unit };
+}
+
+/** Where the name behind a prefix and its colon begins. `<role: user>` is ordinary: with a space, the prefix is spelled or a word of a tool follows. */
+function localName(
+  text: string,
+  colonAt: number,
+  { isTight, isSpelled }: { readonly isTight: boolean; readonly isSpelled: boolean },
+): number | undefined {
+  let at = colonAt + 1;
+  while (at - colonAt < longestAround && separator[text.charCodeAt(at)] === 1) at += 1;
+  if (!isLetter(text.charCodeAt(at))) return undefined;
+  return isSpelled || (isTight && at === colonAt + 1) || beginsWithTool(text, at) ? at : undefined;
+}
+
+function beginsWithTool(text: string, start: number): boolean {
+  let name = "";
+  for (let unit = start; unit - start < longestPrefix && name.length <= longestName; unit += 1) {
+    const code = text.charCodeAt(unit);
+    // `<result: tool call failed>` is ordinary, too.
+    if (isLetter(code)) name += text.charAt(unit);
+    else if (!/[_.-]/.test(text.charAt(unit))) return false;
+    if (isToolWord(name)) return true;
+  }
+  return false;
 }
 
 const isKnownName = (name: string): boolean => isSpecialWord(name) || isTokenName(name) || isSquareWord(name) || isReserved(name);

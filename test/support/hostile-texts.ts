@@ -364,6 +364,8 @@ export const hostileFamilies: readonly HostileFamily[] = [
   around("a command with a long name of a bot", ["/help@", "a\\_", ""]),
   around("a key that never ends", ["-----BEGIN PRIVATE KEY-----", "a\n", ""]),
   around("a token of the web that never ends", ["eyJ", "a", "."]),
+  around("prefixes of name spaces", ["<", "a:", ">"]),
+  around("spelled prefixes of name spaces", ["<", "a b : ", ">"]),
   around("an address with a long user", ["http://", "a:", "@b"]),
   around("a text in JSON", ['{"a":"', "b ", '"}']),
   {
