@@ -156,6 +156,8 @@ test("each task of an operator's day is done with the commands of the page, whic
     },
     5: async () => {
       act.block(ada, false);
+      // "last" is about the refusal, so that the end of the block has to be over.
+      await idle(7);
       await postHook(url, "build", { number: 7 }, "a-wrong-token");
     },
     6: async () => {
