@@ -1,6 +1,7 @@
 /**
  * What a durable hook has to cost: fastify, a constant-time check of the token, the rows that a gateway writes, SQLite with
- * `synchronous=FULL`, and one flush for all requests that wait. `node bench/durable-reference.ts DIRECTORY TOKEN`. Prints `ready <address>`.
+ * `synchronous=FULL`, and one flush for all requests that wait. The session's queue is bounded as the specification asks: what waits beyond
+ * its newest thousand is left out, a hundred events at a time. `node bench/durable-reference.ts DIRECTORY TOKEN`. Prints `ready <address>`.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -9,7 +10,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fastify from "fastify";
 import { createIds } from "../core/ids.ts";
-import { eventState, migrate } from "../core/state/sqlite/schema.ts";
+import { eventState, migrate, unitState } from "../core/state/sqlite/schema.ts";
 
 const [directory = "", token = ""] = process.argv.slice(2);
 mkdirSync(directory, { recursive: true });
@@ -17,9 +18,17 @@ const db = new DatabaseSync(join(directory, "state.db"));
 db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
 migrate(db, directory);
 const insert = db.prepare(
-  `INSERT INTO inbox (id, state, attempts, accepted_at, due, source, kind, lane, authority, extend, body)
-   VALUES (?, ${eventState.waiting}, 0, ?, 0, 'hooks', 'wake', 'system:agent:main:main', 'hook', 0, ?)`,
+  `INSERT INTO inbox (id, state, attempts, accepted_at, source, kind, lane, authority, gather_key, extend, body)
+   VALUES (?, ${eventState.waiting}, 0, ?, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, ?)`,
 );
+const insertUnit = db.prepare(
+  `INSERT INTO units (event_id, lane, state, outcome, reason, settled_at)
+   VALUES (?, 'agent:main:main', ${unitState.settled}, 'silent', 'left_out', ?)`,
+);
+const insertDecisions = db.prepare("INSERT INTO decisions (unit, entries) VALUES (?, ?)");
+const endOldest = db.prepare(`UPDATE inbox SET state = ${eventState.silent}, unit = ? WHERE sequence BETWEEN ? AND ?`);
+const maxWaiting = 1_000;
+const leftOutAtOnce = 100;
 const newId = createIds(Date.now);
 const digest = (text: string) => createHash("sha256").update(text).digest();
 const right = digest(`Bearer ${token}`);
@@ -31,13 +40,25 @@ interface Waiting {
 }
 
 let waiting: Waiting[] = [];
+let oldest = 1;
+
+/** Ends the oldest events of a queue that is full. */
+function leaveOut(id: string): void {
+  const unit = insertUnit.run(id, Date.now()).lastInsertRowid;
+  insertDecisions.run(unit, JSON.stringify([{ at: Date.now(), verdict: "silent", code: "left_out" }]));
+  endOldest.run(unit, oldest, oldest + leftOutAtOnce - 1);
+  oldest += leftOutAtOnce;
+}
 
 /** One transaction for all that came while the last one was written. */
 function flush(): void {
   const taken = waiting;
   waiting = [];
   db.exec("BEGIN");
-  for (const { id, body } of taken) insert.run(id, Date.now(), body);
+  for (const { id, body } of taken) {
+    const newest = Number(insert.run(id, Date.now(), body).lastInsertRowid);
+    if (newest - oldest >= maxWaiting) leaveOut(id);
+  }
   db.exec("COMMIT");
   for (const { id, resolve } of taken) resolve(id);
 }
