@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fastify from "fastify";
-import { createIds } from "../core/ids.ts";
+import { createIds } from "../core/state/ids.ts";
 import { eventState, migrate, unitState } from "../core/state/sqlite/schema.ts";
 
 const [directory = "", token = ""] = process.argv.slice(2);

@@ -12,7 +12,7 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { standby: { type: "boolean", default: false }, "slow-flush-ms": { type: "string", default: "0" } },
 });
-const { createGateway } = await import("../core/gateway.ts");
+const { createGateway } = await import("../core/gateway/gateway.ts");
 
 if (values.standby) {
   console.log("standby");

@@ -8,7 +8,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createGateway } from "../core/gateway.ts";
+import { createGateway } from "../core/gateway/gateway.ts";
 import { openSqliteStore } from "../core/state/sqlite/index.ts";
 import { createEngine } from "../test/support/gateway.ts";
 import { countOf, readCommandLine } from "./command-line.ts";

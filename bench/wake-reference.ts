@@ -1,11 +1,11 @@
 /** What `wake` is held against: our own server and hook endpoints, every check of them, and a store that keeps nothing. Prints `ready <address>`. */
 import { checkConfig } from "../core/config/load.ts";
 import { createHttpServer } from "../core/http/server.ts";
-import { createIds } from "../core/ids.ts";
-import { createLog } from "../core/log.ts";
-import { createTable } from "../core/webhooks/mapping.ts";
-import { createResults } from "../core/webhooks/results.ts";
-import { registerWebhooks } from "../core/webhooks/server.ts";
+import { createLog } from "../core/log/log.ts";
+import { createIds } from "../core/state/ids.ts";
+import { createResults } from "../core/webhooks/endpoint/results.ts";
+import { registerWebhooks } from "../core/webhooks/endpoint/server.ts";
+import { createTable } from "../core/webhooks/mapping/mapping.ts";
 
 const [token = ""] = process.argv.slice(2);
 const text = JSON.stringify({ gateway: { port: 0 }, hooks: { enabled: true, token } });

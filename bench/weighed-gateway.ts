@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { giveMemoryBack } from "../core/cli/memory.ts";
-import { createGateway } from "../core/gateway.ts";
+import { createGateway } from "../core/gateway/gateway.ts";
 
 const [configFile = ""] = process.argv.slice(2);
 const gateway = await createGateway({ configFile });

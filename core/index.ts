@@ -5,5 +5,6 @@
  * const gateway = await createGateway({ configFile: "config.jsonc" });
  * await gateway.close();
  */
-export { createGateway, type Gateway, type GatewayDescription, type GatewayOptions } from "./gateway.ts";
-export type { Accepted, RawEvent } from "./types.ts";
+
+export type { Accepted, RawEvent } from "./contract/types.ts";
+export { createGateway, type Gateway, type GatewayDescription, type GatewayOptions } from "./gateway/gateway.ts";

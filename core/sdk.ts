@@ -9,11 +9,9 @@
  */
 import type { IncomingMessage } from "node:http";
 import Type, { type Static, type TObject, type TSchema } from "typebox";
-import { ChannelError, EngineError } from "./errors.ts";
-import type { HookName, HookTable, TapOrder } from "./hooks.ts";
-import { type Sniffed, sniff } from "./media/sniff.ts";
-import { sdkVersion } from "./product.ts";
-import type { Transform } from "./transforms/definition.ts";
+import { ChannelError, EngineError } from "./contract/errors.ts";
+import { sdkVersion } from "./contract/product.ts";
+import type { Transform } from "./contract/transform.ts";
 import type {
   Accepted,
   Address,
@@ -34,10 +32,12 @@ import type {
   Thinking,
   TurnEvent,
   TurnRecord,
-} from "./types.ts";
+} from "./contract/types.ts";
+import { type Sniffed, sniff } from "./media/sniff.ts";
+import type { HookName, HookTable, TapOrder } from "./stations/stations.ts";
 
+export type { Transform, TransformContext, TransformFields, TransformResult } from "./contract/transform.ts";
 export type { StoredEvent } from "./state/store.ts";
-export type { Transform, TransformContext, TransformFields, TransformResult } from "./transforms/definition.ts";
 export type {
   Accepted,
   Address,

@@ -1,22 +1,28 @@
 /** Asks authorize() what it needs to know, says who is owner, and hands a stranger a pairing code where the policy says so. */
 
-import { programCommand } from "../command.ts";
 import type { GatewayConfig } from "../config/schema.ts";
-import type { LiveAccount } from "../path/live-account.ts";
+import { programCommand } from "../contract/command.ts";
+import type { Inbound, Refusal } from "../contract/types.ts";
 import type { CommandRole } from "../sdk.ts";
-import type { Inbound, Refusal } from "../types.ts";
-import { identityRule, parseAllowlistEntry } from "./allowlist.ts";
+import { type IdentityRule, identityRule, parseAllowlistEntry } from "./allowlist.ts";
 import { buttonScope } from "./button-scope.ts";
 import { createMentionMatcher, type MentionMatcher, mentionPatterns } from "./mention.ts";
 import type { Pairing } from "./pairing.ts";
-import { type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
+import { type AccountAccess, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
 import { authorize, isListed, type Verdict } from "./policy.ts";
 import { accountGone, commandForListed, commandForOwner, commandForPeople, pairingFull, pairingNotice } from "./refusals.ts";
 import { settingPath } from "./setting-path.ts";
 
+/** What the gate needs to know of an open account. */
+export interface GatedAccount {
+  readonly access: AccountAccess;
+  readonly identity: IdentityRule;
+  readonly options?: Readonly<Record<string, unknown>>;
+}
+
 export interface GateOptions {
   readonly config: () => GatewayConfig;
-  readonly account: (channel: string, account: string) => LiveAccount | undefined;
+  readonly account: (channel: string, account: string) => GatedAccount | undefined;
   readonly pairing: Pairing;
   /** The agent that would answer, for its mention patterns. */
   readonly agentFor: (inbound: Inbound) => string;

@@ -1,7 +1,7 @@
 /** What each refusal says: the option that decided, as it stands in the file, and what to change there. */
-import { programCommand } from "../command.ts";
-import { product } from "../product.ts";
-import type { Inbound, InboundSender, Refusal } from "../types.ts";
+import { programCommand } from "../contract/command.ts";
+import { product } from "../contract/product.ts";
+import type { Inbound, InboundSender, Refusal } from "../contract/types.ts";
 import type { PathOf, PlaceSettings } from "./place.ts";
 
 const nobody = "Who writes as a chat is nobody who can be checked.";

@@ -1,7 +1,8 @@
 /** Waiting for the end of an event that an action became. */
-import type { Hooks } from "../hooks.ts";
+
+import type { Outcome, TurnRecord } from "../contract/types.ts";
 import type { Store } from "../state/store.ts";
-import type { Outcome, TurnRecord } from "../types.ts";
+import type { Hooks } from "../stations/stations.ts";
 
 export interface End {
   readonly outcome: Outcome;

@@ -3,10 +3,10 @@
  * leaves a trace. It walks beside the turns, so that a tool never waits for the turn that called it.
  */
 import { createHash } from "node:crypto";
-import type { NoticeBody } from "../agents/notice.ts";
-import type { Hooks } from "../hooks.ts";
-import { controlSuffix } from "../path/lanes.ts";
-import type { Button, Inbound, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../types.ts";
+import type { Button, Inbound, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/types.ts";
+import type { NoticeBody } from "../host/notice.ts";
+import { controlSuffix } from "../state/lane.ts";
+import type { Hooks } from "../stations/stations.ts";
 import type { ActionCaller } from "./recipients.ts";
 import type { ActionCall } from "./schema.ts";
 

@@ -1,7 +1,7 @@
 /** What an account lets be done: the switches of its options, what its channel can do, how freely the agent may react, where buttons go. */
 import { buttonScope } from "../access/button-scope.ts";
 import type { PathOf } from "../access/place.ts";
-import type { LiveAccount } from "../path/live-account.ts";
+import type { LiveAccount } from "../channels/live-account.ts";
 import type { ChannelCapabilities } from "../sdk.ts";
 import { type ActionRefusal, refuse } from "./result.ts";
 import type { ActionCall, ActionName } from "./schema.ts";

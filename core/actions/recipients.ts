@@ -2,9 +2,9 @@
 import { parseAllowlist } from "../access/allowlist.ts";
 import { type PathOf, placeSettings } from "../access/place.ts";
 import { parseTarget } from "../agents/target.ts";
-import { ChannelError } from "../errors.ts";
-import type { LiveAccount } from "../path/live-account.ts";
-import type { Address, Inbound, Route } from "../types.ts";
+import type { LiveAccount } from "../channels/live-account.ts";
+import { ChannelError } from "../contract/errors.ts";
+import type { Address, Inbound, Route } from "../contract/types.ts";
 import { type ActionRefusal, isRefusal, refuse, sentences } from "./result.ts";
 import type { ActionCall } from "./schema.ts";
 

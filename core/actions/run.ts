@@ -1,15 +1,14 @@
 /** Does an action: read, gated, addressed, and only then done. */
 import type { PathOf } from "../access/place.ts";
-import { isNoReply, withoutTokens } from "../agents/silence.ts";
-import { ChannelError, PluginError, reasonOf } from "../errors.ts";
+import type { LiveAccount } from "../channels/live-account.ts";
+import { retryPolicy, sleep, waitBefore } from "../channels/retry.ts";
+import { ChannelError, PluginError, reasonOf } from "../contract/errors.ts";
+import type { Accepted, Address, Decision, Json, OutboundMedia, RawEvent, Reply } from "../contract/types.ts";
 import { judgeUrl } from "../media/web-address.ts";
-import type { LiveAccount } from "../path/live-account.ts";
-import { sleep } from "../path/patience.ts";
-import { applyReplyTags } from "../path/reply-tags.ts";
-import { retryPolicy, waitBefore } from "../path/retry.ts";
+import { applyReplyTags } from "../reply/reply-tags.ts";
+import { isNoReply, withoutTokens } from "../reply/silence.ts";
 import type { EventReport } from "../state/report.ts";
 import type { Store } from "../state/store.ts";
-import type { Accepted, Address, Decision, Json, OutboundMedia, RawEvent, Reply } from "../types.ts";
 import type { End, Ends } from "./ends.ts";
 import { actionEvent, type Saying } from "./events.ts";
 import { checkAction, checkButtons, type Gated } from "./gates.ts";

@@ -1,8 +1,8 @@
 /** The actions as tools of an engine: those that are open at the place at hand. */
-import type { ActingHint } from "../agents/prompt.ts";
-import type { LiveAccount } from "../path/live-account.ts";
+import type { ActingHint } from "../agents/turn/prompt.ts";
+import type { LiveAccount } from "../channels/live-account.ts";
+import type { Inbound, Json, Route } from "../contract/types.ts";
 import type { EngineTool } from "../sdk.ts";
-import type { Inbound, Json, Route } from "../types.ts";
 import { checkAction, type Gated, reactionLevel } from "./gates.ts";
 import type { ActionRunner } from "./run.ts";
 import { type ActionName, actionSchemas, parametersOf } from "./schema.ts";

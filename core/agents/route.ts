@@ -1,8 +1,9 @@
 /** The route of what no plugin routes: the agent by bindings, the session by its rules, the answer back to where it came from. */
+
+import type { AgentsView } from "../config/agents.ts";
+import type { Address, Inbound, Route, TurnRequest } from "../contract/types.ts";
 import type { Store } from "../state/store.ts";
-import type { Address, Inbound, Route, TurnRequest } from "../types.ts";
-import { agentFor, mainSessionKey, recipientOf, sessionKeyFor } from "./sessions.ts";
-import type { AgentsView } from "./settings.ts";
+import { agentFor, mainSessionKey, recipientOf, sessionKeyFor } from "./conversation/sessions.ts";
 import { parseTarget } from "./target.ts";
 
 export interface RouterOptions {

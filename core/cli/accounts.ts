@@ -1,13 +1,13 @@
 /** The accounts that the configuration names, and what their platforms say of them: through the gateway that runs, else from here. */
 
+import { type AccountSettings, accountPath, readAccounts } from "../channels/account-settings.ts";
+import type { LookOptions } from "../channels/look.ts";
+import type { ProbeOptions, ProbeReport } from "../channels/probe.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { channelAccounts } from "../config/merge.ts";
 import type { Problem } from "../config/problem.ts";
 import { createSecrets } from "../config/secrets.ts";
-import { type AccountSettings, accountPath, readAccounts } from "../host/account-settings.ts";
-import type { LookOptions } from "../host/look.ts";
-import type { ProbeOptions, ProbeReport } from "../host/probe.ts";
-import { createIds } from "../ids.ts";
+import { createIds } from "../state/ids.ts";
 import type { CommandContext } from "./context.ts";
 import { type Declared, readyPlugins } from "./declarations.ts";
 
@@ -86,5 +86,5 @@ export async function probeAccounts(
 
 /** Loads what a channel needs only when one is asked from here. */
 async function look(settings: AccountSettings, options: LookOptions & ProbeOptions): Promise<ProbeReport> {
-  return await (await import("../host/look.ts")).lookAtAccount(settings, options);
+  return await (await import("../channels/look.ts")).lookAtAccount(settings, options);
 }

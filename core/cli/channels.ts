@@ -1,11 +1,11 @@
 /** `channels status`: the accounts of chat platforms, and what the platforms say of them. */
 import { settingPath } from "../access/setting-path.ts";
+import { type AccountChange, accountKey, accountsNamespace } from "../channels/account-states.ts";
+import type { ProbeReport } from "../channels/probe.ts";
 import { renderProblem } from "../config/problem.ts";
-import type { GatewayDescription } from "../gateway.ts";
-import { type AccountChange, accountKey, accountsNamespace } from "../host/account-states.ts";
-import type { ProbeReport } from "../host/probe.ts";
+import type { GatewayDescription } from "../gateway/gateway.ts";
+import { visibleLine } from "../log/visible.ts";
 import type { ChannelStatus } from "../sdk.ts";
-import { visibleLine } from "../visible.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "./accounts.ts";
 import type { CommandContext } from "./context.ts";
 import { readDeclarations } from "./declarations.ts";

@@ -7,9 +7,9 @@ import { getPath } from "../config/path.ts";
 import { type Problem, renderProblem } from "../config/problem.ts";
 import { nearestOf } from "../config/suggest.ts";
 import { parseConfigValue, showConfigValue } from "../config/values.ts";
-import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../config-problems.ts";
-import { HostError } from "../errors.ts";
-import { hookProblems } from "../hook-problems.ts";
+import { HostError } from "../contract/errors.ts";
+import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../gateway/config-problems.ts";
+import { hookProblems } from "../gateway/hook-problems.ts";
 import type { CommandContext } from "./context.ts";
 import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./declarations.ts";
 

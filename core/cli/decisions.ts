@@ -1,7 +1,8 @@
 /** How an event ended, and the chain of decisions about it, as people read it. */
+
+import type { Decision } from "../contract/types.ts";
+import { visibleLine } from "../log/visible.ts";
 import type { EventReport } from "../state/report.ts";
-import type { Decision } from "../types.ts";
-import { visibleLine } from "../visible.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { renderDuration } from "./times.ts";
 

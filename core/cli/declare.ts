@@ -1,6 +1,6 @@
 /** How commands are declared: what `program.ts` hands to those who add theirs. */
 import type { Command } from "commander";
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
 import type { CommandContext } from "./context.ts";
 
 export type Run<A extends readonly unknown[], O> = (context: CommandContext, args: A, options: O) => Promise<number | undefined>;

@@ -1,5 +1,5 @@
 /** Events by what somebody typed. */
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
 import type { EventReport } from "../state/report.ts";
 import type { Store } from "../state/store.ts";
 

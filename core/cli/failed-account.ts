@@ -1,5 +1,5 @@
 /** Accounts that are down, for `why`: then no message arrives, and there is no event to ask about. */
-import { type AccountChange, accountsNamespace } from "../host/account-states.ts";
+import { type AccountChange, accountsNamespace } from "../channels/account-states.ts";
 import type { Store } from "../state/store.ts";
 import type { Terminal } from "./terminal.ts";
 import { renderAgo, renderClock } from "./times.ts";

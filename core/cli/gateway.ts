@@ -1,11 +1,11 @@
 /** `gateway`: runs the gateway in the foreground until it is told to stop. */
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
-import { programCommand } from "../command.ts";
 import type { ConfigLocation } from "../config/locate.ts";
 import type { GatewayConfig } from "../config/schema.ts";
-import { type HostError, reasonOf } from "../errors.ts";
-import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
+import { programCommand } from "../contract/command.ts";
+import { type HostError, reasonOf } from "../contract/errors.ts";
+import { createGateway, type Gateway, type GatewayOptions } from "../gateway/gateway.ts";
 import type { CommandContext } from "./context.ts";
 import { keepMemorySmall } from "./memory.ts";
 import type { Terminal } from "./terminal.ts";

@@ -2,8 +2,8 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { HostError } from "../errors.ts";
-import { renderLogLine } from "../log-line.ts";
+import { HostError } from "../contract/errors.ts";
+import { renderLogLine } from "../log/log-line.ts";
 import type { CommandContext } from "./context.ts";
 import { parseSince } from "./times.ts";
 

@@ -14,7 +14,7 @@ if (supported) {
   const { runCommandLine } = await import("./program.ts");
   process.exitCode = await runCommandLine(process.argv.slice(2));
 } else {
-  const { HostError } = await import("../errors.ts");
+  const { HostError } = await import("../contract/errors.ts");
   const { message, hint } = new HostError("node_too_old", { version: process.versions.node });
   process.stderr.write(`error: ${message}\n       ${hint}\n`);
   process.exitCode = 1;

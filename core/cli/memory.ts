@@ -1,6 +1,6 @@
 /** Keeps the process of a gateway small: what a start or a busy time took is given back when it is quiet again. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Gateway } from "../gateway.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 
 /** A start is long over by then, and so is what people see first. */
 const lookEveryMs = 5_000;

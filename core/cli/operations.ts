@@ -1,6 +1,6 @@
 /** The commands of daily operation: `channels status`, `tokens`, `doctor`. */
 import type { Command } from "commander";
-import { programCommand } from "../command.ts";
+import { programCommand } from "../contract/command.ts";
 import { type Add, group, type Handle } from "./declare.ts";
 
 export function addOperations(program: Command, add: Add, handle: Handle): void {

@@ -1,7 +1,7 @@
 /** Where an export goes: the standard output, or a new file that only its owner can read. */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { HostError, reasonOf } from "../errors.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function writeOut(value: unknown, { out, terminal }: { readonly out: string | undefined; readonly terminal: Terminal }): void {

@@ -1,14 +1,14 @@
 /** `pairing`: who may write to the agent in direct chats. Works on the store, and tells a running gateway to look. */
 import { approvedText, namesOwner } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
-import { noticeEvent } from "../agents/notice.ts";
-import { programCommand } from "../command.ts";
 import { channelAccounts, normalizeAccountId } from "../config/merge.ts";
 import type { GatewayConfig } from "../config/schema.ts";
-import { HostError } from "../errors.ts";
-import { createIds } from "../ids.ts";
+import { programCommand } from "../contract/command.ts";
+import { HostError } from "../contract/errors.ts";
+import { noticeEvent } from "../host/notice.ts";
+import { visibleLine } from "../log/visible.ts";
+import { createIds } from "../state/ids.ts";
 import type { Store } from "../state/store.ts";
-import { visibleLine } from "../visible.ts";
 import type { CommandContext } from "./context.ts";
 import { renderAgo } from "./times.ts";
 

@@ -1,5 +1,5 @@
 /** Chats and senders as people type them. */
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
 import type { PlatformId } from "../state/report.ts";
 
 /** `CHANNEL:1001`, or `1001` for any channel. Throws `usage`. */

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
+import { product } from "../contract/product.ts";
 import { checkDeclaration } from "../host/declare.ts";
 import { namedPlugin } from "../host/find.ts";
 import { createLoader } from "../host/load.ts";
-import { product } from "../product.ts";
 import type { PluginDefinition } from "../sdk.ts";
 import type { CommandContext } from "./context.ts";
 import { fromGateway, type Listed, showPlugins } from "./plugins.ts";
@@ -56,7 +56,7 @@ async function tryOut(
   const configFile = join(directory, product.configFile);
   const plugins = { load: [file], entries: { [id]: { enabled: true, options } } };
   await writeFile(configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, plugins }));
-  const { createGateway } = await import("../gateway.ts");
+  const { createGateway } = await import("../gateway/gateway.ts");
   const gateway = await createGateway({ configFile, environment: env, home: directory });
   try {
     const listed = fromGateway(await gateway.describe()).find((plugin) => plugin.id === id && !plugin.bundled);

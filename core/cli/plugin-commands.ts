@@ -1,12 +1,12 @@
 /** Commands that plugins bring: declared as data, run on the plugin's own store. */
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { programCommand } from "../command.ts";
+import { programCommand } from "../contract/command.ts";
+import type { Json } from "../contract/types.ts";
 import type { Asked } from "../host/deadline.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "../host/find.ts";
 import { type CommandOutline, readOutline } from "../host/outline.ts";
 import type { CliAnswer, CliCommand, CliDefinition } from "../sdk.ts";
-import type { Json } from "../types.ts";
 import type { CommandContext } from "./context.ts";
 import { type Add, group, type Handle, type Run } from "./declare.ts";
 import type { Terminal } from "./terminal.ts";
@@ -98,7 +98,7 @@ function runner(asked: Asked, command: CliCommand): Run<readonly (string | undef
   return async (context, args, { json }) => {
     const [{ scopedStore }, { createIds }, { lateAnswer, pluginDeadlines, withDeadline }] = await Promise.all([
       import("../host/scope.ts"),
-      import("../ids.ts"),
+      import("../state/ids.ts"),
       import("../host/deadline.ts"),
     ]);
     const store = await context.openState();

@@ -1,5 +1,5 @@
 /** `plugins list`: what is loaded, what it takes part in, and why something is not. */
-import type { GatewayDescription } from "../gateway.ts";
+import type { GatewayDescription } from "../gateway/gateway.ts";
 import type { CommandContext } from "./context.ts";
 import { readDeclarations } from "./declarations.ts";
 import type { Style, Terminal } from "./terminal.ts";

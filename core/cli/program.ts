@@ -1,7 +1,7 @@
 /** The commands: names, arguments, options and help. What a command does is in a file of its own, imported when it runs. */
 import { Command, CommanderError, Option } from "commander";
-import { programCommand } from "../command.ts";
-import { HostError, reasonOf } from "../errors.ts";
+import { programCommand } from "../contract/command.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
 import { addControl } from "./control/commands.ts";
 import { type Add, type Described, group, type Handle, indented, type Run, sinceForms, wholeNumber } from "./declare.ts";
 import { addEvents } from "./events/commands.ts";

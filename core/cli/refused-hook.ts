@@ -1,9 +1,9 @@
 /** Hook requests that were refused before they became events, for `why`. */
-import { programCommand } from "../command.ts";
+import { programCommand } from "../contract/command.ts";
 import type { ProblemCode } from "../http/problem.ts";
+import { visibleLine } from "../log/visible.ts";
 import type { Store } from "../state/store.ts";
-import { visibleLine } from "../visible.ts";
-import { type RefusedHook, refusalsKey, refusalsNamespace } from "../webhooks/refusals.ts";
+import { type RefusedHook, refusalsKey, refusalsNamespace } from "../webhooks/endpoint/refusals.ts";
 import type { Terminal } from "./terminal.ts";
 import { renderAgo, renderClock } from "./times.ts";
 

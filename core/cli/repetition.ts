@@ -1,5 +1,5 @@
 /** Deliveries of webhooks that came again, for people. */
-import type { Repeated } from "../webhooks/repetitions.ts";
+import type { Repeated } from "../webhooks/endpoint/repetitions.ts";
 import type { Terminal } from "./terminal.ts";
 import { renderAgo, renderClock } from "./times.ts";
 

@@ -1,9 +1,9 @@
 /** A sandbox for one command, as a gateway would have it. */
 import type { LoadedConfig } from "../config/load.ts";
+import { visible } from "../log/visible.ts";
 import type { PluginLog } from "../sdk.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import { createTransforms, type Transforms } from "../transforms/sandbox.ts";
-import { visible } from "../visible.ts";
 import type { CommandContext } from "./context.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,8 +1,8 @@
 /** `status`: the gateway, its channels, and what waits. */
 
-import { programCommand } from "../command.ts";
-import { HostError } from "../errors.ts";
-import type { GatewayDescription } from "../gateway.ts";
+import { programCommand } from "../contract/command.ts";
+import { HostError } from "../contract/errors.ts";
+import type { GatewayDescription } from "../gateway/gateway.ts";
 import type { StoreStats } from "../state/report.ts";
 import type { CommandContext } from "./context.ts";
 import type { Style } from "./terminal.ts";

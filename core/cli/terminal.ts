@@ -1,7 +1,7 @@
 /** What the commands print with: colours only on a terminal, one way to show an error. */
 import { stripVTControlCharacters, styleText } from "node:util";
-import { HostError, reasonOf } from "../errors.ts";
-import { visible } from "../visible.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
+import { visible } from "../log/visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 

@@ -1,8 +1,8 @@
 /** Times as people say them. */
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
 import { sinceForms } from "./declare.ts";
 
-export { renderClock } from "../log-line.ts";
+export { renderClock } from "../log/log-line.ts";
 
 const second = 1_000;
 const minute = 60 * second;

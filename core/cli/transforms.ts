@@ -1,14 +1,14 @@
 /** `transforms list` and `transforms test`: what transform files there are, and what one makes of a delivery. No gateway is needed. */
 import { readFile } from "node:fs/promises";
 import type { LoadedConfig } from "../config/load.ts";
-import { HostError, reasonOf } from "../errors.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
+import type { Json } from "../contract/types.ts";
+import { visible, visibleLine } from "../log/visible.ts";
 import { TransformError } from "../transforms/error.ts";
 import { type FoundModule, listModules } from "../transforms/list.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import type { Transforms } from "../transforms/sandbox.ts";
-import type { Json } from "../types.ts";
-import { visible, visibleLine } from "../visible.ts";
-import { readFixture } from "../webhooks/fixture.ts";
+import { readFixture } from "../webhooks/mapping/fixture.ts";
 import type { CommandContext } from "./context.ts";
 import { openSandbox } from "./sandbox.ts";
 import type { Terminal } from "./terminal.ts";

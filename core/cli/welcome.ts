@@ -1,7 +1,7 @@
 /** What `dev` says when it is up: where things are, and four steps that work as they are printed. */
 import { join } from "node:path";
-import { programCommand } from "../command.ts";
-import { product } from "../product.ts";
+import { programCommand } from "../contract/command.ts";
+import { product } from "../contract/product.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface Welcome {

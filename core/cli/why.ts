@@ -1,10 +1,10 @@
 /** `why`: the chain of decisions about one event, as a story. */
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
+import { visibleLine } from "../log/visible.ts";
 import type { EventReport, PlatformId } from "../state/report.ts";
 import type { Store } from "../state/store.ts";
-import { visibleLine } from "../visible.ts";
-import { describeAccess, isDelivery, readKept } from "../webhooks/kept.ts";
-import { readLastRepetition, readRepeated } from "../webhooks/repetitions.ts";
+import { readLastRepetition, readRepeated } from "../webhooks/endpoint/repetitions.ts";
+import { describeAccess, isDelivery, readKept } from "../webhooks/mapping/kept.ts";
 import type { CommandContext } from "./context.ts";
 import { renderHeadline, tellDecisions } from "./decisions.ts";
 import { findByPrefix, withUnit } from "./events.ts";

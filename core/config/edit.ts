@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, realpathSync, renameSync } from "node:fs";
 import { mkdir, open, readlink, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { HostError, reasonOf } from "../errors.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
 import { parseDocument } from "./document.ts";
 import { editText, renameKey } from "./edit-text.ts";
 import { readConfigText } from "./file.ts";

@@ -1,5 +1,5 @@
 /** The configuration file as chats read and change it: nothing secret comes out, and only marked keys go in. */
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
 import { type ChatPlace, notChatWritable } from "./chat-writable.ts";
 import { type EditOptions, type EditResult, editConfig } from "./edit.ts";
 import { modelsOutsideList } from "./model-rules.ts";

@@ -1,7 +1,7 @@
 /** From a file to a configuration that can be used, and a list of everything that is wrong with it. */
 
 import { dirname, resolve } from "node:path";
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
 import { checkChannels } from "./channels.ts";
 import { digestOf } from "./digest.ts";
 import { type ConfigDocument, type Position, parseDocument } from "./document.ts";

@@ -1,5 +1,5 @@
 /** `config get PATH` and `config set PATH VALUE`: from text to a path and a value that fit the schema. */
-import { HostError } from "../errors.ts";
+import { HostError } from "../contract/errors.ts";
 import { getPath, parsePath, renderPath, type Segment } from "./path.ts";
 import { findSchema, type PluginSchemas, wholeSchema } from "./plugin-schemas.ts";
 import { redactConfig } from "./redact.ts";

@@ -2,8 +2,9 @@
  * What plugins return, checked where it comes in: junk is the mistake of the plugin that returned it, and must not surface as a fault of the
  * core three steps later. Each check returns what is wrong, or `undefined`.
  */
-import type { HookName } from "../hooks.ts";
-import type { Json } from "../types.ts";
+
+import type { Json } from "../contract/types.ts";
+import type { HookName } from "../stations/stations.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

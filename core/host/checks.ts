@@ -1,5 +1,5 @@
 /** The self-tests of plugins, run one by one: a check that fails or hangs costs itself alone. */
-import { reasonOf } from "../errors.ts";
+import { reasonOf } from "../contract/errors.ts";
 import type { CheckDefinition } from "../sdk.ts";
 import { isObject } from "./answers.ts";
 import { withPatience } from "./asking.ts";

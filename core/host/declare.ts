@@ -3,8 +3,8 @@
 import satisfies from "semver/functions/satisfies.js";
 import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
-import { PluginError } from "../errors.ts";
-import { sdkVersion } from "../product.ts";
+import { PluginError } from "../contract/errors.ts";
+import { sdkVersion } from "../contract/product.ts";
 import type { ChannelDefinition, CliDefinition, PluginDefinition } from "../sdk.ts";
 import { checkPresets } from "./presets.ts";
 

@@ -1,8 +1,8 @@
 /** Brings the plugins up, one after the other, and down again in reverse. What fails is left out; the rest runs. */
 import type { GatewayConfig } from "../config/schema.ts";
 import { validateSection } from "../config/validate.ts";
-import { HostError, PluginError, reasonOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import { HostError, PluginError, reasonOf } from "../contract/errors.ts";
+import type { Log } from "../log/log.ts";
 import type { PluginDefinition, TObject } from "../sdk.ts";
 import { callPlugin, pluginDeadlines, withDeadline } from "./deadline.ts";
 import { checkDeclaration, inRequiredOrder } from "./declare.ts";

@@ -1,9 +1,9 @@
 /** Presets of a plugin, checked before anybody can switch them on: a user cannot mend what a plugin has wrong. */
 import { mappingSchema } from "../config/schema/hooks.ts";
 import { validateSection } from "../config/validate.ts";
-import { PluginError } from "../errors.ts";
+import { PluginError } from "../contract/errors.ts";
 import type { PluginDefinition, PresetDefinition, PresetMapping } from "../sdk.ts";
-import { compileParts, type MappingSettings } from "../webhooks/mapping.ts";
+import { compileParts, type MappingSettings } from "../webhooks/mapping/mapping.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 

@@ -1,5 +1,5 @@
 /** What the plugins of one gateway registered; gone with the gateway. */
-import { PluginError } from "../errors.ts";
+import { PluginError } from "../contract/errors.ts";
 import type {
   ChannelDefinition,
   CheckDefinition,

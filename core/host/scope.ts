@@ -1,14 +1,15 @@
 /** What one plugin is handed: its own log, its own store, its own registrations; never the host's configuration. */
-import { noticeEvent } from "../agents/notice.ts";
-import { PluginError } from "../errors.ts";
-import type { HookName, Hooks, HookTable } from "../hooks.ts";
-import type { Log } from "../log.ts";
+
+import { PluginError } from "../contract/errors.ts";
+import type { Accepted, RawEvent } from "../contract/types.ts";
+import type { Log } from "../log/log.ts";
 import type { PluginHost, PluginStore } from "../sdk.ts";
 import type { Store } from "../state/store.ts";
-import { isThenable } from "../thenable.ts";
-import type { Accepted, RawEvent } from "../types.ts";
+import type { HookName, Hooks, HookTable } from "../stations/stations.ts";
+import { isThenable } from "../stations/thenable.ts";
 import { tapProblems } from "./answers.ts";
 import { type Asked, unusable } from "./deadline.ts";
+import { noticeEvent } from "./notice.ts";
 import { addUnique, type Registry } from "./registry.ts";
 
 export interface ScopeOptions {

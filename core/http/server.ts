@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../config/schema.ts";
-import { HostError, reasonOf } from "../errors.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
 import type { PluginLog, RouteDefinition } from "../sdk.ts";
 import { createAccess } from "./access.ts";
 import { createClientAddress } from "./client-address.ts";

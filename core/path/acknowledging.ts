@@ -2,12 +2,12 @@
  * The reaction that says "seen": set when a message is taken up and, where it is not to stay, removed when its answer is there. What is to
  * be removed stands in the state from before it is set, so that a killed process leaves none for good.
  */
-import { ChannelError } from "../errors.ts";
+
+import type { LiveAccount } from "../channels/live-account.ts";
+import { patientWait, retryPolicy, sleep } from "../channels/retry.ts";
+import { ChannelError } from "../contract/errors.ts";
+import type { Address, Json } from "../contract/types.ts";
 import type { Store } from "../state/store.ts";
-import type { Address, Json } from "../types.ts";
-import type { LiveAccount } from "./live-account.ts";
-import { sleep } from "./patience.ts";
-import { patientWait, retryPolicy } from "./retry.ts";
 
 const namespace = "acknowledged";
 /** Older than that nobody looks at it. */

@@ -1,13 +1,14 @@
 /** Station 6: what stands in the outbox is sent, part by part, in order; each try and its fate is recorded. */
-import { ChannelError, PluginError, reasonOf } from "../errors.ts";
-import type { Hooks } from "../hooks.ts";
+
+import type { Contact } from "../channels/contact.ts";
+import type { LiveAccount } from "../channels/live-account.ts";
+import { patientWait, retryPolicy, sleep } from "../channels/retry.ts";
+import { ChannelError, PluginError, reasonOf } from "../contract/errors.ts";
+import type { Receipt } from "../contract/types.ts";
 import type { OutboxRow, Settlement, Store } from "../state/store.ts";
-import type { Receipt } from "../types.ts";
-import type { Contact } from "./contact.ts";
+import type { Hooks } from "../stations/stations.ts";
 import type { Trace } from "./ending.ts";
-import type { LiveAccount } from "./live-account.ts";
-import { persist, sleep } from "./patience.ts";
-import { patientWait, retryPolicy } from "./retry.ts";
+import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
 
 /** A send that surely did not happen is tried for so long: a platform may be away for hours, an answer is not thrown away for it. */

@@ -1,7 +1,7 @@
 /** What ends the walk of a unit before its reply is sent, and the chain of decisions that tells why. */
-import { ChannelError, HostError, PluginError, reasonOf } from "../errors.ts";
+import { ChannelError, HostError, PluginError, reasonOf } from "../contract/errors.ts";
+import type { Address, Decision, RawEvent, Reply, Silent, Station } from "../contract/types.ts";
 import type { Ending, NewEvent } from "../state/store.ts";
-import type { Address, Decision, RawEvent, Reply, Silent, Station } from "../types.ts";
 import type { PathOptions } from "./options.ts";
 import { postponementOf } from "./patience.ts";
 

@@ -1,12 +1,13 @@
 /** Station 5: the reply passes the pipe, then the channel renders it into parts, each within the platform's limits. */
-import { PluginError, reasonOf } from "../errors.ts";
-import type { FormattingContext, Hooks } from "../hooks.ts";
+
+import type { LiveAccount } from "../channels/live-account.ts";
+import { PluginError, reasonOf } from "../contract/errors.ts";
+import type { Address, Inbound, Outcome, Part, Reply } from "../contract/types.ts";
 import type { ChannelConnection } from "../sdk.ts";
-import type { Address, Inbound, Outcome, Part, Reply } from "../types.ts";
+import type { FormattingContext, Hooks } from "../stations/stations.ts";
 import { triggerOf } from "./answer-place.ts";
 import { type Stop, type Trace, textReply } from "./ending.ts";
 import { Interrupted } from "./hand-back.ts";
-import type { LiveAccount } from "./live-account.ts";
 import type { CompleteReply } from "./options.ts";
 import { simplerReplies } from "./plain-text.ts";
 import { endedText, stoppedNote } from "./shown-text.ts";

@@ -1,9 +1,11 @@
 /** What happens to a unit that could not be brought to its end: it goes back into the store, to be tried again. */
-import { isFull, reasonOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+
+import { sleep } from "../channels/retry.ts";
+import { isFull, reasonOf } from "../contract/errors.ts";
+import type { Log } from "../log/log.ts";
 import type { Store, Unit } from "../state/store.ts";
 import type { Trace } from "./ending.ts";
-import { postponementOf, sleep } from "./patience.ts";
+import { postponementOf } from "./patience.ts";
 
 /** What internal trouble (a store that does not answer) waits before the next attempt. */
 const retryAfterMs = 1_000;

@@ -3,9 +3,10 @@
  * Whatever came in (a chat message, a webhook, a mail, a heartbeat) walks here, and only here.
  */
 import { setMaxListeners } from "node:events";
-import { reasonOf } from "../errors.ts";
+import { reasonOf } from "../contract/errors.ts";
+import type { Address, Inbound, RawEvent, Reply, Route } from "../contract/types.ts";
+import { controlSuffix } from "../state/lane.ts";
 import type { AcceptedEvent, Ending, Unit } from "../state/store.ts";
-import type { Address, Inbound, RawEvent, Reply, Route } from "../types.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
 import { isAt } from "./answer-place.ts";
 import { apologyTo, placeOf } from "./apology.ts";
@@ -18,7 +19,7 @@ import { formatting, removals, renderNotice, type Saying } from "./formatting.ts
 import { gating } from "./gating.ts";
 import { createHandBack, Interrupted } from "./hand-back.ts";
 import { ingress } from "./ingress.ts";
-import { controlSuffix, createLanes, type TurnSlot } from "./lanes.ts";
+import { createLanes, type TurnSlot } from "./lanes.ts";
 import type { PathOptions } from "./options.ts";
 import { persist } from "./patience.ts";
 import type { Presence } from "./presence.ts";

@@ -1,7 +1,8 @@
 /** Station 1: what came in, whatever its source, becomes one `Inbound`. */
-import type { Hooks } from "../hooks.ts";
+
+import type { Inbound } from "../contract/types.ts";
 import type { StoredEvent, Unit } from "../state/store.ts";
-import type { Inbound } from "../types.ts";
+import type { Hooks } from "../stations/stations.ts";
 import { type Stop, silentDecision, stopForTap, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";
 

@@ -2,14 +2,13 @@
  * Lanes: the events of one lane run one unit at a time in arrival order, lanes run in parallel, and at most
  * `maxConcurrent` turns run at once. The truth is in the store; what is kept here only says where to look.
  */
+import { controlSuffix } from "../state/lane.ts";
 import type { AcceptedEvent, Store, Unit } from "../state/store.ts";
 
 /** What was still being gathered when a process ended has so long for the rest to come: the sources are only being opened. */
 const reopeningMs = 1_500;
 /** Events that one unit may gather. */
 const gatherLimit = 200;
-/** Marks a lane in which control commands run, so that they never wait behind a turn. No session key may hold a tab. */
-export const controlSuffix = "\tcontrol";
 
 /** The right to run a turn; given back as soon as the turn is done, before its parts are sent. */
 export interface TurnSlot {

@@ -1,5 +1,6 @@
 /** Waiting that ends with the gateway: for room on the disk, for a platform that comes back. */
-import { ChannelError, isFull, PluginError } from "../errors.ts";
+import { sleep } from "../channels/retry.ts";
+import { ChannelError, isFull, PluginError } from "../contract/errors.ts";
 
 const recordAgainMs = 1_000;
 
@@ -38,19 +39,4 @@ async function persistAfter<Result>(error: unknown, write: () => Promise<Result>
       failed = again;
     }
   }
-}
-
-/** `false` when the signal ended it. */
-export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve(false);
-    const end = (finished: boolean) => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-      resolve(finished);
-    };
-    const onAbort = () => end(false);
-    const timer = setTimeout(() => end(true), ms);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }

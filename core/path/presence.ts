@@ -1,8 +1,9 @@
 /** What people see while a turn runs: the acknowledging reaction, typing, and the preview that grows. None of it may fail a turn. */
+
+import type { LiveAccount } from "../channels/live-account.ts";
+import type { Address, Inbound } from "../contract/types.ts";
 import type { ChannelConnection, ChannelPreview } from "../sdk.ts";
-import type { Address, Inbound } from "../types.ts";
 import type { Acknowledgement } from "./acknowledging.ts";
-import type { LiveAccount } from "./live-account.ts";
 
 /** A quick answer needs no typing before it. */
 const typingAfterMs = 300;

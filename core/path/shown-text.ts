@@ -1,9 +1,10 @@
 /** What people see of an answer while it grows: what they will see of it when it is done, as far as that can be said by then. */
-import { withoutTokensSoFar } from "../agents/silence.ts";
-import type { FormattingContext, Hooks } from "../hooks.ts";
-import type { Inbound, Reply } from "../types.ts";
+
+import type { Inbound, Reply } from "../contract/types.ts";
+import { withoutTagsSoFar } from "../reply/reply-tags.ts";
+import { withoutTokensSoFar } from "../reply/silence.ts";
+import type { FormattingContext, Hooks } from "../stations/stations.ts";
 import { textReply } from "./ending.ts";
-import { withoutTagsSoFar } from "./reply-tags.ts";
 
 /** Nobody reads faster, and what is looked at is looked at whole. */
 const lookEveryMs = 100;

@@ -1,8 +1,9 @@
 /** Station 4: an engine (or a command) answers; its stream is collected, and shown while it grows. */
-import { renderReasoning } from "../agents/reasoning.ts";
-import { HostError, PluginError, reasonOf } from "../errors.ts";
-import type { Hooks } from "../hooks.ts";
-import type { Inbound, Reply, Route, TurnEvent } from "../types.ts";
+
+import { HostError, PluginError, reasonOf } from "../contract/errors.ts";
+import type { Inbound, Reply, Route, TurnEvent } from "../contract/types.ts";
+import { renderReasoning } from "../reply/reasoning.ts";
+import type { Hooks } from "../stations/stations.ts";
 import { apologyTo } from "./apology.ts";
 import { type Stop, silentDecision, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 /** Conversations as the store keeps them. */
-import type { Address, Json } from "../types.ts";
+import type { Address, Json } from "../contract/types.ts";
 
 export interface SessionMessage {
   readonly role: "user" | "assistant" | "system";

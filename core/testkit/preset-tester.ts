@@ -1,14 +1,14 @@
 /** Presets on the workbench of their author: deliveries, and what each becomes under a configuration that has nothing but the preset. */
 import { describe, expect, test } from "vitest";
 import { checkConfig } from "../config/load.ts";
+import type { Json } from "../contract/types.ts";
 import { checkDeclaration } from "../host/declare.ts";
 import type { PluginDefinition } from "../sdk.ts";
-import type { Json } from "../types.ts";
-import { chooseMapping } from "../webhooks/choose.ts";
-import { visibleHeaders } from "../webhooks/delivery.ts";
-import { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "../webhooks/mapped.ts";
-import { compileMappings } from "../webhooks/mappings.ts";
-import { hookPolicies } from "../webhooks/policies.ts";
+import { chooseMapping } from "../webhooks/mapping/choose.ts";
+import { visibleHeaders } from "../webhooks/mapping/delivery.ts";
+import { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "../webhooks/mapping/mapped.ts";
+import { compileMappings } from "../webhooks/mapping/mappings.ts";
+import { hookPolicies } from "../webhooks/runs/policies.ts";
 
 /** One delivery and what the preset is to make of it. */
 export interface PresetCase {

@@ -1,6 +1,6 @@
 /** `fetch` of transforms, with `hooks.transforms.network`: to public addresses only. Each connection is judged, redirects included. */
 import { interceptors, request } from "undici";
-import { reasonOf } from "../errors.ts";
+import { reasonOf } from "../contract/errors.ts";
 import { createPublicAgent } from "../media/public-agent.ts";
 
 interface Outgoing {

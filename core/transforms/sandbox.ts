@@ -1,7 +1,8 @@
 /** The transforms of a gateway: what the hook server asks, and which runtime answers. */
+
+import type { TransformContext } from "../contract/transform.ts";
+import type { Json } from "../contract/types.ts";
 import type { PluginLog } from "../sdk.ts";
-import type { Json } from "../types.ts";
-import type { TransformContext } from "./definition.ts";
 import { placeOf, TransformError } from "./error.ts";
 import { createPool, type Pool, type PoolCall } from "./pool.ts";
 import { createPrinter, type Level } from "./printer.ts";

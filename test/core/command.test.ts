@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { commandFor } from "../../core/command.ts";
+import { commandFor } from "../../core/contract/command.ts";
 import { read, sources, withoutComments } from "../house/sources.ts";
 import { run, temporaryHome } from "./cli/command.ts";
 

@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createGateway } from "../../core/gateway.ts";
+import { createGateway } from "../../core/gateway/gateway.ts";
 import { run as runAlone, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { createLoopback, repeat, startGateway } from "../support/gateway.ts";

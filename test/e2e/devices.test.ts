@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { programCommand } from "../../core/command.ts";
+import { programCommand } from "../../core/contract/command.ts";
 import { run, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, openChannel, openPlatform, people, startGatewayProcess, stop } from "./room.ts";
 

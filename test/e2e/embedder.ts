@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createGateway, type Gateway } from "../../core/gateway.ts";
+import { createGateway, type Gateway } from "../../core/gateway/gateway.ts";
 
 const [, , apiRoot, ...tokens] = process.argv;
 const directories: string[] = [];

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import type { Gateway } from "../../core/gateway.ts";
+import type { Gateway } from "../../core/gateway/gateway.ts";
 import type { EngineTurn } from "../../core/sdk.ts";
 import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { createWire, type Post, renderRequest, type Wire, type WireAnswer } from "../support/wire.ts";

@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { programCommand } from "../../core/command.ts";
-import { credentials, schemes } from "../../core/webhooks/schemes.ts";
+import { programCommand } from "../../core/contract/command.ts";
+import { credentials, schemes } from "../../core/webhooks/signature/schemes.ts";
 import { run } from "../core/cli/desk.ts";
 import { temporaryDirectory } from "../support/gateway.ts";
 import { startHookGateway } from "./hook-room.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { programCommand } from "../../core/command.ts";
+import { programCommand } from "../../core/contract/command.ts";
 import { start } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { programCommand } from "../../core/command.ts";
+import { programCommand } from "../../core/contract/command.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { errorTable } from "../../core/error-table.ts";
-import { hookDeadlines, hookNames } from "../../core/hooks.ts";
+import { errorTable } from "../../core/contract/error-table.ts";
 import { pluginDeadlines } from "../../core/host/deadline.ts";
+import { hookDeadlines, hookNames } from "../../core/stations/stations.ts";
 import { read, root, sources } from "./sources.ts";
 
 const documents = () => sources("*.md", "{core,plugins,transforms,examples,bench}/**/*.md");

@@ -98,10 +98,16 @@ describe("import rules", () => {
         write(`node_modules/${id}/package.json`, JSON.stringify({ name: id, version: "1.0.0", main: "index.js" }));
         write(`node_modules/${id}/index.js`, "");
       }
-      write("core/types.ts", 'import type { A } from "./errors.ts";\n');
-      write("core/errors.ts", 'import type { B } from "./types.ts";\n');
-      write("core/hooks.ts", 'import type { G } from "./gateway.ts";\n');
-      write("core/gateway.ts", 'import "./lost.ts";\nimport "dev";\nimport type {} from "service-gateway/sdk";\n');
+      write("core/contract/types.ts", 'import type { A } from "./errors.ts";\n');
+      write("core/contract/errors.ts", 'import type { B } from "./types.ts";\n');
+      for (const name of forbidden.flatMap((rule) => (rule.name.startsWith("goes-down-") ? [rule.name.slice("goes-down-".length)] : [])))
+        write(`core/${name}/broken.ts`, 'import "../penthouse/index.ts";\n');
+      write("core/penthouse/index.ts");
+      write("core/webhooks/one/a.ts", 'import "../two/b.ts";\n');
+      write("core/webhooks/two/b.ts");
+      write("core/webhooks/two/c.ts", 'import "../one/d.ts";\n');
+      write("core/webhooks/one/d.ts");
+      write("core/gateway/gateway.ts", 'import "./lost.ts";\nimport "dev";\nimport type {} from "service-gateway/sdk";\n');
       write("core/path/index.ts");
       write("core/path/turn.ts");
       write("core/sdk.ts");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { createGateway, type Gateway } from "../../core/gateway.ts";
+import { createGateway, type Gateway } from "../../core/gateway/gateway.ts";
 import { definePlugin, type PluginDefinition } from "../../core/sdk.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { linesMatching, read, sources, withoutComments } from "./sources.ts";
@@ -86,7 +86,7 @@ test("two gateways in one process share nothing: tokens, hooks, state, log, and 
 });
 
 /** Tables that are built by a loop while their file is loaded, and only read after that. */
-const tables = ["core/webhooks/lookalike.ts"];
+const tables = ["core/untrusted/lookalike.ts"];
 
 /** These modules exist once in each engine of a transform, and end with it. */
 const engine = /^core\/transforms\/guest\//;

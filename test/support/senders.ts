@@ -1,6 +1,6 @@
 /** Senders that sign as the platforms do: written from their documents, with nothing of what is tested. */
 import { createHmac, createPrivateKey, type KeyObject, sign as signWithKey } from "node:crypto";
-import type { SignatureSettings } from "../../core/webhooks/schemes.ts";
+import type { SignatureSettings } from "../../core/webhooks/signature/schemes.ts";
 
 export interface SentHook {
   readonly headers: Record<string, string>;

@@ -2,9 +2,9 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Json } from "../../core/contract/types.ts";
 import { defineTransform, type TransformContext } from "../../core/sdk.ts";
 import { createTransforms, type Transforms } from "../../core/transforms/sandbox.ts";
-import type { Json } from "../../core/types.ts";
 import { root, sources } from "../house/sources.ts";
 import { samplesOf, type Transform, told } from "./deliveries.ts";
 

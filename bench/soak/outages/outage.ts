@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineEngine } from "service-gateway/sdk";
-import { createGateway } from "../../../core/gateway.ts";
+import { createGateway } from "../../../core/gateway/gateway.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
 import { readState, type State } from "../state.ts";

@@ -1,15 +1,15 @@
 /** A chat, an account with its limits, and what a turn does there: a preview that grows, then the answer by the outbox. */
 import { type Address, ChannelError, type ChannelPreview, type Part, type Reply } from "service-gateway/sdk";
 import { Value } from "typebox/value";
-import { createHooks } from "../../../core/hooks.ts";
-import type { Log } from "../../../core/log.ts";
-import { createContacts } from "../../../core/path/contact.ts";
+import { createContacts } from "../../../core/channels/contact.ts";
+import type { LiveAccount } from "../../../core/channels/live-account.ts";
+import type { Log } from "../../../core/log/log.ts";
 import { admission, type DeliveryResult, deliver } from "../../../core/path/delivery.ts";
 import { Trace } from "../../../core/path/ending.ts";
 import { renderSayings } from "../../../core/path/formatting.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
 import type { OutboxRow, Store } from "../../../core/state/store.ts";
+import { createHooks } from "../../../core/stations/stations.ts";
 import { createLimits, type Limits } from "../../../plugins/botchat/limits.ts";
 import { type AccountOptions, accountOptions } from "../../../plugins/botchat/options.ts";
 import { createPreview } from "../../../plugins/botchat/preview.ts";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { HostError } from "../../errors.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { isAlive, type RunningGateway } from "../running-gateway.ts";
 

@@ -1,6 +1,6 @@
 /** The commands that a running gateway follows: `stop`, `restart`, `reload`. */
 import type { Command } from "commander";
-import { programCommand } from "../../command.ts";
+import { programCommand } from "../../contract/command.ts";
 import type { Add, Handle } from "../declare.ts";
 
 export function addControl(program: Command, add: Add, handle: Handle): void {

@@ -1,7 +1,7 @@
 /** `reload`: the gateway reads its configuration now, and says what became of it. */
 
-import { programCommand } from "../../command.ts";
 import type { Problem } from "../../config/problem.ts";
+import { programCommand } from "../../contract/command.ts";
 import type { CommandContext } from "../context.ts";
 import { ask, requireGateway } from "./asking.ts";
 

@@ -1,6 +1,6 @@
 /** `restart`: the gateway ends and starts again in the same process, with the configuration as it is now. */
 import { setTimeout as wait } from "node:timers/promises";
-import { HostError } from "../../errors.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { isAlive, type RunningGateway } from "../running-gateway.ts";
 import { ask, requireGateway, untilEnded } from "./asking.ts";

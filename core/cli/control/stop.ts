@@ -1,5 +1,5 @@
 /** `stop`: the gateway finishes or hands back what runs, and ends. */
-import { HostError } from "../../errors.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import type { RunningGateway } from "../running-gateway.ts";
 import { ask, untilEnded } from "./asking.ts";

@@ -4,7 +4,7 @@ import type { Problem } from "../../config/problem.ts";
 import { createSecrets } from "../../config/secrets.ts";
 import { showConfigValue } from "../../config/values.ts";
 import { isWeakSecret, weakSecret } from "../../config/weak-secret.ts";
-import { reasonOf } from "../../errors.ts";
+import { reasonOf } from "../../contract/errors.ts";
 import { pluginProblems } from "../config.ts";
 import { declaredSchemas } from "../declarations.ts";
 import { type Finding, orOk } from "./finding.ts";

@@ -4,8 +4,8 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } f
 import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { programCommand } from "../../command.ts";
-import { HostError, reasonOf } from "../../errors.ts";
+import { programCommand } from "../../contract/command.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
 import { isOnlyHere } from "../../http/reach.ts";
 import { lockProblem } from "../../state/lock.ts";
 import { type Finding, ok, orOk, withoutStop } from "./finding.ts";

@@ -1,9 +1,9 @@
 /** Everything the checks look at, gathered once. Nothing of it changes anything. */
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
+import type { ProbeReport } from "../../channels/probe.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import { HostError, reasonOf } from "../../errors.ts";
-import type { GatewayDescription } from "../../gateway.ts";
-import type { ProbeReport } from "../../host/probe.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
+import type { GatewayDescription } from "../../gateway/gateway.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
 import { type Declared, readDeclarations } from "../declarations.ts";

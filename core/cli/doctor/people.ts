@@ -2,9 +2,9 @@
 import { identityRule, ignoredEntries, parseAllowlist } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
-import { programCommand } from "../../command.ts";
-import { HostError } from "../../errors.ts";
-import { visibleLine } from "../../visible.ts";
+import { programCommand } from "../../contract/command.ts";
+import { HostError } from "../../contract/errors.ts";
+import { visibleLine } from "../../log/visible.ts";
 import type { ConfiguredAccount } from "../accounts.ts";
 import { type Finding, ok, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";

@@ -1,8 +1,8 @@
 /** What the platforms say, held against the configuration: tokens, groups, what the bot is handed there. */
 import { placeSettings } from "../../access/place.ts";
+import type { ProbeReport } from "../../channels/probe.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
-import type { ProbeReport } from "../../host/probe.ts";
-import { visibleLine } from "../../visible.ts";
+import { visibleLine } from "../../log/visible.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { pathsOf, ready } from "./people.ts";

@@ -1,5 +1,5 @@
 /** What the doctor says, for people and for programs. */
-import { programCommand } from "../../command.ts";
+import { programCommand } from "../../contract/command.ts";
 import type { Style, Terminal } from "../terminal.ts";
 import type { Finding, Repair } from "./finding.ts";
 

@@ -1,7 +1,7 @@
 /** `doctor`: looks at everything that can be wrong, says what to do about it, and mends what can be mended without a decision. */
 import { constants, copyFileSync } from "node:fs";
 import type { LoadedConfig } from "../../config/load.ts";
-import { HostError, reasonOf } from "../../errors.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { checkConfiguration, checkFileMode, checkTokens } from "./configuration.ts";
 import { type Finding, type Repair, withoutStop } from "./finding.ts";

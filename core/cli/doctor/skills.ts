@@ -1,8 +1,8 @@
 /** Skills: those that cannot be listed, and names that no workspace has. */
 
-import { agentIds, agentSettings } from "../../agents/settings.ts";
-import { createSkills } from "../../agents/skills.ts";
-import { visibleLine } from "../../visible.ts";
+import { createSkills } from "../../agents/turn/skills.ts";
+import { agentIds, agentSettings } from "../../config/agents.ts";
+import { visibleLine } from "../../log/visible.ts";
 import type { Finding } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { pathsOf, ready } from "./people.ts";

@@ -1,8 +1,8 @@
 /** Plugins, their own checks, and the agents. */
 import { createMentionMatcher, mentionPatterns } from "../../access/mention.ts";
-import { agentIds, agentSettings } from "../../agents/settings.ts";
+import { agentIds, agentSettings } from "../../config/agents.ts";
 import type { CheckReport } from "../../host/checks.ts";
-import { visibleLine } from "../../visible.ts";
+import { visibleLine } from "../../log/visible.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { wrongSkills } from "./skills.ts";

@@ -1,6 +1,6 @@
 /** The commands of `events`: what came in, and how it ended. */
 import { type Command, Option } from "commander";
-import { programCommand } from "../../command.ts";
+import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, sinceForms, wholeNumber } from "../declare.ts";
 
 const say = (line: string): string => `${programCommand} events ${line}`;

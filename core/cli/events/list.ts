@@ -1,8 +1,8 @@
 /** `events list`: what came in, from whom, how it ended, and what still waits. */
-import { HostError } from "../../errors.ts";
+import { HostError } from "../../contract/errors.ts";
+import type { Outcome } from "../../contract/types.ts";
+import { visibleLine } from "../../log/visible.ts";
 import type { EventFilter, EventReport } from "../../state/report.ts";
-import type { Outcome } from "../../types.ts";
-import { visibleLine } from "../../visible.ts";
 import type { CommandContext } from "../context.ts";
 import { outcomeStyles } from "../decisions.ts";
 import { withUnit } from "../events.ts";

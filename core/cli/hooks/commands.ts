@@ -1,6 +1,6 @@
 /** The commands of `hooks`: what webhooks there are, what came to them, and trying things out. */
 import type { Command } from "commander";
-import { programCommand } from "../../command.ts";
+import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 
 const say = (line: string): string => `${programCommand} hooks ${line}`;

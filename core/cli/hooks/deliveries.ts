@@ -1,13 +1,13 @@
 /** `hooks deliveries`: what came, newest first, and what became of it. */
 
-import { programCommand } from "../../command.ts";
-import { HostError } from "../../errors.ts";
+import { programCommand } from "../../contract/command.ts";
+import { HostError } from "../../contract/errors.ts";
+import { visibleLine } from "../../log/visible.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
-import { visibleLine } from "../../visible.ts";
-import { type KeptHook, readKept } from "../../webhooks/kept.ts";
-import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/refusals.ts";
-import { type Repeated, readRepeated } from "../../webhooks/repetitions.ts";
+import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/endpoint/refusals.ts";
+import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
+import { type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
 import type { CommandContext } from "../context.ts";
 import { outcomeStyles } from "../decisions.ts";
 import { renderAgo, renderClock, renderDuration } from "../times.ts";

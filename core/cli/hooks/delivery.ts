@@ -1,9 +1,9 @@
 /** The delivery that somebody names by an id, the beginning of one, or `last`. */
-import { HostError } from "../../errors.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
-import { isDelivery, type KeptHook, readKept } from "../../webhooks/kept.ts";
-import { type Repeated, readRepeated } from "../../webhooks/repetitions.ts";
+import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
+import { isDelivery, type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
 import { findByPrefix, withUnit } from "../events.ts";
 
 /** Deliveries are the events of hooks, without the summaries that follow from them. */

@@ -1,6 +1,6 @@
 /** `hooks list`: what takes which request, in the order in which it is asked, and what is wrong with it. */
 import type { Problem } from "../../config/problem.ts";
-import type { Mapping } from "../../webhooks/mapping.ts";
+import type { Mapping } from "../../webhooks/mapping/mapping.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../terminal.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";

@@ -1,11 +1,11 @@
 /** `hooks record`: waits for the next delivery to a name, and saves it as a file without secrets. */
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { programCommand } from "../../command.ts";
-import { HostError, reasonOf } from "../../errors.ts";
-import { trimSlashes } from "../../webhooks/address.ts";
-import type { Fixture } from "../../webhooks/fixture.ts";
-import { reservedPaths } from "../../webhooks/mapping-rules.ts";
+import { programCommand } from "../../contract/command.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
+import { trimSlashes } from "../../webhooks/mapping/address.ts";
+import type { Fixture } from "../../webhooks/mapping/fixture.ts";
+import { reservedPaths } from "../../webhooks/mapping/mapping-rules.ts";
 import type { CommandContext } from "../context.ts";
 import type { RunningGateway } from "../running-gateway.ts";
 import { renderDuration } from "../times.ts";

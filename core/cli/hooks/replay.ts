@@ -1,6 +1,6 @@
 /** `hooks replay`: a delivery runs again, as it was or through its mapping as that is now. */
-import { HostError } from "../../errors.ts";
-import { visibleLine } from "../../visible.ts";
+import { HostError } from "../../contract/errors.ts";
+import { visibleLine } from "../../log/visible.ts";
 import type { CommandContext } from "../context.ts";
 import { type FoundDelivery, findDelivery } from "./delivery.ts";
 

@@ -1,16 +1,16 @@
 /** `hooks send`: a delivery to the running gateway, as its sender would make it. */
 import { randomUUID } from "node:crypto";
-import { programCommand } from "../../command.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { createSecrets } from "../../config/secrets.ts";
-import { HostError, reasonOf } from "../../errors.ts";
-import { visible, visibleLine } from "../../visible.ts";
-import { parseBasePath, trimSlashes } from "../../webhooks/address.ts";
-import { credentialHeaders, type HookDelivery } from "../../webhooks/delivery.ts";
-import { deliveryHeaders } from "../../webhooks/idempotency.ts";
-import type { Mapping, MappingTable } from "../../webhooks/mapping.ts";
-import { renderPayload } from "../../webhooks/payload.ts";
-import { SigningError } from "../../webhooks/signing.ts";
+import { programCommand } from "../../contract/command.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
+import { visible, visibleLine } from "../../log/visible.ts";
+import { deliveryHeaders } from "../../webhooks/endpoint/idempotency.ts";
+import { parseBasePath, trimSlashes } from "../../webhooks/mapping/address.ts";
+import { credentialHeaders, type HookDelivery } from "../../webhooks/mapping/delivery.ts";
+import type { Mapping, MappingTable } from "../../webhooks/mapping/mapping.ts";
+import { renderPayload } from "../../webhooks/mapping/payload.ts";
+import { SigningError } from "../../webhooks/signature/signing.ts";
 import type { CommandContext } from "../context.ts";
 import { readDelivery } from "./delivery-file.ts";
 import { openWorkbench } from "./workbench.ts";

@@ -1,9 +1,10 @@
 /** `hooks show`: one delivery from its arrival to its end. */
+
+import type { TurnRequest } from "../../contract/types.ts";
 import { parseExactJson } from "../../http/exact-json.ts";
-import type { TurnRequest } from "../../types.ts";
-import { visible, visibleLine } from "../../visible.ts";
-import { describeAccess } from "../../webhooks/kept.ts";
-import type { KeptDelivery } from "../../webhooks/mapped-events.ts";
+import { visible, visibleLine } from "../../log/visible.ts";
+import { describeAccess } from "../../webhooks/mapping/kept.ts";
+import type { KeptDelivery } from "../../webhooks/mapping/mapped-events.ts";
 import type { CommandContext } from "../context.ts";
 import { renderHeadline, tellDecisions } from "../decisions.ts";
 import { renderRepeated } from "../repetition.ts";

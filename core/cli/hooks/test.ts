@@ -1,8 +1,8 @@
 /** `hooks test`: what a delivery would lead to. Nothing is queued, and no gateway is needed. */
-import { visible, visibleLine } from "../../visible.ts";
-import { trimSlashes } from "../../webhooks/address.ts";
-import { type DryRun, type DryStep, dryRun } from "../../webhooks/dry-run.ts";
-import type { MappedRun } from "../../webhooks/mapped.ts";
+import { visible, visibleLine } from "../../log/visible.ts";
+import { trimSlashes } from "../../webhooks/mapping/address.ts";
+import type { MappedRun } from "../../webhooks/mapping/mapped.ts";
+import { type DryRun, type DryStep, dryRun } from "../../webhooks/workbench/dry-run.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../terminal.ts";
 import { readDelivery } from "./delivery-file.ts";

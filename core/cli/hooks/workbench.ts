@@ -1,12 +1,12 @@
 /** Mappings as a gateway would have them, from the files alone: for commands that look at them or try one out. */
 import { randomUUID } from "node:crypto";
-import { mainSessionKey } from "../../agents/sessions.ts";
-import { defaultAgentId } from "../../agents/settings.ts";
+import { mainSessionKey } from "../../agents/conversation/sessions.ts";
+import { defaultAgentId } from "../../config/agents.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import { compileHooks } from "../../hook-problems.ts";
+import { compileHooks } from "../../gateway/hook-problems.ts";
 import { withPlace } from "../../transforms/error.ts";
-import type { MappedDeps } from "../../webhooks/mapped.ts";
-import type { MappingTable } from "../../webhooks/mapping.ts";
+import type { MappedDeps } from "../../webhooks/mapping/mapped.ts";
+import type { MappingTable } from "../../webhooks/mapping/mapping.ts";
 import type { CommandContext } from "../context.ts";
 import { readDeclarations, readyPlugins } from "../declarations.ts";
 import { openSandbox } from "../sandbox.ts";

@@ -1,6 +1,6 @@
 /** The commands of `message`: what an agent does by tools, by hand or from a script. */
 import type { Command } from "commander";
-import { programCommand } from "../../command.ts";
+import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 
 const say = (line: string): string => `${programCommand} message ${line}`;

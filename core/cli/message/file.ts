@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, copyFile, mkdir, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
-import { HostError, reasonOf } from "../../errors.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 
 const isAddress = (media: string) => /^[a-z][a-z0-9+.-]*:\/\//i.test(media);

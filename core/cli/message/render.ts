@@ -1,8 +1,8 @@
 /** What an action came to, for people. */
 import type { ActionResult, FoundSticker } from "../../actions/result.ts";
 import type { ActionName } from "../../actions/schema.ts";
-import { programCommand } from "../../command.ts";
-import { visibleLine } from "../../visible.ts";
+import { programCommand } from "../../contract/command.ts";
+import { visibleLine } from "../../log/visible.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Stored } from "./offline.ts";
 

@@ -2,9 +2,9 @@
 import { readAction } from "../../actions/read.ts";
 import { type ActionResult, isRefusal } from "../../actions/result.ts";
 import { type ActionName, schemaOf } from "../../actions/schema.ts";
-import { HostError } from "../../errors.ts";
-import { product } from "../../product.ts";
-import type { Json } from "../../types.ts";
+import { HostError } from "../../contract/errors.ts";
+import { product } from "../../contract/product.ts";
+import type { Json } from "../../contract/types.ts";
 import type { CommandContext } from "../context.ts";
 import { checkFile, keepFile } from "./file.ts";
 import { runWithoutGateway, type Stored } from "./offline.ts";

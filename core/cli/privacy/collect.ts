@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { createPairing } from "../../access/pairing.ts";
-import { messageText } from "../../agents/transcript.ts";
+import { messageText } from "../../agents/conversation/transcript.ts";
+import type { Json } from "../../contract/types.ts";
 import type { KeptMessage, KeptRow, Person } from "../../state/removals.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
-import type { Json } from "../../types.ts";
 import { markOf, wordsOf } from "./words.ts";
 
 /** More than the inbox keeps. */

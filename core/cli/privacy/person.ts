@@ -2,7 +2,7 @@
 
 import { renderPath, type Segment } from "../../config/path.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
-import { HostError } from "../../errors.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { Person } from "../../state/removals.ts";
 import { parsePlatformId } from "../platform-id.ts";
 

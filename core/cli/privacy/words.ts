@@ -1,8 +1,8 @@
 /** Whose words a stored message contains: by the lines that the gateway vouches for, which no sender can write. */
-import { plainId } from "../../agents/envelope.ts";
-import { messageText } from "../../agents/transcript.ts";
+import { plainId } from "../../agents/conversation/envelope.ts";
+import { messageText } from "../../agents/conversation/transcript.ts";
+import type { Json } from "../../contract/types.ts";
 import type { Person } from "../../state/removals.ts";
-import type { Json } from "../../types.ts";
 
 const time = String.raw`[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d UTC`;
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -1,6 +1,6 @@
 /** The commands of `sessions`: which conversations there are, and what was said in one. */
 import type { Command } from "commander";
-import { programCommand } from "../../command.ts";
+import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 
 const say = (line: string): string => `${programCommand} sessions ${line}`;

@@ -1,5 +1,5 @@
 /** `sessions delete`: removes a conversation for good. */
-import { HostError } from "../../errors.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { findSession } from "./find.ts";
 

@@ -1,5 +1,5 @@
 /** Sessions by what somebody typed. */
-import { HostError } from "../../errors.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 

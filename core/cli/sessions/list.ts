@@ -1,8 +1,8 @@
 /** `sessions list`: which conversations there are, the last used first. */
-import { agentOfKey } from "../../agents/sessions.ts";
-import { HostError } from "../../errors.ts";
+import { agentOfKey } from "../../agents/conversation/sessions.ts";
+import { HostError } from "../../contract/errors.ts";
+import { visibleLine } from "../../log/visible.ts";
 import type { SessionReport } from "../../state/report.ts";
-import { visibleLine } from "../../visible.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo } from "../times.ts";
 

@@ -1,9 +1,9 @@
 /** `sessions show`: what was said in one conversation. */
-import { messageText } from "../../agents/transcript.ts";
-import { HostError } from "../../errors.ts";
+import { messageText } from "../../agents/conversation/transcript.ts";
+import { HostError } from "../../contract/errors.ts";
+import { visible, visibleLine } from "../../log/visible.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { SessionMessage } from "../../state/session.ts";
-import { visible, visibleLine } from "../../visible.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../terminal.ts";
 import { renderAgo, renderClock } from "../times.ts";

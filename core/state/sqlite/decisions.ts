@@ -1,5 +1,5 @@
 /** The chain of decisions of a unit, and the reports of events made of it. */
-import type { Decision, Json, Outcome } from "../../types.ts";
+import type { Decision, Json, Outcome } from "../../contract/types.ts";
 import type { EventFilter, EventReport, StoreStats } from "../report.ts";
 import type { Desk, Total } from "./desk.ts";
 import { conditionsOf } from "./event-filter.ts";

@@ -1,5 +1,5 @@
 /** The lanes in which events wait, and what is read of them. */
-import type { Json } from "../../types.ts";
+import type { Json } from "../../contract/types.ts";
 import type { StoredEvent, WaitingLane } from "../store.ts";
 import type { Desk } from "./desk.ts";
 import { eventState } from "./schema.ts";

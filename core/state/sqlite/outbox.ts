@@ -1,5 +1,5 @@
 /** What turns said, part by part, until the platform took it. */
-import type { Address, Part } from "../../types.ts";
+import type { Address, Part } from "../../contract/types.ts";
 import type { OutboxRow, Store } from "../store.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";

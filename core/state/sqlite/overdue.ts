@@ -1,5 +1,5 @@
 /** Events that have been due for longer than anything is waited for: an account that is configured and never opens, say. */
-import { programCommand } from "../../command.ts";
+import { programCommand } from "../../contract/command.ts";
 import { appendDecisions, packDecisions } from "./decisions.ts";
 import type { Desk } from "./desk.ts";
 import { eventState, unitState } from "./schema.ts";

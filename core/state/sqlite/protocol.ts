@@ -1,5 +1,5 @@
 /** What the two threads say to each other. */
-import type { ErrorCode } from "../../errors.ts";
+import type { ErrorCode } from "../../contract/errors.ts";
 import { acceptanceWrites } from "./acceptance.ts";
 import type { Desk } from "./desk.ts";
 import { eventQueueWrites } from "./event-queue.ts";

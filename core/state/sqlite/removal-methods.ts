@@ -1,5 +1,5 @@
 /** The port's side of removals: what is looked up in this thread, and what the writer thread is asked to do. */
-import type { Json } from "../../types.ts";
+import type { Json } from "../../contract/types.ts";
 import type { KeptMessage, KeptRow, Person, Removals } from "../removals.ts";
 import type { WriteQueue } from "./queue.ts";
 import { toPerson } from "./removals.ts";

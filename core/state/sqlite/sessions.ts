@@ -1,5 +1,5 @@
 /** Sessions: their settings, their generation, and to whom they spoke last. */
-import type { Address, Json } from "../../types.ts";
+import type { Address, Json } from "../../contract/types.ts";
 import type { SessionRecord } from "../session.ts";
 import type { Desk } from "./desk.ts";
 import type { Statements } from "./statements.ts";

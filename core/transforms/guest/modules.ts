@@ -1,5 +1,5 @@
 /** Modules that are not files of the root: the few of Node's that a payload needs, and CommonJS. */
-import { product } from "../../product.ts";
+import { product } from "../../contract/product.ts";
 import type { Required } from "../linker.ts";
 import { GuestAddress, GuestParams } from "./addresses.ts";
 import { ask, compile, importNow } from "./bridge.ts";

@@ -3,11 +3,11 @@ import { identityRule } from "../../../core/access/allowlist.ts";
 import { createGate, type Gate } from "../../../core/access/gate.ts";
 import { createPairing, type Pairing } from "../../../core/access/pairing.ts";
 import type { AccountAccess } from "../../../core/access/policy.ts";
+import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import type { GatewayConfig } from "../../../core/config/schema.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
+import type { Inbound } from "../../../core/contract/types.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
-import type { Inbound } from "../../../core/types.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 import { message } from "../agents/inbound.ts";
 

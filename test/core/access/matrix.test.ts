@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { identityRule } from "../../../core/access/allowlist.ts";
 import { type AccountAccess, authorize } from "../../../core/access/policy.ts";
-import type { Inbound, InboundSender } from "../../../core/types.ts";
+import type { Inbound, InboundSender } from "../../../core/contract/types.ts";
 import { type Expected, expected, groupId, type Options, type Situation } from "./oracle.ts";
 
 const rule = identityRule("botchat", { prefixes: ["tg", "telegram"], pattern: "\\d+" });

@@ -3,7 +3,7 @@ import { identityRule, ignoredEntries, parseAllowlist } from "../../../core/acce
 import { createMentionMatcher, patternFromName } from "../../../core/access/mention.ts";
 import { type AccountAccess, type AuthorizeInput, authorize } from "../../../core/access/policy.ts";
 import { settingPath } from "../../../core/access/setting-path.ts";
-import type { Inbound } from "../../../core/types.ts";
+import type { Inbound } from "../../../core/contract/types.ts";
 import { leastCostOf } from "../../support/cost.ts";
 
 const rule = identityRule("botchat", { prefixes: ["tg", "telegram"], pattern: "\\d+" });

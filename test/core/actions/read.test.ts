@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readAction } from "../../../core/actions/read.ts";
 import { actionNames, actionSchemas, parametersOf } from "../../../core/actions/schema.ts";
-import type { Json } from "../../../core/types.ts";
+import type { Json } from "../../../core/contract/types.ts";
 
 test("each action is known by its names, all of which a model provider takes", () => {
   expect(actionNames).toEqual([

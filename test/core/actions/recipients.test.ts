@@ -3,9 +3,9 @@ import { identityRule } from "../../../core/access/allowlist.ts";
 import { type AccountAccess, pathsBelow } from "../../../core/access/place.ts";
 import { type ActionCaller, accountFor, type RecipientDeps, recipientFor } from "../../../core/actions/recipients.ts";
 import type { ActionCall } from "../../../core/actions/schema.ts";
-import { ChannelError } from "../../../core/errors.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
-import type { Address, Inbound } from "../../../core/types.ts";
+import type { LiveAccount } from "../../../core/channels/live-account.ts";
+import { ChannelError } from "../../../core/contract/errors.ts";
+import type { Address, Inbound } from "../../../core/contract/types.ts";
 import { message, route } from "../agents/inbound.ts";
 
 function account(

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { identityRule } from "../../../core/access/allowlist.ts";
 import { pathsBelow } from "../../../core/access/place.ts";
 import { createActionRunner } from "../../../core/actions/run.ts";
-import { ChannelError } from "../../../core/errors.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
+import type { LiveAccount } from "../../../core/channels/live-account.ts";
+import { ChannelError } from "../../../core/contract/errors.ts";
+import type { Inbound, Json, RawEvent } from "../../../core/contract/types.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
-import type { Inbound, Json, RawEvent } from "../../../core/types.ts";
 import { message, route } from "../agents/inbound.ts";
 
 /** A runner over a connection that is only what a test makes it; what it says is kept, and never ends. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRefusedAcknowledgements } from "../../../core/agents/acknowledgement.ts";
+import { createRefusedAcknowledgements } from "../../../core/agents/turn/acknowledgement.ts";
 import type { GatewayConfig } from "../../../core/config/schema.ts";
 import { message, route } from "./inbound.ts";
 

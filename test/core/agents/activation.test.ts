@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createActivation } from "../../../core/agents/activation.ts";
+import { createActivation } from "../../../core/agents/commands/activation.ts";
 
 test("what was set goes along with a session whose key changes", () => {
   const activation = createActivation();

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { createCommands, parseCommand } from "../../../core/agents/commands.ts";
-import type { RunningTurn } from "../../../core/agents/engine.ts";
-import { nativeCommands } from "../../../core/agents/native-commands.ts";
-import type { AgentsView } from "../../../core/agents/settings.ts";
-import { PluginError } from "../../../core/errors.ts";
+import { createCommands, parseCommand } from "../../../core/agents/commands/commands.ts";
+import { nativeCommands } from "../../../core/agents/commands/native-commands.ts";
+import type { RunningTurn } from "../../../core/agents/turn/engine.ts";
+import type { AgentsView } from "../../../core/config/agents.ts";
+import { PluginError } from "../../../core/contract/errors.ts";
+import type { Address, Inbound, Json } from "../../../core/contract/types.ts";
 import type { CommandDefinition, EngineDefinition } from "../../../core/sdk.ts";
 import type { SessionRecord } from "../../../core/state/session.ts";
-import type { Address, Inbound, Json } from "../../../core/types.ts";
 import { message, route } from "./inbound.ts";
 
 const owner = message("", { sender: { id: "1", name: "Owner" } });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { fieldsOf, renderFields } from "../../../core/agents/context-fields.ts";
-import { renderInstructions } from "../../../core/agents/prompt.ts";
-import type { Inbound } from "../../../core/types.ts";
+import { fieldsOf, renderFields } from "../../../core/agents/conversation/context-fields.ts";
+import { renderInstructions } from "../../../core/agents/turn/prompt.ts";
+import type { Inbound } from "../../../core/contract/types.ts";
 import { message, route } from "./inbound.ts";
 
 const sticker: Inbound["media"][number] = {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/engine.ts";
-import type { AgentsView } from "../../../core/agents/settings.ts";
-import { HostError } from "../../../core/errors.ts";
+import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/turn/engine.ts";
+import type { AgentsView } from "../../../core/config/agents.ts";
+import { HostError } from "../../../core/contract/errors.ts";
+import type { Json, TurnEvent } from "../../../core/contract/types.ts";
 import { type EngineDefinition, EngineError, type EngineTurn } from "../../../core/sdk.ts";
 import type { SessionMessage } from "../../../core/state/session.ts";
-import type { Json, TurnEvent } from "../../../core/types.ts";
 import { message, route } from "./inbound.ts";
 
 function engine(id: string, run: EngineDefinition["run"], needsModel = false): EngineDefinition {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defuseLines, plainName, renderEnvelope, renderSender } from "../../../core/agents/envelope.ts";
+import { defuseLines, plainName, renderEnvelope, renderSender } from "../../../core/agents/conversation/envelope.ts";
 import { leastCostOf } from "../../support/cost.ts";
 import { message } from "./inbound.ts";
 

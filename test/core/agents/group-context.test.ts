@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { renderGroupContext } from "../../../core/agents/group-context.ts";
+import { renderGroupContext } from "../../../core/agents/conversation/group-context.ts";
 import { message } from "./inbound.ts";
 
 const said = (text: string, more: object = {}) => message(text, { chat: { id: "-5", kind: "group" }, ...more });

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { isActive, parseDuration } from "../../../core/agents/duration.ts";
-import { createHeartbeat, parseHeartbeat } from "../../../core/agents/heartbeat.ts";
-import type { AgentsView, HeartbeatSettings } from "../../../core/agents/settings.ts";
-import { heartbeatGather, hookSummary, hookSummaryEvent } from "../../../core/agents/system-events.ts";
+import { heartbeatGather, hookSummary, hookSummaryEvent } from "../../../core/agents/conversation/system-events.ts";
+import { isActive, parseDuration } from "../../../core/agents/heartbeat/duration.ts";
+import { createHeartbeat, parseHeartbeat } from "../../../core/agents/heartbeat/heartbeat.ts";
+import type { AgentsView, HeartbeatSettings } from "../../../core/config/agents.ts";
+import type { Inbound, RawEvent } from "../../../core/contract/types.ts";
 import type { StoredEvent } from "../../../core/state/store.ts";
-import type { Inbound, RawEvent } from "../../../core/types.ts";
 
 const at = Date.UTC(2026, 10, 20, 14, 9);
 const main = "agent:main:main";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { groupHistoryLimit, historyLimit } from "../../../core/agents/history-limit.ts";
+import { groupHistoryLimit, historyLimit } from "../../../core/agents/conversation/history-limit.ts";
 import { message } from "./inbound.ts";
 
 const limit = (of: Parameters<typeof historyLimit>[0], options?: object) => historyLimit(of, options, 20);

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, t
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { completeMedia, removeOldMedia } from "../../../core/agents/inbound-media.ts";
-import { ChannelError } from "../../../core/errors.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
+import { completeMedia, removeOldMedia } from "../../../core/channels/inbound-media.ts";
+import type { LiveAccount } from "../../../core/channels/live-account.ts";
+import { ChannelError } from "../../../core/contract/errors.ts";
+import type { InboundMedia } from "../../../core/contract/types.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
-import type { InboundMedia } from "../../../core/types.ts";
 import { message } from "./inbound.ts";
 
 type FetchMedia = NonNullable<ChannelConnection["fetchMedia"]>;

@@ -1,5 +1,5 @@
 /** Values that the tests of this folder share. */
-import type { Inbound, Route } from "../../../core/types.ts";
+import type { Inbound, Route } from "../../../core/contract/types.ts";
 
 export function message(text: string, more: Partial<Inbound> = {}): Inbound {
   return {

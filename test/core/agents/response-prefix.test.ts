@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createFactsOfAnswers } from "../../../core/agents/answer-facts.ts";
-import { withPrefix } from "../../../core/agents/response-prefix.ts";
-import type { Reply } from "../../../core/types.ts";
+import { createFactsOfAnswers } from "../../../core/agents/turn/answer-facts.ts";
+import { withPrefix } from "../../../core/agents/turn/response-prefix.ts";
+import type { Reply } from "../../../core/contract/types.ts";
 import { message, route } from "./inbound.ts";
 
 const reply = (text: string): Reply => ({ text, media: [], buttons: [] });

@@ -7,9 +7,9 @@ import {
   recipientOf,
   resetSession,
   sessionKeyFor,
-} from "../../../core/agents/sessions.ts";
-import type { AgentsView, DmScope } from "../../../core/agents/settings.ts";
-import type { Inbound } from "../../../core/types.ts";
+} from "../../../core/agents/conversation/sessions.ts";
+import type { AgentsView, DmScope } from "../../../core/config/agents.ts";
+import type { Inbound } from "../../../core/contract/types.ts";
 import { message } from "./inbound.ts";
 
 describe("the session of a message", () => {

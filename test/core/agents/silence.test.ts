@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isHeartbeatAck, isNoReply, silenceReason, speakable, withoutTokens, withoutTokensSoFar } from "../../../core/agents/silence.ts";
+import { isHeartbeatAck, isNoReply, silenceReason, speakable, withoutTokens, withoutTokensSoFar } from "../../../core/reply/silence.ts";
 import { leastCostOf } from "../../support/cost.ts";
 
 const words = (characters: number) => "x".repeat(characters);

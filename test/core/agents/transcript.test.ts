@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { chooseModels } from "../../../core/agents/models.ts";
-import { renderReasoning, showReasoning } from "../../../core/agents/reasoning.ts";
-import { agentSettings } from "../../../core/agents/settings.ts";
-import { readTranscript, turnMessages } from "../../../core/agents/transcript.ts";
+import { readTranscript, turnMessages } from "../../../core/agents/conversation/transcript.ts";
+import { chooseModels } from "../../../core/agents/turn/models.ts";
+import { agentSettings } from "../../../core/config/agents.ts";
 import { resolveModel } from "../../../core/config/model-names.ts";
-import type { Reply } from "../../../core/types.ts";
+import type { Reply } from "../../../core/contract/types.ts";
+import { renderReasoning, showReasoning } from "../../../core/reply/reasoning.ts";
 import { message, route } from "./inbound.ts";
 
 const reply = (text: string, more: Partial<Reply> = {}): Reply => ({ text, media: [], buttons: [], ...more });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createWaitingEvents, type WaitingEvent } from "../../../core/agents/waiting-events.ts";
+import { createWaitingEvents, type WaitingEvent } from "../../../core/agents/conversation/waiting-events.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
-import { createGateway } from "../../../core/gateway.ts";
+import { createGateway } from "../../../core/gateway/gateway.ts";
 import { run, start, temporaryHome } from "./command.ts";
 import { run as look } from "./desk.ts";
 

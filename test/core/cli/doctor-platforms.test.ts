@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import type { ProbeReport } from "../../../core/channels/probe.ts";
 import type { Patient } from "../../../core/cli/doctor/patient.ts";
 import { checkPlatforms } from "../../../core/cli/doctor/platforms.ts";
-import type { ProbeReport } from "../../../core/host/probe.ts";
 
 const report = (account: string, id: string): ProbeReport => ({
   channel: "chat",

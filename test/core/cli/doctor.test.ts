@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { programCommand } from "../../../core/command.ts";
+import { programCommand } from "../../../core/contract/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./desk.ts";

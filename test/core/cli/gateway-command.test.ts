@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { programCommand } from "../../../core/command.ts";
+import { programCommand } from "../../../core/contract/command.ts";
 import { run, start, temporaryHome } from "./command.ts";
 
 function homeWith(config: object): { readonly home: string; readonly state: string } {

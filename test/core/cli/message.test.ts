@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import type { Gateway } from "../../../core/gateway.ts";
+import type { Gateway } from "../../../core/gateway/gateway.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import { createPlatform, type Message, type Platform } from "../../../plugins/playground/platform/index.ts";
 import { botToken, openChannel, people } from "../../e2e/room.ts";

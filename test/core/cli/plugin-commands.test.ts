@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { programCommand } from "../../../core/command.ts";
+import { programCommand } from "../../../core/contract/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { run, temporaryHome } from "./command.ts";
 

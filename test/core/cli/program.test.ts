@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { programCommand } from "../../../core/command.ts";
+import { programCommand } from "../../../core/contract/command.ts";
 import { run, temporaryHome } from "./command.ts";
 
 const commands = [

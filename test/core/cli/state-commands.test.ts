@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readdirSync, renameSync, writeFileSync } fro
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createPairing } from "../../../core/access/pairing.ts";
-import { programCommand } from "../../../core/command.ts";
+import { programCommand } from "../../../core/contract/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { start, temporaryHome } from "./command.ts";

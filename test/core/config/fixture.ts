@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { type LoadedConfig, loadConfig } from "../../../core/config/load.ts";
-import { HostError } from "../../../core/errors.ts";
+import { HostError } from "../../../core/contract/errors.ts";
 
 const made: string[] = [];
 

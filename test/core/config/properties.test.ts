@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { editText } from "../../../core/config/edit-text.ts";
 import { checkConfig } from "../../../core/config/load.ts";
 import { getPath } from "../../../core/config/path.ts";
-import { HostError } from "../../../core/errors.ts";
+import { HostError } from "../../../core/contract/errors.ts";
 
 const check = (text: string) => checkConfig({ text, file: "/nowhere/config.jsonc", env: {} });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { readAccounts } from "../../../core/channels/account-settings.ts";
 import { createSecrets } from "../../../core/config/secrets.ts";
-import { readAccounts } from "../../../core/host/account-settings.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 
 function problemsOf(section: object, environment: Readonly<Record<string, string>> = {}) {

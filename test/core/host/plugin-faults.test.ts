@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { hookDeadlines } from "../../../core/hooks.ts";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
 import type { EngineDefinition, HookName, PluginDefinition, PluginHost, TurnEvent } from "../../../core/sdk.ts";
+import { hookDeadlines } from "../../../core/stations/stations.ts";
 import { type Fault, faults, misbehave, platformAnswers, playTimers, plugin } from "../../support/faults.ts";
 import { createEngine, createLoopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 

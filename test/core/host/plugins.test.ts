@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/load.ts";
-import { createHooks } from "../../../core/hooks.ts";
 import { createLoader } from "../../../core/host/load.ts";
 import { createPlugins, type PluginsOptions } from "../../../core/host/plugins.ts";
 import { createRegistry } from "../../../core/host/registry.ts";
 import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
+import { createHooks } from "../../../core/stations/stations.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 
 let directory: string;

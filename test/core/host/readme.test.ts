@@ -4,7 +4,7 @@ import { connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createGateway, type Gateway } from "../../../core/gateway.ts";
+import { createGateway, type Gateway } from "../../../core/gateway/gateway.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 
 const page = readFileSync(new URL("../../../core/host/README.md", import.meta.url), "utf8");

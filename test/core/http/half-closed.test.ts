@@ -1,6 +1,6 @@
 /** Clients that close their sending side as soon as their request is out, as `nc -N` and some embedded senders do. */
 import { afterEach, expect, test } from "vitest";
-import { createResults } from "../../../core/webhooks/results.ts";
+import { createResults } from "../../../core/webhooks/endpoint/results.ts";
 import { type HookServer, hookToken, openSocket, startHooks, startServer, type TestServer } from "./fixture.ts";
 
 let running: HookServer | TestServer | undefined;

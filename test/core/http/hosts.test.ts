@@ -1,8 +1,8 @@
 /** Which `Host` reaches what: a page that pointed its own name at this machine gets nothing. */
 import { request as httpRequest } from "node:http";
 import { afterEach, expect, test } from "vitest";
-import { registerManagement } from "../../../core/http/management.ts";
-import { registerWebhooks } from "../../../core/webhooks/server.ts";
+import { registerManagement } from "../../../core/gateway/routes/management.ts";
+import { registerWebhooks } from "../../../core/webhooks/endpoint/server.ts";
 import { gatewayToken, hookToken, openSocket, startHooks, startServer, type TestServer } from "./fixture.ts";
 
 let http: TestServer;

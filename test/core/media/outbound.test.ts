@@ -5,9 +5,9 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { OutboundMedia, Route } from "../../../core/contract/types.ts";
 import { createGuardedFetch } from "../../../core/media/guarded-fetch.ts";
 import { createOutbound, mostBytesOut } from "../../../core/media/outbound.ts";
-import type { OutboundMedia, Route } from "../../../core/types.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "outbound-")));
 const stateDirectory = join(root, "state");

@@ -1,7 +1,7 @@
 /** When a send of unknown fate is repeated: after the platform has answered another call of the account, on a played clock. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Log } from "../../../core/log.ts";
-import { createContacts } from "../../../core/path/contact.ts";
+import { createContacts } from "../../../core/channels/contact.ts";
+import type { Log } from "../../../core/log/log.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());

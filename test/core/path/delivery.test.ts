@@ -1,16 +1,16 @@
 /** What becomes of the rows of an answer: over the death of the process, and while they wait. */
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ChannelError } from "../../../core/errors.ts";
-import { createHooks } from "../../../core/hooks.ts";
-import type { Log } from "../../../core/log.ts";
-import { createContacts } from "../../../core/path/contact.ts";
+import { createContacts } from "../../../core/channels/contact.ts";
+import type { LiveAccount } from "../../../core/channels/live-account.ts";
+import { ChannelError } from "../../../core/contract/errors.ts";
+import type { Address, Part } from "../../../core/contract/types.ts";
+import type { Log } from "../../../core/log/log.ts";
 import { admission, deliver } from "../../../core/path/delivery.ts";
 import { Trace } from "../../../core/path/ending.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { OutboxRow, Store } from "../../../core/state/store.ts";
-import type { Address, Part } from "../../../core/types.ts";
+import { createHooks } from "../../../core/stations/stations.ts";
 import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
 
 const textPart = (text: string, more: Partial<Part> = {}): Part => ({ kind: "text", chars: text.length, body: text, ...more });

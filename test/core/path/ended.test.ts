@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
+import type { Decision } from "../../../core/contract/types.ts";
 import { createEndedLine } from "../../../core/path/ended.ts";
 import type { Ending, Unit } from "../../../core/state/store.ts";
-import type { Decision } from "../../../core/types.ts";
 import { message } from "../agents/inbound.ts";
 
 const minute = 60_000;

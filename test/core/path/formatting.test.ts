@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { createHooks } from "../../../core/hooks.ts";
+import type { LiveAccount } from "../../../core/channels/live-account.ts";
+import type { Address, Inbound, Part, Reply } from "../../../core/contract/types.ts";
 import { Trace } from "../../../core/path/ending.ts";
 import { type Formatted, formatting, renderSayings } from "../../../core/path/formatting.ts";
 import { Interrupted } from "../../../core/path/hand-back.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
 import type { CompleteReply } from "../../../core/path/options.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
-import type { Address, Inbound, Part, Reply } from "../../../core/types.ts";
+import { createHooks } from "../../../core/stations/stations.ts";
 import { message, route } from "../agents/inbound.ts";
 
 const address: Address = { channel: "botchat", account: "default", chat: "7" };

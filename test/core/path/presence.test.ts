@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import type { Acknowledgement } from "../../../core/path/acknowledging.ts";
-import type { LiveAccount } from "../../../core/path/live-account.ts";
 import { LivePresence } from "../../../core/path/presence.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
 import { message } from "../agents/inbound.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { applyReplyTags } from "../../../core/path/reply-tags.ts";
+import { applyReplyTags } from "../../../core/reply/reply-tags.ts";
 import { message } from "../agents/inbound.ts";
 
 const asked = message("hi", { messageId: "3" });

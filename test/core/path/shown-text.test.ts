@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { silenceReason, speakable } from "../../../core/agents/silence.ts";
-import { createHooks, type HookTable } from "../../../core/hooks.ts";
-import { applyReplyTags, withoutTagsSoFar } from "../../../core/path/reply-tags.ts";
 import { createShownText, type ShownTextOptions } from "../../../core/path/shown-text.ts";
+import { applyReplyTags, withoutTagsSoFar } from "../../../core/reply/reply-tags.ts";
+import { silenceReason, speakable } from "../../../core/reply/silence.ts";
+import { createHooks, type HookTable } from "../../../core/stations/stations.ts";
 import { message, route } from "../agents/inbound.ts";
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,9 +1,9 @@
 /** An apology for an answer that could not be delivered, over the death of the process. */
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Part } from "../../../core/contract/types.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Ending, OutboxRow, Store } from "../../../core/state/store.ts";
-import type { Part } from "../../../core/types.ts";
 import {
   createLoopback,
   type Loopback,

@@ -5,8 +5,8 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Json } from "../../../core/contract/types.ts";
 import { TransformError } from "../../../core/transforms/error.ts";
-import type { Json } from "../../../core/types.ts";
 import { bodies, files, forbiddenGlobals, forbiddenModules } from "./attempts.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 

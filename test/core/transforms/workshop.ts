@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Json } from "../../../core/contract/types.ts";
 import { resolveTransformsRoot } from "../../../core/transforms/root.ts";
 import { createTransforms, type TransformSettings, type Transforms, type TransformsOptions } from "../../../core/transforms/sandbox.ts";
-import type { Json } from "../../../core/types.ts";
 
 export interface Line {
   readonly level: string;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { createAuthenticate } from "../../../core/webhooks/authenticate.ts";
+import { createAuthenticate } from "../../../core/webhooks/endpoint/authenticate.ts";
 import { type HookServer, hookToken, openSocket, startHooks } from "../http/fixture.ts";
 
 let hooks: HookServer;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HostError } from "../../../core/errors.ts";
+import { HostError } from "../../../core/contract/errors.ts";
 import { type HookServer, hookToken, openSocket, startHooks, toAnswer } from "../http/fixture.ts";
 
 let hooks: HookServer;

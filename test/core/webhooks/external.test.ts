@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { agentEvent } from "../../../core/webhooks/agent.ts";
-import { cleanHookName, defuseExternal, findInjection, wrapExternal } from "../../../core/webhooks/external.ts";
-import { parseHookEvent } from "../../../core/webhooks/ingress.ts";
+import { cleanHookName, defuseExternal, findInjection, wrapExternal } from "../../../core/untrusted/external.ts";
+import { parseHookEvent } from "../../../core/webhooks/endpoint/ingress.ts";
+import { agentEvent } from "../../../core/webhooks/runs/agent.ts";
 import { costOf } from "../../support/cost.ts";
 import { hookToken, startHooks } from "../http/fixture.ts";
 

@@ -1,6 +1,6 @@
 /** Texts made to cost the scan more than their length. */
 import { describe, test } from "vitest";
-import { defuseExternal, findInjection } from "../../../core/webhooks/external.ts";
+import { defuseExternal, findInjection } from "../../../core/untrusted/external.ts";
 import { hostileFamilies } from "../../support/hostile-texts.ts";
 import { expectLinear } from "../../support/linear.ts";
 

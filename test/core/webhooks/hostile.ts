@@ -1,9 +1,9 @@
 /** Payloads that aim at prototypes, at parsers and at whoever expands a text twice; and deliveries to carry them. */
 import fc from "fast-check";
 import { expect } from "vitest";
+import type { Json } from "../../../core/contract/types.ts";
 import { parseJson } from "../../../core/http/json.ts";
-import type { Json } from "../../../core/types.ts";
-import { type HookDelivery, readQuery, sourceOf } from "../../../core/webhooks/delivery.ts";
+import { type HookDelivery, readQuery, sourceOf } from "../../../core/webhooks/mapping/delivery.ts";
 
 export const hostileKey = fc.constantFrom(
   ..."a b 0 1 length __proto__ constructor prototype toString hasOwnProperty payload path x.y polluted größe a-b".split(" "),

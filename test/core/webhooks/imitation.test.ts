@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { folds } from "../../../core/webhooks/confusables.ts";
-import { cleanHookName, defuseExternal, findInjection, wrapExternal } from "../../../core/webhooks/external.ts";
+import { folds } from "../../../core/untrusted/confusables.ts";
+import { cleanHookName, defuseExternal, findInjection, wrapExternal } from "../../../core/untrusted/external.ts";
 import { costOf } from "../../support/cost.ts";
 
 const word = "end-external-content";

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Gateway } from "../../../core/gateway.ts";
+import type { Gateway } from "../../../core/gateway/gateway.ts";
 import { createLoopback, type Loopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-of-the-test";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/load.ts";
-import { HostError } from "../../../core/errors.ts";
+import { HostError } from "../../../core/contract/errors.ts";
 import type { PresetDefinition } from "../../../core/sdk.ts";
-import type { MappingTable } from "../../../core/webhooks/mapping.ts";
-import { compileMappings } from "../../../core/webhooks/mappings.ts";
+import type { MappingTable } from "../../../core/webhooks/mapping/mapping.ts";
+import { compileMappings } from "../../../core/webhooks/mapping/mappings.ts";
 
 const uptime: PresetDefinition = { id: "uptime", path: "uptime", mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }}" }] };
 const signature = { scheme: "github", secret: "a signing secret" };

@@ -1,6 +1,6 @@
 /** What imitates a mark, a control token or a turn, in every notation on each axis; and ordinary texts, which stay as they are. */
 import { describe, expect, test } from "vitest";
-import { defuseExternal } from "../../../core/webhooks/external.ts";
+import { defuseExternal } from "../../../core/untrusted/external.ts";
 
 const openings = ["==", "--", "##", "~~~", "::", "***", "%%", "//", "=-=", "+++", "__", "…—", "<<<", "[[", "{{{", "＜＜", "«"];
 const words = {

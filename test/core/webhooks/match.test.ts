@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Json } from "../../../core/types.ts";
-import { compileMatch, MatchError, type MatchSettings } from "../../../core/webhooks/match.ts";
+import type { Json } from "../../../core/contract/types.ts";
+import { compileMatch, MatchError, type MatchSettings } from "../../../core/webhooks/mapping/match.ts";
 import { leastCostOf } from "../../support/cost.ts";
 import { deliveryOf, expectNoPollution, hostileJson, hostileKey, hostileText } from "./hostile.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compilePayloadPath, PayloadPathError, parsePayloadPath, renderPayloadPath } from "../../../core/webhooks/payload-path.ts";
+import { compilePayloadPath, PayloadPathError, parsePayloadPath, renderPayloadPath } from "../../../core/webhooks/mapping/payload-path.ts";
 import { hostileKey } from "./hostile.ts";
 
 describe("a path into a payload", () => {

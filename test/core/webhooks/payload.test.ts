@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type BodyKind, checkBodyType, parsePayload } from "../../../core/webhooks/payload.ts";
+import { type BodyKind, checkBodyType, parsePayload } from "../../../core/webhooks/mapping/payload.ts";
 import { expectNoPollution, hostileKey, hostileText } from "./hostile.ts";
 
 const form = (text: string) => parsePayload("form", Buffer.from(text));

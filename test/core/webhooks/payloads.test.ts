@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { TurnRequest } from "../../../core/types.ts";
+import type { TurnRequest } from "../../../core/contract/types.ts";
 import { type HookServer, startHooks } from "../http/fixture.ts";
 
 let hooks: HookServer;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { createPendingBodies } from "../../../core/webhooks/pending-bodies.ts";
+import { createPendingBodies } from "../../../core/webhooks/endpoint/pending-bodies.ts";
 import { senderOf } from "../../support/senders.ts";
 import { type HookServer, openSocket, startHooks } from "../http/fixture.ts";
 

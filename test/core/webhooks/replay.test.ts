@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createRecordings } from "../../../core/webhooks/recordings.ts";
+import { createRecordings } from "../../../core/webhooks/endpoint/recordings.ts";
 import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-for-replays";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { readFixture } from "../../../core/webhooks/fixture.ts";
+import { readFixture } from "../../../core/webhooks/mapping/fixture.ts";
 import { read } from "../../house/sources.ts";
 import { createEngine, removeDirectory, startGateway } from "../../support/gateway.ts";
 

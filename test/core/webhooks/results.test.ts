@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { createResults } from "../../../core/webhooks/results.ts";
+import { createResults } from "../../../core/webhooks/endpoint/results.ts";
 import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-for-results";

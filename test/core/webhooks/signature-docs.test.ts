@@ -1,7 +1,7 @@
 import { parse } from "jsonc-parser";
 import { expect, test } from "vitest";
-import { type SignatureSettings, schemes } from "../../../core/webhooks/schemes.ts";
-import { compileSignature } from "../../../core/webhooks/signature.ts";
+import { type SignatureSettings, schemes } from "../../../core/webhooks/signature/schemes.ts";
+import { compileSignature } from "../../../core/webhooks/signature/signature.ts";
 import { read } from "../../house/sources.ts";
 
 const section = read("core/webhooks/README.md").split("\n## Signed hooks\n")[1]?.split("\n## ")[0] ?? "";

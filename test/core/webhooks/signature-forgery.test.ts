@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileSignature } from "../../../core/webhooks/signature.ts";
-import type { SignedRequest } from "../../../core/webhooks/verdict.ts";
+import { compileSignature } from "../../../core/webhooks/signature/signature.ts";
+import type { SignedRequest } from "../../../core/webhooks/signature/verdict.ts";
 import { senders } from "../../support/senders.ts";
 
 const at = 1_760_000_000_400;

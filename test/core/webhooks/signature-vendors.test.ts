@@ -5,8 +5,8 @@ import { sign as signGithub, verify as verifyGithub } from "@octokit/webhooks-me
 import { Webhook } from "standardwebhooks";
 import Stripe from "stripe";
 import { describe, expect, test } from "vitest";
-import type { SignatureSettings } from "../../../core/webhooks/schemes.ts";
-import { compileSignature } from "../../../core/webhooks/signature.ts";
+import type { SignatureSettings } from "../../../core/webhooks/signature/schemes.ts";
+import { compileSignature } from "../../../core/webhooks/signature/signature.ts";
 
 interface Example {
   readonly settings: SignatureSettings;

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type SignatureSettings, schemes } from "../../../core/webhooks/schemes.ts";
-import { compileSignature } from "../../../core/webhooks/signature.ts";
-import type { Verdict } from "../../../core/webhooks/verdict.ts";
+import { type SignatureSettings, schemes } from "../../../core/webhooks/signature/schemes.ts";
+import { compileSignature } from "../../../core/webhooks/signature/signature.ts";
+import type { Verdict } from "../../../core/webhooks/signature/verdict.ts";
 import { type Sender, type SentHook, senderOf, senders } from "../../support/senders.ts";
 
 const at = 1_760_000_000_400;

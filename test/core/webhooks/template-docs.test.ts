@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { compileMatch } from "../../../core/webhooks/match.ts";
-import { compileTemplate } from "../../../core/webhooks/template.ts";
+import { compileMatch } from "../../../core/webhooks/mapping/match.ts";
+import { compileTemplate } from "../../../core/webhooks/mapping/template.ts";
 import { read } from "../../house/sources.ts";
 import { deliveryOf } from "./hostile.ts";
 

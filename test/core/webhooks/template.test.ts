@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { product } from "../../../core/contract/product.ts";
+import type { Json } from "../../../core/contract/types.ts";
 import { parseJson } from "../../../core/http/json.ts";
-import { product } from "../../../core/product.ts";
-import type { Json } from "../../../core/types.ts";
-import { type HookDelivery, readQuery, sourceOf, visibleHeaders } from "../../../core/webhooks/delivery.ts";
-import { compileTemplate, TemplateError } from "../../../core/webhooks/template.ts";
+import { type HookDelivery, readQuery, sourceOf, visibleHeaders } from "../../../core/webhooks/mapping/delivery.ts";
+import { compileTemplate, TemplateError } from "../../../core/webhooks/mapping/template.ts";
 import { deliveryOf, expectNoPollution, hostileJson, hostileKey, hostileText } from "./hostile.ts";
 
 const delivery = deliveryOf({

@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import type { Gateway } from "../../../core/gateway.ts";
+import type { Gateway } from "../../../core/gateway/gateway.ts";
 import { definePlugin, type EngineTurn, type TurnEvent } from "../../../core/sdk.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import { sound } from "../../../plugins/echo/sound.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EngineDefinition, EngineTurn, Inbound, PluginHost, TurnEvent } from "service-gateway/sdk";
 import { describe, expect, test } from "vitest";
-import { isHeartbeatAck } from "../../../core/agents/silence.ts";
-import { wrapExternal } from "../../../core/webhooks/external.ts";
+import { isHeartbeatAck } from "../../../core/reply/silence.ts";
+import { wrapExternal } from "../../../core/untrusted/external.ts";
 import echo from "../../../plugins/echo/index.ts";
 import { pieces } from "../../../plugins/echo/pace.ts";
 import { shows } from "../../../plugins/echo/shows.ts";

@@ -1,0 +1,59 @@
+/** `/activation`: whether a group session answers everything or only what mentions the bot. Kept until the gateway ends. */
+import type { CommandDefinition } from "../../sdk.ts";
+
+export type ActivationMode = "always" | "mention";
+
+export interface Activation {
+  /** `undefined`: nobody said anything here, the configuration decides. */
+  of(sessionKey: string): ActivationMode | undefined;
+  set(sessionKey: string, mode: ActivationMode): void;
+  /** The group has another id, and its session another key. */
+  move(from: string, to: string): void;
+}
+
+/** Of more sessions than this the one that was set first goes back to the configuration. */
+const most = 10_000;
+
+export function createActivation(): Activation {
+  const modes = new Map<string, ActivationMode>();
+  const set = (sessionKey: string, mode: ActivationMode): void => {
+    modes.delete(sessionKey);
+    modes.set(sessionKey, mode);
+    const [oldest] = modes.keys();
+    if (modes.size > most && oldest !== undefined) modes.delete(oldest);
+  };
+  return {
+    of: (sessionKey) => modes.get(sessionKey),
+    set,
+    move(from, to) {
+      const mode = modes.get(from);
+      if (mode === undefined) return;
+      modes.delete(from);
+      set(to, mode);
+    },
+  };
+}
+
+export function activationCommand(activation: Activation): CommandDefinition {
+  const words: Readonly<Record<ActivationMode, string>> = {
+    always: "I answer every message here, until the gateway starts again.",
+    mention: "I answer here when I am mentioned, until the gateway starts again.",
+  };
+  return {
+    name: "activation",
+    summary: "in a group: answer everything, or when mentioned",
+    args: "[always|mention]",
+    role: "allowed",
+    run({ args, route, inbound }) {
+      if (inbound.chat.kind === "direct") return "This is for groups: in a direct chat I answer every message.";
+      const asked = args.toLowerCase();
+      if (asked === "always" || asked === "mention") {
+        activation.set(route.sessionKey, asked);
+        return words[asked];
+      }
+      if (asked !== "") return "I know `/activation always` and `/activation mention`.";
+      const now = activation.of(route.sessionKey);
+      return now === undefined ? "As the configuration says. Change it with `/activation always|mention`." : words[now];
+    },
+  };
+}

@@ -1,0 +1,121 @@
+/** `/config` in the chat: looks at the configuration and changes it, for owners, where the configuration says so. */
+import { waitsForStart } from "../../config/at-start.ts";
+import type { ConfigEditor } from "../../config/editor.ts";
+import { renderProblem } from "../../config/problem.ts";
+import { HostError } from "../../contract/errors.ts";
+import type { CommandCall, CommandDefinition } from "../../sdk.ts";
+
+export interface ConfigCommandOptions {
+  readonly editor: ConfigEditor;
+  /** `commands.config`. */
+  readonly enabled: () => boolean;
+  /** Configuration path that forbids changes from this chat; `undefined`: they are allowed. */
+  readonly forbidden: (call: CommandCall) => string | undefined;
+}
+
+const usage = "I know `/config get PATH`, `/config set PATH VALUE` and `/config unset PATH`.";
+/** More is no answer in a chat. */
+const longest = 3_000;
+
+export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptions): CommandDefinition {
+  function show(path: string): string {
+    const value = editor.get(path);
+    if (value === undefined) return `\`${path}\` is not set.`;
+    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    if (text.length <= longest) return fenced(text);
+    const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
+    return `That is long. Ask for a part of it: ${keys.map((key) => `\`${path === "" ? "" : `${path}.`}${key}\``).join(", ")}`.slice(
+      0,
+      longest,
+    );
+  }
+
+  async function change(call: CommandCall, path: string, text: string | undefined): Promise<string> {
+    const { inbound } = call;
+    const forbids = forbidden(call);
+    if (forbids !== undefined) return `Changes from this chat are switched off, by \`${forbids}\`.`;
+    const { changed, problems } = text === undefined ? await editor.unset(path, inbound) : await editor.set(path, text, inbound);
+    if (!changed) return text === undefined ? `\`${path}\` does not stand in the file.` : `\`${path}\` has this value already.`;
+    const later = waitsForStart(path);
+    const done = text === undefined ? `\`${path}\` is removed${later ? "." : "; its default is in force."}` : `\`${path}\` is set.`;
+    return [
+      later ? `${done} It counts from the next start of the gateway on.` : done,
+      ...problems.map((problem) => `- ${literal(renderProblem(problem))}`),
+    ].join("\n");
+  }
+
+  async function run(call: CommandCall): Promise<string> {
+    if (!enabled()) return "`/config` is switched off. `commands.config: true` in the configuration file switches it on.";
+    const [word = "", rest] = split(call.args);
+    const [path, text] = split(rest);
+    switch (word.toLowerCase()) {
+      case "":
+        return usage;
+      case "get":
+        return text === "" ? show(pathIn(path)) : usage;
+      case "set":
+        return path === "" || text === "" ? usage : await change(call, pathIn(path), valueIn(text));
+      case "unset":
+        return path === "" || text !== "" ? usage : await change(call, pathIn(path), undefined);
+      default:
+        return usage;
+    }
+  }
+
+  return {
+    name: "config",
+    summary: "show or change the configuration",
+    args: "[get PATH|set PATH VALUE|unset PATH]",
+    role: "owner",
+    control: true,
+    async run(call) {
+      try {
+        return await run(call);
+      } catch (thrown) {
+        // What was typed is wrong, not the gateway: the sentence names path, value and what is allowed.
+        if (thrown instanceof HostError) return literal(`${thrown.message} ${thrown.hint}`.trim());
+        throw thrown;
+      }
+    },
+  };
+}
+
+/** The first word, and what stands behind it. */
+function split(text: string): readonly [word: string, rest: string] {
+  const [, word = "", rest = ""] = /^\s*(\S*)\s*([\s\S]*)$/.exec(text) ?? [];
+  return [word, rest.trim()];
+}
+
+/** As it was typed, without the marks of a code span around it. */
+function plain(text: string): string {
+  return /^(`+)([^`]+)\1$/.exec(text)?.[2]?.trim() ?? text;
+}
+
+/** Sentences quote what stands in the file, such as `"*"`: it must not become markup. */
+const literal = (text: string): string => text.replace(/[*`]|(?<!\w)[_~]|[_~](?!\w)/g, "\\$&");
+
+/** Apps turn quotation marks into curly ones while somebody types. */
+const straight = (text: string): string => text.replace(/[\u201c\u201d\u201e\u00ab\u00bb]/g, '"');
+
+const pathIn = (text: string): string => straight(plain(text));
+
+/** Lists and objects only: in a text the marks may be meant. */
+function valueIn(text: string): string {
+  const typed = plain(text);
+  if (!/^[[{]/.test(typed) || isJson(typed)) return typed;
+  return isJson(straight(typed)) ? straight(typed) : typed;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function fenced(text: string): string {
+  const ticks = "`".repeat(Math.max(3, ...(text.match(/`+/g) ?? []).map((run) => run.length + 1)));
+  return `${ticks}json\n${text}\n${ticks}`;
+}

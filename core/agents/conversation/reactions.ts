@@ -1,0 +1,40 @@
+/** Reactions to messages: which of them the agent is told of. None is answered. */
+
+import type { Inbound, Refusal } from "../../contract/types.ts";
+import type { Store } from "../../state/store.ts";
+
+/** `own`: to messages of this bot only. */
+export type ReactionNotifications = "off" | "own" | "all";
+
+/** For the `gating` station, after the gate: why the agent does not hear of a reaction; `path` is the option's place in the file. */
+export async function unheardReaction(
+  inbound: Inbound,
+  options: { readonly notifications: ReactionNotifications; readonly path: string; readonly findSent: Store["findSent"] },
+): Promise<Refusal | undefined> {
+  const { notifications, path, findSent } = options;
+  if (inbound.kind !== "reaction" || notifications === "all") return undefined;
+  if (notifications === "off") {
+    return {
+      code: "reactions_off",
+      outcome: "silent",
+      detail: "Reactions are not told to the agent.",
+      path,
+      hint: `Set ${path} to own or all.`,
+    };
+  }
+  const { channel, account, chat, messageId } = inbound;
+  const own = messageId !== undefined && (await findSent({ channel, account, chat: chat.id, messageId })) !== null;
+  if (own) return undefined;
+  return {
+    code: "reaction_to_others",
+    outcome: "silent",
+    detail: "The reaction is to a message that the bot did not send, or sent more than 30 days ago.",
+    path,
+    hint: `Set ${path} to all.`,
+  };
+}
+
+export function reactionNotifications(options: Readonly<Record<string, unknown>> | undefined): ReactionNotifications {
+  const asked = options?.reactionNotifications;
+  return asked === "off" || asked === "all" ? asked : "own";
+}

@@ -1,0 +1,104 @@
+/** Which agent answers, and under which key its conversation is kept. */
+
+import { type AgentsView, type Binding, type DmScope, knownAgentId } from "../../config/agents.ts";
+import type { Address, Inbound } from "../../contract/types.ts";
+import type { Store } from "../../state/store.ts";
+
+/** Ids of other platforms may hold the separator; an id must never read as a longer key. */
+function part(id: string): string {
+  return /^[\w-]*$/.test(id) ? id : id.replace(/[%:\s]/g, (character) => encodeURIComponent(character));
+}
+
+export function mainSessionKey(agentId: string): string {
+  return `agent:${part(agentId)}:main`;
+}
+
+/** Agent of a chat session's key; `undefined` for a key of another form, such as `hook:...`. */
+export function agentOfKey(sessionKey: string): string | undefined {
+  const found = /^agent:([^:]+):./.exec(sessionKey)?.[1];
+  return found === undefined ? undefined : decodeURIComponent(found);
+}
+
+function directKey(agentId: string, inbound: Inbound, dmScope: DmScope): string {
+  const peer = part(inbound.sender.id);
+  switch (dmScope) {
+    case "main":
+      return mainSessionKey(agentId);
+    case "per-peer":
+      return `agent:${part(agentId)}:dm:${peer}`;
+    case "per-channel-peer":
+      return `agent:${part(agentId)}:${part(inbound.channel)}:dm:${peer}`;
+    case "per-account-channel-peer":
+      return `agent:${part(agentId)}:${part(inbound.channel)}:${part(inbound.account)}:dm:${peer}`;
+  }
+}
+
+/** Two accounts in one group are two conversations; that of the account `default` has the short key. */
+function chatPrefix(agentId: string, { channel, account }: Pick<Inbound, "channel" | "account">): string {
+  return `agent:${part(agentId)}:${part(channel)}${account === "default" ? "" : `:${part(account)}`}`;
+}
+
+/** The sessions of a group that is led under another id: one for each agent, and those of its topics that are known. */
+export function movedSessions(
+  move: { readonly channel: string; readonly account: string; readonly from: string; readonly to: string },
+  { agentIds, knownKeys }: { readonly agentIds: readonly string[]; readonly knownKeys: readonly string[] },
+): readonly { readonly from: string; readonly to: string }[] {
+  return agentIds.flatMap((agentId) => {
+    const [old, next] = [move.from, move.to].map((id) => `${chatPrefix(agentId, move)}:group:${part(id)}`) as [string, string];
+    const topics = knownKeys.filter((key) => key.startsWith(`${old}:topic:`));
+    return [old, ...topics].map((from) => ({ from, to: `${next}${from.slice(old.length)}` }));
+  });
+}
+
+/** The session of a message. What no person wrote belongs to the session that it names, else to the agent's main one. */
+export function sessionKeyFor(options: { readonly agentId: string; readonly inbound: Inbound; readonly dmScope?: DmScope }): string {
+  const { agentId, inbound, dmScope = "main" } = options;
+  const { chat } = inbound;
+  if (inbound.request?.sessionKey !== undefined) return inbound.request.sessionKey;
+  if (chat.kind === "system") return mainSessionKey(agentId);
+  if (chat.kind === "direct") {
+    const key = directKey(agentId, inbound, dmScope);
+    return chat.thread === undefined ? key : `${key}:thread:${part(chat.thread)}`;
+  }
+  const key = `${chatPrefix(agentId, inbound)}:${chat.kind}:${part(chat.id)}`;
+  return chat.thread === undefined ? key : `${key}:topic:${part(chat.thread)}`;
+}
+
+/** How closely a binding names the message; -1 when it does not. A topic of a chat beats the chat, a chat an account, an account a channel. */
+function closeness({ match }: Binding, inbound: Inbound): number {
+  if (match.channel !== inbound.channel) return -1;
+  if (match.accountId !== undefined && match.accountId !== inbound.account) return -1;
+  if (match.threadId !== undefined && String(match.threadId) !== inbound.chat.thread) return -1;
+  if (match.peer !== undefined) {
+    const kind = match.peer.kind === "dm" ? "direct" : match.peer.kind;
+    const ids = kind === "direct" ? [inbound.chat.id, inbound.sender.id] : [inbound.chat.id];
+    if (kind !== inbound.chat.kind || !ids.includes(String(match.peer.id))) return -1;
+  }
+  return (match.peer === undefined ? 0 : 4) + (match.threadId === undefined ? 0 : 2) + (match.accountId === undefined ? 0 : 1);
+}
+
+/** The agent that a request names, else that of the most specific binding (the first among equals), else the default one. */
+export function agentFor(config: AgentsView, inbound: Inbound): string {
+  if (inbound.request?.agentId !== undefined) return knownAgentId(config, inbound.request.agentId);
+  let best: { readonly agentId: string; readonly score: number } | undefined;
+  for (const binding of config.bindings ?? []) {
+    const score = closeness(binding, inbound);
+    if (score >= 0 && score > (best?.score ?? -1)) best = { agentId: binding.agentId, score };
+  }
+  return knownAgentId(config, best?.agentId);
+}
+
+/** Where a person wrote from, to remember as the main session's last recipient; direct messages only. */
+export function recipientOf(inbound: Inbound): Address | undefined {
+  if (inbound.authority !== "channel" || inbound.chat.kind !== "direct") return undefined;
+  const { channel, account, chat } = inbound;
+  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+}
+
+/** Begins anew; the old transcript stays in the state, and the settings hold on. */
+export async function resetSession(
+  store: Pick<Store, "updateSession">,
+  session: { readonly key: string; readonly agentId: string; readonly at: number },
+): Promise<void> {
+  await store.updateSession(session.key, { agentId: session.agentId, at: session.at, newGeneration: true });
+}

@@ -1,0 +1,88 @@
+/** What the agent is told before the message at hand, because it happened since it was asked last. */
+
+import type { Inbound, Route } from "../../contract/types.ts";
+import type { Store, StoredEvent } from "../../state/store.ts";
+import { defuseLines, renderTime } from "./envelope.ts";
+import { type GroupContext, renderGroupContext } from "./group-context.ts";
+import { renderQueued } from "./queued-events.ts";
+import { mainSessionKey } from "./sessions.ts";
+import { eventQueue } from "./system-events.ts";
+import type { WaitingEvent, WaitingEvents } from "./waiting-events.ts";
+
+export interface TurnContext {
+  /** Reads what there is to tell; asked once for a turn. Events of the session's queue are taken into the turn's unit. */
+  read(inbound: Inbound, route: Route): Promise<string>;
+  /** What `read` found for this turn; empty when the agent was not asked. */
+  of(inbound: Inbound): string;
+  /** Whether `read` took events from the session's queue. */
+  tookQueued(inbound: Inbound): boolean;
+  /** The turn is being written: what it told is not told again. */
+  told(inbound: Inbound, route: Route): Promise<unknown> | undefined;
+  /** A new conversation begins with this message: what happened before it is told no more. */
+  forget(inbound: Inbound, route: Route): Promise<unknown>;
+}
+
+interface News {
+  readonly text: string;
+  readonly events: readonly WaitingEvent[];
+  /** Whether anything that was said in a group is among it. */
+  readonly said: boolean;
+  /** Taken from the session's queue. */
+  readonly queued: readonly StoredEvent[];
+}
+
+export function createTurnContext({
+  waiting,
+  group,
+  store,
+  now,
+}: {
+  readonly waiting: WaitingEvents;
+  readonly group: GroupContext;
+  readonly store: Pick<Store, "takeQueued" | "leftOutReported">;
+  readonly now: () => number;
+}): TurnContext {
+  const found = new WeakMap<Inbound, News>();
+
+  /** Events wait for main sessions only. A heartbeat has its own from the beginning. */
+  async function take({ id, request }: Inbound, { agentId, sessionKey }: Route): Promise<readonly StoredEvent[]> {
+    if (sessionKey !== mainSessionKey(agentId) || request?.heartbeat !== undefined) return [];
+    return await store.takeQueued(id, { queue: eventQueue(sessionKey), now: now() });
+  }
+
+  return {
+    async read(inbound, route) {
+      const { sessionKey } = route;
+      const [events, messages, queued] = await Promise.all([
+        waiting.of(sessionKey),
+        group.before(inbound, sessionKey),
+        take(inbound, route),
+      ]);
+      const blocks = [renderQueued(queued, queued[0]?.leftOut), renderGroupContext(messages), renderEvents(events)];
+      const text = blocks.filter((block) => block !== "").join("\n");
+      found.set(inbound, { text, events, said: messages.length > 0, queued });
+      return text;
+    },
+    of: (inbound) => found.get(inbound)?.text ?? "",
+    tookQueued: (inbound) => (found.get(inbound)?.queued.length ?? 0) > 0,
+    told(inbound, { sessionKey }) {
+      const { events = [], said = false, queued = [] } = found.get(inbound) ?? {};
+      const leftOut = queued[0]?.leftOut;
+      if (events.length === 0 && !said && leftOut === undefined) return undefined;
+      return Promise.all([
+        events.length > 0 && waiting.told(sessionKey, events),
+        said && group.told(inbound, sessionKey),
+        leftOut !== undefined && store.leftOutReported(eventQueue(sessionKey).key, leftOut),
+      ]);
+    },
+    async forget(inbound, { sessionKey }) {
+      const events = await waiting.of(sessionKey);
+      await Promise.all([events.length > 0 && waiting.told(sessionKey, events), group.told(inbound, sessionKey)]);
+    },
+  };
+}
+
+/** One line each, in the gateway's own brackets; names in them were written by people. */
+function renderEvents(events: readonly WaitingEvent[]): string {
+  return events.map(({ at, text }) => `[event ${renderTime(at)}] ${defuseLines(text)}`).join("\n");
+}

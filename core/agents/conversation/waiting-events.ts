@@ -1,0 +1,69 @@
+/**
+ * What happened in a conversation and asks for no answer, such as a reaction: kept until the next turn of the session tells
+ * the agent. It is no event that waits in the inbox: its own event has ended, and where no turn follows it is forgotten.
+ */
+
+import type { Json } from "../../contract/types.ts";
+import type { Store } from "../../state/store.ts";
+
+const namespace = "waiting-events";
+/** Of more only the newest are told. */
+const maxEvents = 50;
+const maxCharacters = 1_000;
+const keepMs = 7 * 24 * 60 * 60_000;
+
+export interface WaitingEvent {
+  /** Id of the event that it came with: a unit that runs again adds it no second time. */
+  readonly id: string;
+  readonly at: number;
+  readonly text: string;
+}
+
+export interface WaitingEvents {
+  add(sessionKey: string, event: WaitingEvent): Promise<unknown>;
+  /** Oldest first. */
+  of(sessionKey: string): Promise<readonly WaitingEvent[]>;
+  /** Forgets what a turn has told; asked for together with the writing of that turn, it is one commit with it. */
+  told(sessionKey: string, events: readonly WaitingEvent[]): Promise<unknown>;
+  /** The group has another id, and its session another key. */
+  move(from: string, to: string): Promise<unknown>;
+}
+
+export function createWaitingEvents({
+  store,
+  now,
+}: {
+  readonly store: Pick<Store, "get" | "update">;
+  readonly now: () => number;
+}): WaitingEvents {
+  const fresh = (value: Json | null) => readEvents(value).filter(({ at }) => at > now() - keepMs);
+  const waiting: WaitingEvents = {
+    add(sessionKey, { id, at, text }) {
+      const added = { id, at, text: text.slice(0, maxCharacters) };
+      return store.update(
+        namespace,
+        sessionKey,
+        (value) => [...fresh(value).filter((event) => event.id !== id), added].slice(-maxEvents) as unknown as Json,
+        { expiresAt: now() + keepMs },
+      );
+    },
+    of: async (sessionKey) => fresh(await store.get(namespace, sessionKey)),
+    told(sessionKey, events) {
+      const ids = new Set(events.map(({ id }) => id));
+      return store.update(namespace, sessionKey, (value) => {
+        const left = fresh(value).filter(({ id }) => !ids.has(id));
+        return left.length === 0 ? null : (left as unknown as Json);
+      });
+    },
+    async move(from, to) {
+      const events = await waiting.of(from);
+      for (const event of events) await waiting.add(to, event);
+      await waiting.told(from, events);
+    },
+  };
+  return waiting;
+}
+
+function readEvents(value: Json | null): readonly WaitingEvent[] {
+  return Array.isArray(value) ? (value as unknown as readonly WaitingEvent[]) : [];
+}

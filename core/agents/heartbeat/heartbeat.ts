@@ -1,0 +1,191 @@
+/**
+ * Heartbeats: turns of the main session that nobody wrote a message for. A timer accepts ticks; wakes, hook
+ * summaries and ticks gather under one key, and one unit of them becomes one turn.
+ */
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { type AgentsView, agentIds, agentSettings, defaultAgentId, knownAgentId } from "../../config/agents.ts";
+import { reasonOf } from "../../contract/errors.ts";
+import type { Authority, Inbound, RawEvent } from "../../contract/types.ts";
+import type { PluginLog } from "../../sdk.ts";
+import type { StoredEvent } from "../../state/store.ts";
+import { renderTime } from "../conversation/envelope.ts";
+import { cut, eventText, renderQueued } from "../conversation/queued-events.ts";
+import { agentOfKey, mainSessionKey } from "../conversation/sessions.ts";
+import { heartbeatSession, tickEvent } from "../conversation/system-events.ts";
+import { isActive, parseDuration } from "./duration.ts";
+
+const maxNotesChars = 32_000;
+/** Longer waits are cut in pieces: a timer holds 31 bits. */
+const maxTimerMs = 2_000_000_000;
+
+const defaultPrompt =
+  "This is a heartbeat: no person wrote. Look at the notes and events below, do what they call for, and say what people should know. When nothing needs attention, answer with HEARTBEAT_OK.";
+
+export interface HeartbeatContext {
+  readonly config: AgentsView;
+  /** Directory that a relative workspace is meant from: the configuration's. */
+  readonly directory: string;
+}
+
+/** What an event may do is what its weakest cause may do. */
+function leastAuthority(events: readonly StoredEvent[]): Authority {
+  if (events.some((event) => event.authority === "hook")) return "hook";
+  return events.some((event) => event.authority === "channel") ? "channel" : "operator";
+}
+
+/** Notes of the workspace; empty when there are none, or nothing but headings and comments. */
+async function readNotes(workspace: string | undefined, directory: string): Promise<string> {
+  if (workspace === undefined) return "";
+  const folder = workspace === "~" || workspace.startsWith("~/") ? join(homedir(), workspace.slice(1)) : resolve(directory, workspace);
+  const text = await readFile(join(folder, "HEARTBEAT.md"), "utf8").catch(() => "");
+  const rest = text.replace(/<!--[\s\S]*?(?:-->|$)/g, "").replace(/^\s*(?:#.*|[-*+]\s*(?:\[ \])?\s*)$/gm, "");
+  return rest.trim() === "" ? "" : cut(text.trim(), maxNotesChars);
+}
+
+/**
+ * For the `ingress` station: the turn of gathered system events; `null` when there is nothing to do, so that no
+ * model is called; `undefined` for what is no heartbeat.
+ */
+export function parseHeartbeat(events: readonly StoredEvent[], context: HeartbeatContext): Promise<Inbound | null> | undefined {
+  const leader = events[0];
+  const sessionKey = heartbeatSession(leader?.gather?.key);
+  return leader === undefined || sessionKey === undefined ? undefined : readHeartbeat({ leader, sessionKey, events }, context);
+}
+
+async function readHeartbeat(
+  { leader, sessionKey, events }: { readonly leader: StoredEvent; readonly sessionKey: string; readonly events: readonly StoredEvent[] },
+  context: HeartbeatContext,
+): Promise<Inbound | null> {
+  const agent = agentSettings(context.config, knownAgentId(context.config, agentOfKey(sessionKey)));
+  const told = events.filter((event) => eventText(event) !== "");
+  const notes = await readNotes(agent.workspace, context.directory);
+  if (told.length === 0 && notes === "") return null;
+  const at = events.at(-1)?.acceptedAt ?? leader.acceptedAt;
+  const target = agent.heartbeat.target ?? "last";
+  const blocks = [
+    `[heartbeat ${renderTime(at)}] ${agent.heartbeat.prompt ?? defaultPrompt}`,
+    notes === "" ? "" : `HEARTBEAT.md:\n\n${notes}`,
+    renderQueued(told, leader.leftOut),
+  ];
+  return {
+    id: leader.id,
+    channel: "heartbeat",
+    account: "",
+    kind: "system",
+    chat: { id: sessionKey, kind: "system" },
+    sender: { id: "heartbeat" },
+    text: blocks.filter((block) => block !== "").join("\n\n"),
+    media: [],
+    mention: true,
+    timestamp: at,
+    authority: leastAuthority(events),
+    request: {
+      agentId: agent.id,
+      sessionKey,
+      sessionMode: "persistent",
+      deliver: target !== "none",
+      ...(target === "none" ? {} : { channel: target }),
+      ...(agent.heartbeat.to === undefined ? {} : { to: agent.heartbeat.to }),
+      heartbeat: { events: told.map(eventText), scheduled: events.every((event) => event.source === "heartbeat") },
+    },
+  };
+}
+
+export interface Heartbeat {
+  start(): void;
+  /** Takes up changed settings; a timer whose interval is the same goes on. */
+  reload(): void;
+  /** Idempotent; leaves no timer. */
+  close(): void;
+}
+
+interface Armed {
+  readonly everyMs: number;
+  readonly due: number;
+  readonly timer: NodeJS.Timeout;
+}
+
+export function createHeartbeat(options: {
+  readonly config: () => AgentsView;
+  /** Whether events wait for the next turn of an agent's main session. */
+  readonly waits: (sessionKey: string) => Promise<boolean>;
+  readonly accept: (event: RawEvent) => Promise<unknown>;
+  readonly now: () => number;
+  readonly log: Pick<PluginLog, "debug" | "warn">;
+}): Heartbeat {
+  const { config, waits, accept, now, log } = options;
+  const armed = new Map<string, Armed>();
+  let running = false;
+
+  /** Every agent: hook runs leave summaries for those without settings of their own, too. */
+  function wanted(): ReadonlyMap<string, number> {
+    const view = config();
+    const pairs = agentIds(view).map((id) => [id, parseDuration(agentSettings(view, id).heartbeat.every ?? "30m") ?? 0] as const);
+    return new Map(pairs.filter(([, everyMs]) => everyMs > 0));
+  }
+
+  /** Notes of a workspace are for the default agent, and for every other that has heartbeat settings of its own. */
+  function looksAtNotes(agentId: string): boolean {
+    const view = config();
+    return agentId === defaultAgentId(view) || view.agents?.list?.find(({ id }) => id === agentId)?.heartbeat !== undefined;
+  }
+
+  function active(agentId: string): boolean {
+    try {
+      return isActive(now(), agentSettings(config(), agentId).heartbeat.activeHours);
+    } catch (thrown) {
+      // A zone that this runtime does not know must not stop the heartbeat without a word.
+      log.warn({ agent: agentId, reason: reasonOf(thrown) }, "heartbeat.activeHours.timezone is not known; it is left out of account");
+      return true;
+    }
+  }
+
+  async function ask(agentId: string): Promise<void> {
+    const sessionKey = mainSessionKey(agentId);
+    if (looksAtNotes(agentId) || (await waits(sessionKey))) await accept(tickEvent(sessionKey, now()));
+  }
+
+  function tick(agentId: string): void {
+    if (!active(agentId)) {
+      log.debug({ agent: agentId }, "heartbeat outside its active hours");
+      return;
+    }
+    ask(agentId).catch((thrown: unknown) => log.warn({ agent: agentId, reason: reasonOf(thrown) }, "a heartbeat could not be stored"));
+  }
+
+  function arm(agentId: string, everyMs: number, due: number): void {
+    const wait = Math.min(Math.max(due - now(), 0), maxTimerMs);
+    const timer = setTimeout(() => {
+      // One that is further away than any heartbeat is late: the clock was set back.
+      if (now() < due && due - now() <= everyMs) return arm(agentId, everyMs, due);
+      tick(agentId);
+      arm(agentId, everyMs, now() + everyMs);
+    }, wait);
+    armed.set(agentId, { everyMs, due, timer });
+  }
+
+  function apply(next: ReadonlyMap<string, number>): void {
+    for (const [agentId, { everyMs, timer }] of armed) {
+      if (next.get(agentId) === everyMs) continue;
+      clearTimeout(timer);
+      armed.delete(agentId);
+    }
+    for (const [agentId, everyMs] of next) if (!armed.has(agentId)) arm(agentId, everyMs, now() + everyMs);
+  }
+
+  return {
+    start() {
+      running = true;
+      apply(wanted());
+    },
+    reload() {
+      if (running) apply(wanted());
+    },
+    close() {
+      running = false;
+      apply(new Map());
+    },
+  };
+}

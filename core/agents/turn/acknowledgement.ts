@@ -1,0 +1,68 @@
+/** The reaction that says "seen" while a message is worked on: which emoji, and whether at all. */
+import type { PathOf } from "../../access/place.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
+import type { Inbound, Route } from "../../contract/types.ts";
+import type { Log } from "../../log/log.ts";
+
+const defaultEmoji = "👀";
+
+/** Account, then channel (merged into `options`), then messages, then the agent's own emoji, then eyes; empty means none. */
+export function acknowledgement(
+  config: GatewayConfig,
+  inbound: Inbound,
+  route: Route,
+  options: Readonly<Record<string, unknown>> | undefined,
+): { readonly emoji: string; readonly removeAfter: boolean } | null {
+  const { messages, agents } = config;
+  if (inbound.kind !== "message" || !inScope(messages.ackReactionScope, inbound) || options?.reactionLevel === "off") return null;
+  const own = options?.ackReaction;
+  const agent = agents.list.find((listed) => listed.id === route.agentId);
+  const emoji = (typeof own === "string" ? own : undefined) ?? messages.ackReaction ?? agent?.identity?.emoji ?? defaultEmoji;
+  return emoji === "" ? null : { emoji, removeAfter: messages.removeAckAfterReply };
+}
+
+/** Where the emoji stands that the platform refused; where none is set, where one could be. */
+function acknowledgementPath(
+  { messages, agents }: GatewayConfig,
+  route: Route,
+  options: Readonly<Record<string, unknown>> | undefined,
+  pathOf: PathOf,
+): string {
+  if (typeof options?.ackReaction === "string") return pathOf(["ackReaction"]);
+  const index = messages.ackReaction === undefined ? agents.list.findIndex(({ id }) => id === route.agentId) : -1;
+  return agents.list[index]?.identity?.emoji === undefined ? "messages.ackReaction" : `agents.list[${index}].identity.emoji`;
+}
+
+/** Tells the operator, once for each place and emoji, that the platform does not take it: nobody else sees that nothing is seen. */
+export function createRefusedAcknowledgements(options: {
+  readonly config: () => GatewayConfig;
+  readonly optionsOf: (inbound: Inbound) => Readonly<Record<string, unknown>> | undefined;
+  readonly pathsOf: (inbound: Inbound) => PathOf;
+  readonly log: Pick<Log, "warn">;
+}): (inbound: Inbound, route: Route) => void {
+  const told = new Set<string>();
+  return (inbound, route) => {
+    const account = options.optionsOf(inbound);
+    const emoji = acknowledgement(options.config(), inbound, route, account)?.emoji;
+    const path = acknowledgementPath(options.config(), route, account, options.pathsOf(inbound));
+    if (told.has(`${path} ${emoji}`)) return;
+    told.add(`${path} ${emoji}`);
+    options.log.warn({ path }, `${inbound.channel} does not take ${emoji} as a reaction: choose another emoji`);
+  };
+}
+
+function inScope(scope: GatewayConfig["messages"]["ackReactionScope"], inbound: Inbound): boolean {
+  const direct = inbound.chat.kind === "direct";
+  switch (scope) {
+    case "all":
+      return true;
+    case "direct":
+      return direct;
+    case "group-all":
+      return !direct;
+    case "group-mentions":
+      return !direct && inbound.mention;
+    case "off":
+      return false;
+  }
+}

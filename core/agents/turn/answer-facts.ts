@@ -1,0 +1,70 @@
+/** What an operator may name in `responsePrefix` about who answers: `{model}`, `{provider}`, `{thinkingLevel}`, `{identity.name}`. */
+
+import type { AgentSettings } from "../../config/agents.ts";
+import type { Inbound, Reply, Route, Thinking } from "../../contract/types.ts";
+import type { EngineTurn } from "../../sdk.ts";
+
+/** Facts about one answer. */
+export interface AnswerFacts {
+  /** `provider/model`. */
+  readonly model?: string | undefined;
+  readonly thinking?: Thinking | undefined;
+  readonly identityName?: string | undefined;
+}
+
+export interface FactsOfAnswers {
+  /** A turn begins. */
+  note(turn: Pick<EngineTurn, "inbound" | "model" | "thinking">, route: Route): void;
+  of(reply: Reply, inbound: Inbound, route: Route): AnswerFacts;
+}
+
+export function createFactsOfAnswers(options: {
+  /** Whether anybody will ask for them. */
+  readonly wanted: (route: Route) => boolean;
+  /** What the configuration says of an agent: an answer without a turn, such as a command's, is given in its name. */
+  readonly settings: (agentId: string) => Pick<AgentSettings, "model" | "thinking" | "identity">;
+}): FactsOfAnswers {
+  const turns = new WeakMap<Inbound, Pick<EngineTurn, "model" | "thinking">>();
+  return {
+    note({ inbound, model, thinking }, route) {
+      if (options.wanted(route)) turns.set(inbound, { ...(model === undefined ? {} : { model }), thinking });
+    },
+    of({ usage }, inbound, { agentId }) {
+      const { model, thinking, identity } = options.settings(agentId);
+      const turn = turns.get(inbound) ?? { model: typeof model === "string" ? model : model?.primary, thinking };
+      // Another than the chosen one has answered where that failed.
+      return { model: usage?.model ?? turn.model, thinking: turn.thinking, identityName: identity.name };
+    },
+  };
+}
+
+const variable = /(?<!\{)\{\s*([a-z.]{1,20})\s*\}(?!\})/gi;
+
+/** `undefined`: there is none; `null`: there is no such variable. */
+function variableOf(name: string, { model, thinking, identityName }: AnswerFacts): string | undefined | null {
+  const slash = model?.indexOf("/") ?? -1;
+  switch (name.toLowerCase()) {
+    case "model":
+      return model?.slice(slash + 1);
+    case "modelfull":
+      return model;
+    case "provider":
+      return slash === -1 ? undefined : model?.slice(0, slash);
+    case "thinkinglevel":
+    case "think":
+      return thinking;
+    case "identity.name":
+    case "identityname":
+      return identityName;
+    default:
+      return null;
+  }
+}
+
+/** In any case; a fact that there is none of is left out, and what is unknown stays as it is written, so that a slip is seen. `{{Field}}` is not touched. */
+export function renderVariables(template: string, facts: AnswerFacts): string {
+  return template.replace(variable, (written, name: string) => {
+    const value = variableOf(name, facts);
+    return value === null ? written : (value ?? "");
+  });
+}

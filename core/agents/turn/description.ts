@@ -1,0 +1,52 @@
+/** An image in words, by the model of the agent that will answer; for what is seen again and again, such as stickers. */
+
+import { type AgentsView, agentSettings, knownAgentId } from "../../config/agents.ts";
+import { reasonOf } from "../../contract/errors.ts";
+import type { Route } from "../../contract/types.ts";
+import { kindOf } from "../../host/answers.ts";
+import { callPlugin, pluginDeadlines, unusable } from "../../host/deadline.ts";
+import type { EngineProvider, PluginLog } from "../../sdk.ts";
+import { chooseEngine, type Engines } from "./engine.ts";
+import { chooseModels } from "./models.ts";
+
+const patienceMs = 30_000;
+/** One or two sentences; a model that goes on is cut. */
+const maxCharacters = 500;
+
+export type Describe = (
+  image: { readonly path: string; readonly mimeType: string },
+  route: Route,
+  signal: AbortSignal,
+) => Promise<string | undefined>;
+
+/**
+ * Resolves with nothing where no model sees images, and where it fails: a message never waits for more than that. Rejects with the reason
+ * of the signal: who was interrupted has not failed, and may be asked again.
+ */
+export function createDescribe(options: {
+  readonly config: () => AgentsView;
+  readonly engines: Engines;
+  readonly providers: () => Readonly<Record<string, EngineProvider>>;
+  readonly log: Pick<PluginLog, "warn">;
+}): Describe {
+  return async (image, route, signal) => {
+    try {
+      const config = options.config();
+      const agent = agentSettings(config, knownAgentId(config, route.agentId));
+      const models = chooseModels(agent, undefined);
+      const engine = chooseEngine(options.engines, agent, models.model);
+      if (engine.describe === undefined) return undefined;
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+      const asked = { plugin: options.engines.plugin?.(engine.id) ?? engine.id, doing: `describe of the engine ${engine.id}` };
+      const by = { ...models, providers: options.providers() };
+      const answer: unknown = await callPlugin(asked, pluginDeadlines.describe, () => engine.describe?.(image, by, limit), { signal });
+      if (answer !== undefined && typeof answer !== "string") throw unusable(asked, kindOf(answer));
+      const said = answer?.replace(/\s+/g, " ").trim();
+      return said === undefined || said === "" ? undefined : [...said].slice(0, maxCharacters).join("");
+    } catch (thrown) {
+      if (signal.aborted) throw signal.reason;
+      options.log.warn({ agent: route.agentId, reason: reasonOf(thrown) }, "an image could not be described");
+      return undefined;
+    }
+  };
+}

@@ -1,0 +1,278 @@
+/** Runs a turn: chooses engine and model, builds what the engine is handed, and ends it in time. */
+import type { PlaceSettings } from "../../access/place.ts";
+import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId } from "../../config/agents.ts";
+import { resolveModel } from "../../config/model-names.ts";
+import { EngineError, HostError, PluginError, reasonOf } from "../../contract/errors.ts";
+import type { Inbound, Route, Thinking, TurnEvent } from "../../contract/types.ts";
+import { callPlugin, pluginDeadlines, pluginFault } from "../../host/deadline.ts";
+import { reasoningMode } from "../../reply/reasoning.ts";
+import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk.ts";
+import type { SessionRecord } from "../../state/session.ts";
+import type { Store } from "../../state/store.ts";
+import { askedMessage, readTranscript } from "../conversation/transcript.ts";
+import { chooseModels } from "./models.ts";
+import { type ActingHint, renderInstructions } from "./prompt.ts";
+import { createRunningTurns } from "./running-turns.ts";
+import { type Skills, skillTools } from "./skills.ts";
+import { cameBeforeStop, placeOf } from "./stops.ts";
+
+export interface Engines {
+  get(id: string): EngineDefinition | undefined;
+  /** The plugin that brought it. */
+  plugin?(id: string): string | undefined;
+  ids(): readonly string[];
+}
+
+/** A turn that is under way. */
+export interface RunningTurn {
+  readonly sessionKey: string;
+  /** `fetching`: the files of its message. */
+  readonly doing: "fetching" | "answering";
+  /** Since when, epoch milliseconds. */
+  readonly startedAt: number;
+}
+
+export interface AgentTurns {
+  /**
+   * What has to be done before a turn can begin, such as fetching the files of its message. `/stop` aborts it, and what it resolves with
+   * then is not answered.
+   */
+  before(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Inbound>): Promise<Inbound>;
+  /** The same between a turn and its answer, such as fetching the files of that. `null`: `/stop` came meanwhile, and nothing is to be said. */
+  after<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null>;
+  /** For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError` (`turn_timeout`, `engine_failed`), or the signal's reason. */
+  turn(inbound: Inbound, route: Route, signal: AbortSignal): Promise<AsyncIterable<TurnEvent> | null>;
+  /** The same for the stream that a tap of a plugin returned in place of an engine's. */
+  guard(
+    source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
+    signal: AbortSignal,
+  ): AsyncIterable<TurnEvent>;
+  /** Ends the turns that have begun and speak in the chat and thread of the route; their number. */
+  stop(route: Pick<Route, "to">): number;
+  running(): readonly RunningTurn[];
+  /** Lets the engines of the configured agents load what takes long; call it after the start. What fails is logged. */
+  prepare(): Promise<void>;
+}
+
+export interface AgentTurnsOptions {
+  readonly config: () => AgentsView;
+  readonly store: Pick<Store, "session" | "transcript" | "get">;
+  readonly engines: Engines;
+  readonly providers: () => Readonly<Record<string, EngineProvider>>;
+  readonly tools?: (inbound: Inbound, route: Route) => readonly EngineTool[];
+  /** What of the tools the instructions tell; `undefined`: there are none. */
+  readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
+  readonly skills?: Skills;
+  /** What a channel can do, for the instructions. */
+  readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
+  /** What is told before the message at hand, because it happened since the agent was asked last. */
+  readonly context?: (inbound: Inbound, route: Route) => Promise<string>;
+  /** What the configuration says about the place of a message. */
+  readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
+  /** How many user turns of the transcript the model is sent; absent: all. */
+  readonly historyLimit?: (inbound: Inbound, route: Route) => number | undefined;
+  /** A turn is about to begin. */
+  readonly onTurn?: (turn: EngineTurn, route: Route) => void;
+  readonly log: Pick<PluginLog, "info" | "warn" | "debug">;
+  readonly now: () => number;
+}
+
+interface Preparing extends RunningTurn {
+  readonly place: string | undefined;
+  stopped: boolean;
+  readonly stopper?: AbortController;
+}
+
+const defaultTimeoutSeconds = 600;
+/** Bounds the prompt where no history limit is configured. */
+const defaultHistoryTurns = 100;
+
+/** Configured by name, else the first that fits: one that needs a model when there is one, one that does not otherwise. */
+export function chooseEngine(engines: Engines, agent: AgentSettings, model: string | undefined): EngineDefinition {
+  const all = engines.ids().flatMap((id) => engines.get(id) ?? []);
+  const chosen =
+    agent.engine !== undefined ? engines.get(agent.engine) : all.find((engine) => (engine.needsModel === true) === (model !== undefined));
+  if (chosen !== undefined) return chosen;
+  const wanted = agent.engine ?? (model === undefined ? "that works without a model" : `for the model ${model}`);
+  throw new HostError("engine_unknown", { engine: wanted, known: engines.ids().join(", ") || "none" });
+}
+
+function setting<T extends string>(session: SessionRecord | null, key: string): T | undefined {
+  const value = session?.settings[key];
+  return typeof value === "string" ? (value as T) : undefined;
+}
+
+function timeoutOf({ request }: Inbound, { timeoutSeconds }: AgentSettings): number {
+  return request?.timeoutSeconds ?? timeoutSeconds ?? defaultTimeoutSeconds;
+}
+
+function stoppedTurn(): EngineError {
+  return new EngineError("stopped", { detail: "The turn was stopped", hint: "Write again to go on." });
+}
+
+export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
+  const { store, engines, log, now } = options;
+  const running = createRunningTurns({ now });
+  /** Turns whose beginning is being read, or whose files are being fetched; to be stopped they are marked, and what can be is cut. */
+  const preparing = new Set<Preparing>();
+  const stoppedBefore = new WeakSet<Inbound>();
+
+  /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
+  function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
+    const chosen = setting(session, "model");
+    if (chosen === undefined || resolveModel(chosen, agent.models) !== undefined) return chosen;
+    log.warn({ session: session?.key, model: chosen }, "the session's model is no longer allowed; the default is used");
+    return undefined;
+  }
+
+  /** Everything that one turn needs, read once: it ends under the configuration that it began with. */
+  async function prepare(inbound: Inbound, route: Route) {
+    const config = options.config();
+    const agent = agentSettings(config, knownAgentId(config, route.agentId));
+    const session = await store.session(route.sessionKey);
+    if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
+    const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
+    const engine = chooseEngine(engines, agent, models.model);
+    const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
+    const alone = route.isolated || engine.stateless === true || userTurns === 0;
+    const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
+    // What looks at nothing but the message at hand is told nothing else.
+    const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route);
+    const place = options.place?.(inbound);
+    const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
+    let messages: EngineTurn["messages"] | undefined;
+    let instructions: string | undefined;
+    let tools: readonly EngineTool[] | undefined;
+    const turn: EngineTurn = {
+      agentId: agent.id,
+      sessionKey: route.sessionKey,
+      inbound,
+      ...models,
+      thinking: inbound.request?.thinking ?? setting<Thinking>(session, "thinking") ?? agent.thinking ?? "off",
+      ...(place?.skills === undefined ? {} : { skills: place.skills }),
+      // What follows is made for an engine that asks for it: one that looks at the message at hand never does.
+      get messages() {
+        messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)];
+        return messages;
+      },
+      get instructions() {
+        instructions ??= renderInstructions({
+          agent,
+          inbound,
+          route,
+          capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
+          placePrompts: place?.systemPrompt,
+          acting: options.acting?.(inbound, route),
+          skills,
+        });
+        return instructions;
+      },
+      get tools() {
+        tools ??= [...(options.tools?.(inbound, route) ?? []), ...skillTools(skills)];
+        return tools;
+      },
+      providers: options.providers(),
+    };
+    const timeoutSeconds = timeoutOf(inbound, agent);
+    return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
+  }
+
+  function engineFailure(engine: string, thrown: unknown): Error {
+    if (thrown instanceof HostError || thrown instanceof EngineError) return thrown;
+    const plugin = engines.plugin?.(engine) ?? engine;
+    const details = { plugin, engine, reason: reasonOf(thrown), fix: "Look at the log lines of this turn." };
+    return new PluginError("engine_failed", details, { cause: thrown });
+  }
+
+  /** Work beside a turn that `/stop` aborts. */
+  async function stoppable<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>) {
+    const stopper = new AbortController();
+    const { sessionKey } = route;
+    const asked: Preparing = { sessionKey, place: placeOf(route), doing: "fetching", startedAt: now(), stopped: false, stopper };
+    preparing.add(asked);
+    try {
+      const result = await work(AbortSignal.any([signal, stopper.signal]));
+      return { result, stopped: asked.stopped };
+    } finally {
+      preparing.delete(asked);
+    }
+  }
+
+  return {
+    async before(route, signal, work) {
+      const { result, stopped } = await stoppable(route, signal, work);
+      if (stopped) stoppedBefore.add(result);
+      return result;
+    },
+    async after(route, signal, work) {
+      const { result, stopped } = await stoppable(route, signal, work);
+      return stopped ? null : result;
+    },
+    async turn(inbound, route, signal) {
+      if (stoppedBefore.has(inbound)) throw stoppedTurn();
+      const { sessionKey } = route;
+      const place = placeOf(route);
+      const asked: Preparing = { sessionKey, place, doing: "answering", startedAt: now(), stopped: false };
+      preparing.add(asked);
+      let prepared: Awaited<ReturnType<typeof prepare>>;
+      try {
+        prepared = await prepare(inbound, route);
+      } finally {
+        preparing.delete(asked);
+      }
+      if (asked.stopped) throw stoppedTurn();
+      const { engine, turn, history, timeoutSeconds, previewReasoning } = prepared;
+      options.onTurn?.(turn, route);
+      log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
+      return running.run(
+        {
+          plugin: engines.plugin?.(engine.id) ?? engine.id,
+          sessionKey,
+          place,
+          timeoutSeconds,
+          previewReasoning,
+          begin: (stop) => engine.run(turn, stop),
+          failure: (thrown) => engineFailure(engine.id, thrown),
+        },
+        signal,
+      );
+    },
+    guard({ plugin, stream, inbound, route }, signal) {
+      const { agentId, sessionKey } = route;
+      const place = placeOf(route);
+      const config = options.config();
+      const timeoutSeconds = timeoutOf(inbound, agentSettings(config, knownAgentId(config, agentId)));
+      const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
+      return running.run({ plugin, sessionKey, place, timeoutSeconds, previewReasoning: false, begin: () => stream, failure }, signal);
+    },
+    stop(route) {
+      const place = placeOf(route);
+      if (place === undefined) return 0;
+      const stopped = running.stop(place, stoppedTurn);
+      const begun = [...preparing].filter((turn) => turn.place === place);
+      for (const turn of begun) {
+        turn.stopped = true;
+        turn.stopper?.abort(stoppedTurn());
+      }
+      return stopped + begun.length;
+    },
+    running: () => [
+      ...[...preparing].map(({ sessionKey, doing, startedAt }) => ({ sessionKey, doing, startedAt })),
+      ...running.all().map(({ sessionKey, startedAt }) => ({ sessionKey, doing: "answering" as const, startedAt })),
+    ],
+    async prepare() {
+      const config = options.config();
+      for (const id of agentIds(config)) {
+        try {
+          const agent = agentSettings(config, id);
+          const engine = chooseEngine(engines, agent, chooseModels(agent, undefined).model);
+          const plugin = engines.plugin?.(engine.id) ?? engine.id;
+          const asked = { plugin, doing: `prepare of the engine ${engine.id}` };
+          await callPlugin(asked, pluginDeadlines.prepare, () => engine.prepare?.());
+        } catch (thrown) {
+          log.warn({ agent: id, reason: reasonOf(thrown) }, "the agent's engine is not ready");
+        }
+      }
+    },
+  };
+}

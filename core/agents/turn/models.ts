@@ -1,0 +1,38 @@
+/** The models of a turn, in the order in which they are tried. */
+
+import type { AgentSettings } from "../../config/agents.ts";
+import { type ModelChoice, type ModelTable, resolveModel } from "../../config/model-names.ts";
+import { HostError } from "../../contract/errors.ts";
+
+function choice(model: ModelChoice | undefined): { readonly primary?: string; readonly fallbacks: readonly string[] } {
+  if (model === undefined) return { fallbacks: [] };
+  if (typeof model === "string") return { primary: model, fallbacks: [] };
+  return { ...(model.primary === undefined ? {} : { primary: model.primary }), fallbacks: model.fallbacks ?? [] };
+}
+
+/** The operator's own choices need not stand in the list of allowed models: it bounds what others may ask for. */
+function resolveOwn(name: string, table: ModelTable | undefined): string {
+  const model = resolveModel(name, table) ?? resolveModel(name, undefined);
+  if (model === undefined) throw new HostError("model_unknown", { model: name });
+  return model;
+}
+
+/**
+ * The model of a turn and those after it. `asked` comes from a request or a session: it was checked when it was
+ * taken in, and is checked again here, because the list may have changed since.
+ */
+export function chooseModels(
+  agent: AgentSettings,
+  asked: string | undefined,
+): { readonly model?: string; readonly fallbacks: readonly string[] } {
+  const table = agent.models;
+  const own = choice(agent.model);
+  const fallbacks = own.fallbacks.map((name) => resolveOwn(name, table));
+  const primary = own.primary === undefined ? undefined : resolveOwn(own.primary, table);
+  let model = primary;
+  if (asked !== undefined) {
+    model = resolveModel(asked, table);
+    if (model === undefined) throw new HostError("model_unknown", { model: asked });
+  }
+  return { ...(model === undefined ? {} : { model }), fallbacks: fallbacks.filter((name) => name !== model) };
+}

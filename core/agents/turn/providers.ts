@@ -1,0 +1,34 @@
+/** Model providers as engines are handed them: secrets resolved; one that cannot be resolved is left out, with a warning. */
+import type { GatewayConfig } from "../../config/schema.ts";
+import type { Secrets } from "../../config/secrets.ts";
+import { reasonOf } from "../../contract/errors.ts";
+import type { EngineProvider } from "../../sdk.ts";
+
+export function resolveProviders(
+  config: GatewayConfig,
+  secrets: Secrets,
+  onProblem: (path: string, reason: string) => void,
+): Readonly<Record<string, EngineProvider>> {
+  const resolved: Record<string, EngineProvider> = {};
+  for (const [id, provider] of Object.entries(config.models.providers)) {
+    const path = `models.providers.${id}`;
+    try {
+      const { api, baseUrl, apiKey, headers } = provider;
+      resolved[id] = {
+        api,
+        ...(baseUrl === undefined ? {} : { baseUrl }),
+        ...(apiKey === undefined ? {} : { apiKey: secrets.resolve(apiKey, `${path}.apiKey`) }),
+        ...(headers === undefined
+          ? {}
+          : {
+              headers: Object.fromEntries(
+                Object.entries(headers).map(([name, value]) => [name, secrets.resolve(value, `${path}.headers.${name}`)]),
+              ),
+            }),
+      };
+    } catch (error) {
+      onProblem(path, reasonOf(error));
+    }
+  }
+  return resolved;
+}

@@ -1,0 +1,149 @@
+/**
+ * Skills: folders of an agent's workspace with instructions for certain tasks, `skills/<name>/SKILL.md`. The model is told their names and
+ * what they are for, and reads one when a task asks for it.
+ */
+import { open, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentSettings } from "../../config/agents.ts";
+import { expandPath } from "../../config/secrets.ts";
+import type { Json } from "../../contract/types.ts";
+import type { EngineTool, PluginLog } from "../../sdk.ts";
+import { plainName } from "../conversation/envelope.ts";
+
+export interface Skill {
+  readonly name: string;
+  /** What it is for, on one line. */
+  readonly description: string;
+  readonly file: string;
+}
+
+export interface Skills {
+  /** Those of the agent that the place at hand has (absent: all), by their names. An edited file counts from the next turn on. */
+  of(agent: Pick<AgentSettings, "workspace" | "skills">, place: readonly string[] | undefined): Promise<readonly Skill[]>;
+}
+
+const mostSkills = 100;
+/** A larger file is read up to here. */
+const mostBytes = 64 * 1_024;
+const mostNameChars = 64;
+const mostDescriptionChars = 500;
+
+interface Known {
+  /** Of the file, so that it is read again when it changes. */
+  readonly version: string;
+  readonly skill: Skill | undefined;
+}
+
+export function createSkills({
+  directory,
+  log,
+}: {
+  /** Directory that a relative workspace is meant from: the configuration's. */
+  readonly directory: string;
+  readonly log: Pick<PluginLog, "warn">;
+}): Skills {
+  let known = new Map<string, Known>();
+
+  async function read(folder: string, file: string): Promise<Skill | undefined> {
+    const found = await stat(file).catch(() => undefined);
+    if (found?.isFile() !== true) return undefined;
+    const version = `${found.mtimeMs} ${found.size}`;
+    const before = known.get(file);
+    if (before?.version === version) return before.skill;
+    const skill = parseSkill(await readText(file).catch(() => ""), { folder, file });
+    if (skill === undefined) log.warn({ file }, "a skill is left out: it needs a description in its front matter");
+    known.set(file, { version, skill });
+    return skill;
+  }
+
+  return {
+    async of({ workspace, skills: allowed }, place) {
+      if (workspace === undefined || allowed?.length === 0 || place?.length === 0) return [];
+      const root = join(expandPath(workspace, directory), "skills");
+      const folders = (await readdir(root).catch(() => [])).sort().slice(0, mostSkills);
+      if (known.size > 10 * mostSkills) known = new Map();
+      const found = new Map<string, Skill>();
+      for (const skill of await Promise.all(folders.map((folder) => read(folder, join(root, folder, "SKILL.md"))))) {
+        const isMeant = skill !== undefined && [allowed, place].every((names) => names === undefined || names.includes(skill.name));
+        if (isMeant && !found.has(skill.name)) found.set(skill.name, skill);
+      }
+      return [...found.values()];
+    },
+  };
+}
+
+async function readText(file: string): Promise<string> {
+  const handle = await open(file, "r");
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes), 0, mostBytes, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The front matter's `name` (else the folder's) and `description`; what stands below is read when it is asked for. */
+function parseSkill(text: string, { folder, file }: { readonly folder: string; readonly file: string }): Skill | undefined {
+  const [, head] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
+  if (head === undefined) return undefined;
+  const name = plainName(fieldOf(head, "name") ?? folder, mostNameChars);
+  const description = plainName(fieldOf(head, "description") ?? "", mostDescriptionChars);
+  return name === "" || description === "" ? undefined : { name, description, file };
+}
+
+/** A text of YAML: plain, in quotation marks, or as a block on the lines below. */
+function fieldOf(head: string, key: string): string | undefined {
+  const lines = head.split(/\r?\n/);
+  const at = lines.findIndex((line) => line.startsWith(`${key}:`));
+  const given = lines[at]?.slice(key.length + 1).trim();
+  if (given === undefined) return undefined;
+  const below = lines.slice(at + 1);
+  const end = below.findIndex((line) => /^\S/.test(line));
+  const block = (end === -1 ? below : below.slice(0, end)).map((line) => line.trim());
+  if (/^[>|][+-]?$/.test(given)) return block.join(" ");
+  return [given, ...block]
+    .join(" ")
+    .trim()
+    .replace(/^(["'])(.*)\1$/, "$2");
+}
+
+/** What the instructions say of them; nothing where there are none. */
+export function skillsHint(skills: readonly Skill[]): string | undefined {
+  if (skills.length === 0) return undefined;
+  const rule =
+    "You have skills: instructions for certain tasks. When a task fits one of them, read it with the tool read_skill first, and follow it.";
+  return [rule, ...skills.map(({ name, description }) => `- ${name}: ${description}`)].join("\n");
+}
+
+/** The skill that a message begins with, as `/name`; in menus and on phones a hyphen is often written as an underscore. */
+export function namedSkill(text: string, skills: readonly Skill[]): string | undefined {
+  const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
+  const [, word] = /^\s*\/([^\s@:]+)/.exec(text.replaceAll("\\", "")) ?? [];
+  return word === undefined ? undefined : skills.find(({ name }) => plain(name) === plain(word))?.name;
+}
+
+export function skillTools(skills: readonly Skill[]): readonly EngineTool[] {
+  if (skills.length === 0) return [];
+  const names = skills.map(({ name }) => name);
+  return [
+    {
+      name: "read_skill",
+      description: "Reads one of your skills: instructions for a task.",
+      parameters: {
+        type: "object",
+        properties: { name: { type: "string", enum: names, description: "Name of the skill." } },
+        required: ["name"],
+        additionalProperties: false,
+      },
+      async run(args) {
+        const { name } = (typeof args === "object" && args !== null ? args : {}) as { readonly name?: Json };
+        const skill = skills.find((one) => one.name === name);
+        if (skill === undefined)
+          return { ok: false, error: `There is no such skill; there are ${names.join(", ")}.`, code: "skill_unknown" };
+        const text = await readText(skill.file).catch(() => undefined);
+        if (text === undefined) return { ok: false, error: "The skill cannot be read any more.", code: "skill_unreadable" };
+        return { ok: true, name: skill.name, text };
+      },
+    },
+  ];
+}

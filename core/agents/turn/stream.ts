@@ -1,0 +1,120 @@
+/** An engine's stream as the path reads it: under a signal, within its limit, ending with `done`, its failures named. */
+import { EngineError } from "../../contract/errors.ts";
+import type { TurnEvent } from "../../contract/types.ts";
+import { isStream, turnEventProblem } from "../../host/answers.ts";
+
+/** More than any answer needs; a model that never ends must not fill the memory. */
+const maxCharacters = 1_000_000;
+
+export interface TurnStreamOptions {
+  /** Whose stream it is. */
+  readonly plugin: string;
+  /** Aborted, it ends the stream at once, with its reason, even when the engine does not listen. */
+  readonly signal: AbortSignal;
+  /** Thoughts are shown while they grow. */
+  readonly previewReasoning: boolean;
+  /** Asks the engine; called with the first pull. */
+  begin(): AsyncIterable<TurnEvent>;
+  /** What the engine threw, as it is told. */
+  failure(thrown: unknown): Error;
+  /** Called once, whichever way it ends, if it began. */
+  end(): void;
+}
+
+const over: IteratorResult<TurnEvent, undefined> = { done: true, value: undefined };
+
+/** An iterator and not a generator around the engine's own: each of them costs every event several trips through the queue of microtasks. */
+export class TurnStream implements AsyncIterableIterator<TurnEvent> {
+  /** Whose stream it is, for the trace. */
+  readonly plugin: string;
+  readonly #options: TurnStreamOptions;
+  #source: AsyncIterator<TurnEvent> | undefined;
+  /** That of the pull under way. */
+  #reject: ((error: unknown) => void) | undefined;
+  #characters = 0;
+  #sourceEnded = false;
+  #begun = false;
+  #ended = false;
+  readonly #onAbort = () => this.#reject?.(this.#fail(this.#options.signal.reason));
+
+  constructor(options: TurnStreamOptions) {
+    this.plugin = options.plugin;
+    this.#options = options;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<TurnEvent, undefined>> {
+    if (this.#ended) return Promise.resolve(over);
+    return new Promise((resolve, reject) => {
+      const failed = (thrown: unknown) => reject(this.#fail(thrown));
+      this.#reject = reject;
+      try {
+        this.#source ??= this.#begin();
+        if (this.#options.signal.aborted) return failed(undefined);
+        Promise.resolve(this.#source.next()).then((next) => {
+          try {
+            resolve({ done: false, value: this.#pass(next) });
+          } catch (thrown) {
+            failed(thrown);
+          }
+        }, failed);
+      } catch (thrown) {
+        failed(thrown);
+      }
+    });
+  }
+
+  return(): Promise<IteratorResult<TurnEvent, undefined>> {
+    this.#end();
+    return Promise.resolve(over);
+  }
+
+  #begin(): AsyncIterator<TurnEvent> {
+    this.#begun = true;
+    const stream = this.#options.begin();
+    if (!isStream(stream)) {
+      // What came may be a promise: its rejection is nobody's otherwise, and would end the process.
+      void Promise.resolve(stream).catch(() => {});
+      throw new Error("it returned no stream");
+    }
+    const source = stream[Symbol.asyncIterator]();
+    this.#options.signal.addEventListener("abort", this.#onAbort, { once: true });
+    return source;
+  }
+
+  #pass(next: IteratorResult<TurnEvent, unknown>): TurnEvent {
+    const { signal, previewReasoning } = this.#options;
+    if (signal.aborted) throw signal.reason;
+    const problem = next.done === true ? undefined : turnEventProblem(next.value);
+    if (problem !== undefined) throw new Error(problem);
+    if (next.done === true || next.value.type === "done") {
+      this.#sourceEnded = next.done === true;
+      this.#end();
+      return { type: "done" };
+    }
+    const event = next.value;
+    if (event.type === "text" || event.type === "reasoning") this.#characters += event.delta.length;
+    if (this.#characters > maxCharacters)
+      throw new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });
+    return event.type === "reasoning" && previewReasoning ? { ...event, preview: true } : event;
+  }
+
+  #fail(thrown: unknown): unknown {
+    const { signal, failure } = this.#options;
+    this.#end();
+    return signal.aborted ? signal.reason : failure(thrown);
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (!this.#begun) return;
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    this.#options.end();
+    // Not awaited: an engine that hangs would hang its caller with it.
+    if (!this.#sourceEnded) void Promise.resolve(this.#source?.return?.()).catch(() => undefined);
+  }
+}

@@ -1,0 +1,279 @@
+/** From a channel's section of the configuration to what each of its accounts is opened with, and what is wrong there. */
+import { identityRule, ignoredEntries } from "../access/allowlist.ts";
+import { type AccountAccess, openPlaces, type PathOf } from "../access/place.ts";
+import { settingPath } from "../access/setting-path.ts";
+import { checkOpen } from "../config/channels.ts";
+import { type ChannelAccountSection, channelAccounts } from "../config/merge.ts";
+import { renderPath } from "../config/path.ts";
+import { type Problem, renderProblem } from "../config/problem.ts";
+import { accessSchema } from "../config/schema/channels.ts";
+import type { Environment, Secrets } from "../config/secrets.ts";
+import { unexpanded } from "../config/unexpanded.ts";
+import { isRecord, validateSection } from "../config/validate.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
+import type { ChannelDefinition } from "../sdk.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+export interface AccountSettings {
+  readonly definition: ChannelDefinition;
+  readonly id: string;
+  readonly path: string;
+  /** The channel's own options and the host's, with defaults, secrets resolved. */
+  readonly options: Values;
+  readonly access: AccountAccess;
+  /** Connection settings as text: when they change, the account restarts. */
+  readonly fingerprint: string;
+}
+
+export interface ReadAccount {
+  readonly id: string;
+  /** Configuration path, such as `channels.irc` or `channels.irc.accounts.work`. */
+  readonly path: string;
+  readonly problems: readonly Problem[];
+  /** Absent when a problem is an error. */
+  readonly settings?: AccountSettings;
+}
+
+interface From {
+  readonly secrets: Secrets;
+  readonly environment: Environment;
+}
+
+/** The accounts that are switched on, in the order of the file. */
+export function readAccounts(definition: ChannelDefinition, section: unknown, from: From): readonly ReadAccount[] {
+  const seen: SeenAccounts = new Map();
+  const told = new Set<string>();
+  const before: AccountSettings[] = [];
+  return channelAccounts(section, definition.credentials)
+    .filter((account) => account.enabled)
+    .map((account) => {
+      const path = accountPath(definition.id, account);
+      const pathOf = settingPath(section, definition.id, account.id);
+      const { settings, problems: own } = readAccount(definition, account, path, from);
+      // Every rule is asked, whatever the others found; about an option that is wrong already nothing more is said.
+      const wrong = own.filter(({ severity }) => severity === "error").map((problem) => problem.path);
+      const isWrong = (place: string) =>
+        wrong.includes(place) || wrong.includes(ownPath(place, { channel: definition.id, path })) || (wrong.length > 0 && place === path);
+      // The file's own check does not know which channels sign in with root keys.
+      const open =
+        account.key === undefined && isRecord(section) && section.accounts !== undefined
+          ? checkOpen(["channels", definition.id], account)
+          : [];
+      const found = [
+        ...own,
+        ...open.filter((problem) => !isWrong(problem.path)),
+        ...contradictions(settings, { before, pathOf }).filter((problem) => !isWrong(problem.path)),
+      ];
+      const twin = wrong.length === 0 ? twinProblem(settings, { seen, at: credentialPlace(definition, account, pathOf) }) : undefined;
+      if (twin !== undefined) found.push(twin);
+      found.push(
+        ...ignoredSenders(settings, pathOf),
+        ...listsWithoutEffect(settings, pathOf),
+        ...unexpandedTexts(definition, account, pathOf),
+      );
+      const isOff = found.some(({ severity }) => severity === "error");
+      if (!isOff) before.push(settings);
+      // What several accounts inherit stands in the file once.
+      const problems = found.filter((problem) => problem.severity === "error" || !told.has(renderProblem(problem)));
+      for (const problem of problems) told.add(renderProblem(problem));
+      return { id: account.id, path, problems, ...(isOff ? {} : { settings }) };
+    });
+}
+
+/** Where the account stands in the file. */
+export function accountPath(channel: string, { key }: Pick<ChannelAccountSection, "key">): string {
+  return renderPath(["channels", channel, ...(key === undefined ? [] : ["accounts", key])]);
+}
+
+/** A name in a list of ids looks like a permission and is none. */
+function ignoredSenders({ definition, access }: AccountSettings, pathOf: PathOf): readonly Problem[] {
+  return ignoredEntries(access, identityRule(definition.id, definition.identity), pathOf).map(({ path, entry }) => ({
+    severity: "warning",
+    path,
+    message: `${JSON.stringify(entry)} is no sender id and lets nobody in`,
+    hint: "Names can change hands, so only ids count. The refusal of a sender tells the id, as does /whoami.",
+  }));
+}
+
+/** A list of senders that looks like a restriction, and the policy lets everybody in. */
+function listsWithoutEffect({ access }: AccountSettings, pathOf: PathOf): readonly Problem[] {
+  return openPlaces(access).map((keys) => ({
+    severity: "warning",
+    path: pathOf([...keys, "allowFrom"]),
+    message: 'keeps nobody out, because groupPolicy is "open" here',
+    hint: `Set ${pathOf([...keys, "groupPolicy"])} to "allowlist". With "open" the list decides only who may use commands and buttons.`,
+  }));
+}
+
+/** Where an option would stand if the account itself had it: problems of the schemas are told there. */
+function ownPath(place: string, { channel, path }: { readonly channel: string; readonly path: string }): string {
+  const root = `channels.${channel}`;
+  return place.startsWith(path) || !place.startsWith(root) ? place : `${path}${place.slice(root.length)}`;
+}
+
+/** Texts that look like a variable. Secrets are resolved, which fails with a reason of its own. */
+function unexpandedTexts({ secrets = [] }: ChannelDefinition, { raw }: ChannelAccountSection, pathOf: PathOf): readonly Problem[] {
+  const plain = Object.fromEntries(Object.entries(raw).filter(([name]) => !secrets.includes(name)));
+  return unexpanded(plain, []).map(({ at, path: _, ...problem }) => ({ ...problem, path: pathOf(at.map(String)) }));
+}
+
+/** `settings` are whole only where no problem is an error. */
+function readAccount(
+  definition: ChannelDefinition,
+  account: ChannelAccountSection,
+  path: string,
+  from: From,
+): Required<Pick<ReadAccount, "problems" | "settings">> {
+  const names = { secrets: definition.secrets ?? [] };
+  const access = validateSection(accessSchema, account.raw, path, { ...names, unknownKeys: "keep" });
+  const { raw, problems: unresolved } = withCredentials(definition, account, path, from);
+  const own = validateSection(definition.options, ownOptions(raw, definition), path, {
+    ...names,
+    known: Object.keys(accessSchema.properties),
+  });
+  const problems = [...unresolved, ...access.problems, ...own.problems];
+  // Options that both name keep the host's meaning and are handed to the channel too. What else the host's schema let pass
+  // is as it was written, without defaults and with secrets unresolved: of that only `own` counts.
+  const options: Values = { ...(own.value as object), ...accessOptions(access.value) };
+  const settings: AccountSettings = {
+    definition,
+    id: account.id,
+    path,
+    options,
+    access: access.value as AccountAccess,
+    fingerprint: fingerprintOf(definition, own.value as Values),
+  };
+  return { problems, settings };
+}
+
+/** Only what a connection is made with: an emoji that changes must not cut a poll off. */
+function fingerprintOf({ connectionOptions }: ChannelDefinition, own: Values): string {
+  return JSON.stringify(connectionOptions === undefined ? own : connectionOptions.map((name) => own[name] ?? null));
+}
+
+/** Secrets resolved; credentials of the root belong to the account `default` alone, and only when it has none, as does the environment. */
+function withCredentials(
+  definition: ChannelDefinition,
+  account: ChannelAccountSection,
+  path: string,
+  { secrets, environment }: From,
+): { readonly raw: Values; readonly problems: readonly Problem[] } {
+  const raw: Record<string, unknown> = { ...account.raw };
+  const problems: Problem[] = [];
+  const credentials = definition.credentials ?? [];
+  const hasOwn = credentials.some((name) => account.own[name] !== undefined);
+  if (account.id !== "default" || hasOwn) {
+    for (const name of credentials) if (account.own[name] === undefined) delete raw[name];
+  } else if (credentials.every((name) => raw[name] === undefined)) {
+    for (const [name, variable] of Object.entries(definition.environment ?? {})) {
+      const value = environment[variable]?.trim();
+      if (value) raw[name] = value;
+    }
+  }
+  const resolve = (name: string, secret: unknown, at: string) => {
+    try {
+      raw[name] = secrets.resolve(secret, at);
+    } catch (error) {
+      delete raw[name];
+      const hint = error instanceof HostError ? { hint: error.hint } : {};
+      problems.push({ severity: "error", path: at, message: withoutPath(reasonOf(error), at), ...hint });
+    }
+  };
+  for (const [file, name] of Object.entries(definition.secretFiles ?? {})) {
+    if (raw[file] !== undefined) resolve(name, { file: raw[file] }, `${path}.${file}`);
+  }
+  for (const name of definition.secrets ?? []) {
+    if (raw[name] !== undefined) resolve(name, raw[name], `${path}.${name}`);
+  }
+  return { raw, problems };
+}
+
+/** An error is a whole sentence that names the path; a problem has it beside. */
+function withoutPath(message: string, path: string): string {
+  return (message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message).replace(/\.$/, "");
+}
+
+/** What only the channel knows of options that each fit. */
+function contradictions(
+  { definition, options, path }: AccountSettings,
+  { before, pathOf }: { readonly before: readonly AccountSettings[]; readonly pathOf: PathOf },
+): readonly Problem[] {
+  try {
+    const found = definition.check?.(options as never, { path, before: before as never }) ?? [];
+    return found.map(({ option, message, hint, warning }) => ({
+      severity: warning === true ? "warning" : "error",
+      path: pathOf([option]),
+      message,
+      hint,
+    }));
+  } catch (error) {
+    return [{ severity: "error", path, message: `cannot be checked by its channel: ${reasonOf(error)}` }];
+  }
+}
+
+/** What the accounts before sign in with, and as whom; with the place of their credential in the file. */
+type SeenAccounts = Map<string, string>;
+
+/** Two accounts with one credential, or of one bot, would take each other's events away. */
+function twinProblem(
+  { definition, options, path }: AccountSettings,
+  { seen, at }: { readonly seen: SeenAccounts; readonly at: string },
+): Problem | undefined {
+  const values = (definition.credentials ?? []).flatMap((name) => options[name] ?? []).filter((value) => typeof value === "string");
+  const same = values.map((value) => seen.get(`credential ${value}`)).find((place) => place !== undefined);
+  const id = signedInAs(definition, options);
+  const other = same ?? (id === undefined ? undefined : seen.get(`id ${id}`));
+  if (other === undefined) {
+    for (const value of values) seen.set(`credential ${value}`, at);
+    if (id !== undefined) seen.set(`id ${id}`, at);
+    return undefined;
+  }
+  const message = same === undefined ? `signs in as ${id}, and so does ${other}` : `is the same as ${other}`;
+  const hint = `Two accounts that sign in as one take each other's messages away: give ${path} a credential of another one, or remove it.`;
+  return { severity: "error", path: at, message, hint };
+}
+
+/**
+ * What an account holds alone: its credential, whom it signs in as, and for channels without either the settings of its connection. An
+ * account that shares one of them with another that is still closing waits for that.
+ */
+export function heldAlone({ definition, options, fingerprint }: AccountSettings): readonly string[] {
+  const values = (definition.credentials ?? []).flatMap((name) => options[name] ?? []).filter((value) => typeof value === "string");
+  const id = signedInAs(definition, options);
+  return [...values.map((value) => `credential ${value}`), ...(id === undefined ? [] : [`id ${id}`]), `settings ${fingerprint}`];
+}
+
+/** A channel that cannot tell leaves it to the platform to find twins. */
+function signedInAs(definition: ChannelDefinition, options: Values): string | undefined {
+  try {
+    return definition.signsInAs?.(options as never);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where what the account signs in with stands: an option, wherever it is inherited from, else a variable of the environment. */
+function credentialPlace(
+  { credentials = [], secretFiles = {}, environment = {} }: ChannelDefinition,
+  { raw, own, id }: ChannelAccountSection,
+  pathOf: PathOf,
+): string {
+  const hasOwn = credentials.some((name) => own[name] !== undefined);
+  const from = id !== "default" || hasOwn ? own : raw;
+  // A file that is set wins over the option itself.
+  const name = [...Object.keys(secretFiles), ...credentials].find((one) => from[one] !== undefined);
+  return name === undefined ? `$${Object.values(environment).join(", $")}` : pathOf([name]);
+}
+
+/** Without what only the host understands; a name that both declare is handed to both. */
+function ownOptions(raw: Values, { options }: ChannelDefinition): Values {
+  const { properties: own } = options;
+  return Object.fromEntries(
+    Object.entries(raw).filter(([name]) => Object.hasOwn(own, name) || !Object.hasOwn(accessSchema.properties, name)),
+  );
+}
+
+function accessOptions(value: object): Values {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(accessSchema.properties, name)));
+}

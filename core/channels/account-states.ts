@@ -1,0 +1,55 @@
+/** The last state of each account, kept in the store: `why` is also asked when no gateway runs. */
+import { reasonOf } from "../contract/errors.ts";
+import type { Json } from "../contract/types.ts";
+import type { Log } from "../log/log.ts";
+import type { ChannelStatus } from "../sdk.ts";
+import type { Store } from "../state/store.ts";
+
+export const accountsNamespace = "accounts";
+
+export interface AccountChange extends Pick<ChannelStatus, "state" | "detail"> {
+  readonly channel: string;
+  readonly account: string;
+  /** Configuration path of the account. */
+  readonly path: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+/** Where the state of an account is kept, and how it is told apart from others. */
+export const accountKey = (channel: string, account: string): string => `${channel}:${account}`;
+
+export interface AccountStates {
+  note(account: { readonly channel: string; readonly id: string; readonly path: string }, status: ChannelStatus): void;
+  /** Whether the account has once connected or failed since the gateway started. */
+  wasTried(key: string): boolean;
+  /** Forgets accounts that are no longer configured. */
+  keepOnly(isKnown: (key: string) => boolean): Promise<void>;
+}
+
+export function createAccountStates({
+  store,
+  log,
+  now,
+}: {
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+}): AccountStates {
+  const tried = new Set<string>();
+  return {
+    note({ channel, id, path }, { state, detail }) {
+      if (state !== "connecting") tried.add(accountKey(channel, id));
+      const change: AccountChange = { channel, account: id, path, state, ...(detail === undefined ? {} : { detail }), since: now() };
+      store.set(accountsNamespace, accountKey(channel, id), change as unknown as Json).catch((error: unknown) => {
+        log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be kept");
+      });
+    },
+    wasTried: (key) => tried.has(key),
+    async keepOnly(isKnown) {
+      for (const { key } of await store.list(accountsNamespace)) {
+        if (!isKnown(key)) await store.delete(accountsNamespace, key);
+      }
+    },
+  };
+}

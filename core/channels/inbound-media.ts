@@ -1,0 +1,130 @@
+/** Files that came with a message, once it was let through: fetched by its channel, or told why not. The text stays in any case. */
+import { lstat, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ChannelError } from "../contract/errors.ts";
+import type { Inbound, InboundMedia } from "../contract/types.ts";
+import type { ChannelConnection } from "../sdk.ts";
+import type { LiveAccount } from "./live-account.ts";
+
+type FetchMedia = NonNullable<ChannelConnection["fetchMedia"]>;
+type Describe = NonNullable<Parameters<FetchMedia>[1]["describe"]>;
+
+/** Where the account does not say. */
+const defaultMaxMb = 5;
+/** For all files of one message, and of the one that it answers; what has not come by then is answered without. */
+const patienceMs = 5 * 60_000;
+const atOnce = 4;
+const keepMediaMs = 7 * 24 * 60 * 60_000;
+/** For the files of one account: who may write may send files all day, and a full disk stops everything. */
+const mostBytes = 2 * 1_024 ** 3;
+const keepNewestMs = 60 * 60_000;
+
+function maxBytes(options: Readonly<Record<string, unknown>>): number {
+  const { mediaMaxMb } = options;
+  return Math.floor((typeof mediaMaxMb === "number" && mediaMaxMb > 0 ? mediaMaxMb : defaultMaxMb) * 1_048_576);
+}
+
+/** One line for the agent: a channel's own words are fit for it, those of anything else are the operator's. */
+function whyNot(thrown: unknown, late: boolean): string {
+  if (late) return "it did not come in time";
+  if (!(thrown instanceof ChannelError)) return "it could not be fetched";
+  const words = thrown.message.replace(/\s+/g, " ").trim();
+  return words.length > 200 ? `${words.slice(0, 199)}…` : words;
+}
+
+/**
+ * One failed file is that file's alone: the others and the text are handed on. Never rejects. `onUnavailable` hears what the operator
+ * should know.
+ */
+export async function completeMedia(
+  inbound: Inbound,
+  options: {
+    readonly account: LiveAccount | undefined;
+    readonly signal: AbortSignal;
+    readonly describe?: Describe;
+    readonly onUnavailable?: (media: InboundMedia, error: unknown) => void;
+  },
+): Promise<Inbound> {
+  const { account, describe } = options;
+  const fetchMedia = account?.connection.fetchMedia;
+  const { replyTo } = inbound;
+  const answered = replyTo?.media ?? [];
+  if (account === undefined || fetchMedia === undefined) return inbound;
+  const patience = AbortSignal.timeout(patienceMs);
+  const signal = AbortSignal.any([options.signal, patience]);
+  const how = { maxBytes: maxBytes(account.options), signal, ...(describe === undefined ? {} : { describe }) };
+
+  async function complete(media: InboundMedia): Promise<InboundMedia> {
+    // Moving stickers are told by their emoji; a file that a channel has brought already needs no second one.
+    if (media.sticker?.animated === true || media.path !== undefined) return media;
+    try {
+      return { ...media, ...(await fetchMedia?.call(account?.connection, media, how)) };
+    } catch (thrown) {
+      // Somebody said stop, or the gateway closes: nothing is wrong with the file.
+      if (!options.signal.aborted) options.onUnavailable?.(media, thrown);
+      return { ...media, unavailable: whyNot(thrown, patience.aborted) };
+    }
+  }
+
+  const media = [...inbound.media, ...answered];
+  const waiting = media.entries();
+  const work = async () => {
+    for (const [index, each] of waiting) media[index] = await complete(each);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, media.length) }, work));
+  const [own, ofAnswered] = [media.slice(0, inbound.media.length), media.slice(inbound.media.length)];
+  return { ...inbound, media: own, ...(answered.length > 0 && { replyTo: { ...replyTo, media: ofAnswered } }) };
+}
+
+interface KeptFile {
+  readonly path: string;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/**
+ * Removes what channels fetched more than seven days ago, and the oldest of an account that has more than 2 GiB: files of the folder
+ * `media` of each account, also of one that is no longer configured.
+ */
+export async function removeOldMedia(options: {
+  readonly stateDirectory: string;
+  readonly channels: readonly string[];
+  readonly now: number;
+}): Promise<number> {
+  let removed = 0;
+  for (const channel of options.channels) {
+    const accounts = await readdir(join(options.stateDirectory, channel), { withFileTypes: true }).catch(() => []);
+    for (const account of accounts) {
+      if (!account.isDirectory()) continue;
+      const files = await filesOf(join(options.stateDirectory, channel, account.name, "media"));
+      for (const { path } of tooMany(files, options.now)) {
+        await rm(path, { force: true }).then(
+          () => (removed += 1),
+          () => {},
+        );
+      }
+    }
+  }
+  return removed;
+}
+
+async function filesOf(folder: string): Promise<readonly KeptFile[]> {
+  const files: KeptFile[] = [];
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isFile() === true) files.push({ path, at: found.mtimeMs, bytes: found.size });
+  }
+  return files;
+}
+
+/** Too old, or more than there is room for. What has just come is about to be read, however large it is. */
+function tooMany(files: readonly KeptFile[], now: number): readonly KeptFile[] {
+  let left = mostBytes;
+  return files
+    .toSorted((a, b) => b.at - a.at)
+    .filter(({ at, bytes }) => {
+      left -= bytes;
+      return at <= now - keepMediaMs || (left < 0 && at <= now - keepNewestMs);
+    });
+}

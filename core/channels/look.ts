@@ -1,0 +1,93 @@
+/** An account's connection in a process that is no gateway: it is asked a few questions and closed, it never takes anything in. */
+import { join } from "node:path";
+import { identityRule } from "../access/allowlist.ts";
+import { reasonOf } from "../contract/errors.ts";
+import type { ChannelAccount, PluginLog, PluginStore } from "../sdk.ts";
+import type { AccountSettings } from "./account-settings.ts";
+import { guardConnection } from "./guarded-connection.ts";
+import type { LiveAccount } from "./live-account.ts";
+import { openConnection } from "./open-account.ts";
+import { type ProbeOptions, type ProbeReport, probeAccount } from "./probe.ts";
+
+const silent: PluginLog = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+
+/** What a connection remembers belongs to the gateway; whoever only looks finds nothing and leaves nothing. */
+const noStore: PluginStore = {
+  get: async () => null,
+  set: async () => {},
+  delete: async () => false,
+  list: async () => [],
+  update: async (_key, change) => change(null) ?? null,
+};
+
+export interface LookOptions {
+  readonly stateDirectory: string;
+  readonly now: () => number;
+  readonly newId: () => string;
+}
+
+/** What `ask` finds out with a connection that is closed right after. */
+export async function lookInto<T>(settings: AccountSettings, options: LookOptions, ask: (live: LiveAccount) => Promise<T>): Promise<T> {
+  const { definition, id, path, access } = settings;
+  const stop = new AbortController();
+  const account: ChannelAccount = {
+    id,
+    options: settings.options,
+    log: silent,
+    store: noStore,
+    signal: stop.signal,
+    directory: join(options.stateDirectory, definition.id, id),
+    now: options.now,
+    newId: options.newId,
+    receive: async () => {
+      throw new Error("nothing is taken in here");
+    },
+    check: async () => ({ allowed: false, code: "not_taken_in", notice: "" }),
+    judgeCaller: () => ({ ok: false, status: 401 }),
+    debounceMs: () => 0,
+    room: () => undefined,
+    calling: () => () => {},
+    status() {},
+    commands: () => [],
+  };
+  // In a process without the gateway, the channel's id is all that is known of its plugin.
+  const guard = { plugin: definition.id, name: `${definition.id}:${id}`, onFault: () => {} };
+  const connection = guardConnection(openConnection(definition, account), guard);
+  try {
+    return await ask({
+      channel: definition.id,
+      plugin: definition.id,
+      id,
+      path,
+      connection,
+      capabilities: definition.capabilities,
+      access,
+      identity: identityRule(definition.id, definition.identity),
+      options: settings.options,
+      status: () => ({ state: "stopped" }),
+    });
+  } finally {
+    stop.abort();
+    // It was asked a few questions; that it cannot be closed changes no answer.
+    await connection.close().catch(() => {});
+  }
+}
+
+export async function lookAtAccount(settings: AccountSettings, options: LookOptions & ProbeOptions): Promise<ProbeReport> {
+  const { definition, id, path, access } = settings;
+  try {
+    return await lookInto(settings, options, (live) => probeAccount(live, options));
+  } catch (error) {
+    const probe = { ok: false, detail: reasonOf(error) };
+    return {
+      channel: definition.id,
+      account: id,
+      path,
+      probe,
+      groups: [],
+      unprobed: Object.keys(access.groups ?? {}),
+      names: [],
+      groupNames: [],
+    };
+  }
+}

@@ -1,0 +1,280 @@
+/** One account of a channel that is open: its connection, what the host keeps of it, and the way of its events into the inbox. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { identityRule } from "../access/allowlist.ts";
+import type { AccountAccess } from "../access/policy.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
+import type { Accepted, Inbound, Json, RawEvent, Refusal, Silent } from "../contract/types.ts";
+import type { Owned } from "../host/registry.ts";
+import { scopedStore } from "../host/scope.ts";
+import { createJudgeCaller } from "../http/callers.ts";
+import { createClientAddress } from "../http/client-address.ts";
+import type { Log } from "../log/log.ts";
+import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
+import { controlSuffix } from "../state/lane.ts";
+import type { Store } from "../state/store.ts";
+import type { TimedCall } from "../stations/tap-times.ts";
+import { isThenable } from "../stations/thenable.ts";
+import type { AccountSettings } from "./account-settings.ts";
+import type { AccountStates } from "./account-states.ts";
+import type { Contact } from "./contact.ts";
+import { guardConnection } from "./guarded-connection.ts";
+import type { LiveAccount } from "./live-account.ts";
+
+export interface OpenAccount {
+  readonly live: LiveAccount;
+  readonly connection: ChannelConnection;
+  readonly fingerprint: string;
+  readonly stop: AbortController;
+  readonly holds: readonly string[];
+  /** Replaced at reload, without a restart. */
+  access: AccountAccess;
+  options: Readonly<Record<string, unknown>>;
+  status: ChannelStatus;
+  started: boolean;
+  /** From the moment it begins to close: what comes from it is refused. */
+  closed: boolean;
+  /** The commands that its menu was made of, as text. */
+  menu?: string;
+}
+
+export interface OpenAccountOptions {
+  readonly states: AccountStates;
+  /** See `heldAlone`. */
+  readonly holds: readonly string[];
+  readonly channels: ReadonlyMap<string, Owned<ChannelDefinition>>;
+  readonly store: Store;
+  readonly stateDirectory: string;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly newId: () => string;
+  /** `silent`: it is known already that nothing follows from it. */
+  readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
+  /** Whether it may come in; changes nothing. */
+  readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
+  /** As at the turn: what is none there is an ordinary turn, which must wait in its lane. */
+  readonly isControlCommand: (parsed: ChannelInbound, account: LiveAccount) => boolean;
+  readonly trustedProxies: () => readonly string[];
+  readonly debounceMs: () => number;
+  readonly room: ChannelAccount["room"];
+  readonly contact: (channel: string, account: string) => Contact;
+  readonly timed: TimedCall;
+  /** A clock that nobody sets. */
+  readonly elapsed: () => number;
+  readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
+}
+
+export function openAccount(
+  { definition, id, path, options: values, access, fingerprint }: AccountSettings,
+  options: OpenAccountOptions,
+): OpenAccount {
+  const { log, now } = options;
+  const channel = definition.id;
+  const plugin = options.channels.get(channel)?.plugin ?? channel;
+  const stop = new AbortController();
+  const directory = join(options.stateDirectory, channel, id);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const accountLog = log.child({ channel, account: id });
+  const connecting: ChannelStatus = { state: "connecting" };
+  const holder: { open?: OpenAccount } = {};
+  const opened = openConnection(definition, {
+    id,
+    options: values as never,
+    log: accountLog,
+    store: scopedStore(options.store, `channel:${channel}:${id}`, now),
+    signal: stop.signal,
+    directory,
+    now,
+    newId: options.newId,
+    async receive(raw, at) {
+      if (holder.open?.closed === true) throw new HostError("account_closed", { channel, account: id });
+      return await receiveUpdate({ holder, channel, account: id, raw, at, options });
+    },
+    async check(raw) {
+      if (holder.open?.closed === true) return { allowed: false, code: "account_closed", notice: "This cannot be answered right now." };
+      const { parsed } = readUpdate(holder.open, raw, options);
+      return await checkUpdate(parsed, { channel, account: id, id: options.newId(), check: options.check });
+    },
+    status(status) {
+      if (holder.open === undefined || holder.open.closed) return;
+      if (!isStatus(status)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
+      const before = holder.open.status;
+      holder.open.status = status;
+      if (status.state === before.state && status.detail === before.detail) return;
+      tellStatus(accountLog, status, path);
+      options.states.note({ channel, id, path }, status);
+    },
+    judgeCaller: createJudgeCaller({
+      elapsed: options.elapsed,
+      clientAddress: createClientAddress(options.trustedProxies),
+      onLimited: (client, seconds) => accountLog.warn({ client, seconds }, "callers with a wrong secret are refused for a while"),
+    }),
+    debounceMs: options.debounceMs,
+    room: options.room,
+    calling: options.contact(channel, id).calling,
+    commands: () => options.commands(channel),
+  });
+  const connection = guardConnection(opened, {
+    plugin,
+    name: `${channel}:${id}`,
+    timed: options.timed,
+    onFault: createFaultLog({ log: accountLog, plugin, now }),
+  });
+  const live: LiveAccount = {
+    channel,
+    plugin,
+    id,
+    path,
+    connection,
+    capabilities: definition.capabilities,
+    identity: identityRule(channel, definition.identity),
+    get access() {
+      return created.access;
+    },
+    get options() {
+      return created.options;
+    },
+    status: () => created.status,
+  };
+  const { holds } = options;
+  const created: OpenAccount = {
+    live,
+    connection,
+    fingerprint,
+    stop,
+    holds,
+    access,
+    options: values,
+    status: connecting,
+    started: false,
+    closed: false,
+  };
+  holder.open = created;
+  return created;
+}
+
+/** Without one of them an account would come up, and fail at its first message. */
+const connectionFunctions = ["start", "parse", "render", "send", "close"] as const satisfies readonly (keyof ChannelConnection)[];
+
+/** A channel's `open`, and whether what it returned can be a connection. */
+export function openConnection(definition: ChannelDefinition, account: ChannelAccount): ChannelConnection {
+  const connection = definition.open(account as never);
+  if (isThenable(connection)) {
+    Promise.resolve(connection).catch(() => {});
+    throw new Error("open must return the connection itself");
+  }
+  const missing = connectionFunctions.filter((name) => typeof connection?.[name] !== "function");
+  if (missing.length > 0) throw new Error(`open must return ${connectionFunctions.join(", ")}: ${missing.join(", ")} is no function there`);
+  return connection;
+}
+
+const states: readonly string[] = ["connecting", "connected", "waiting", "stopped", "failed"] satisfies readonly ChannelStatus["state"][];
+
+function isStatus(status: unknown): status is ChannelStatus {
+  return typeof status === "object" && status !== null && states.includes((status as { readonly state?: unknown }).state as string);
+}
+
+const sameFaultMs = 60 * 60_000;
+
+/** A plugin that fails in one way may do so with every message: each kind of fault is worth a warning an hour. */
+function createFaultLog({ log, plugin, now }: { readonly log: Log; readonly plugin: string; readonly now: () => number }) {
+  const told = new Map<string, number>();
+  return (error: Error): void => {
+    const message = reasonOf(error);
+    const isNews = now() - (told.get(message) ?? Number.NEGATIVE_INFINITY) >= sameFaultMs;
+    if (isNews && told.size > 100) told.clear();
+    if (isNews) told.set(message, now());
+    log[isNews ? "warn" : "debug"]({ plugin, error: message }, "a call into a plugin failed");
+  };
+}
+
+/** The reason of an event of which its channel says no more than that there is nothing to do. */
+const nothingToDo = "nothing_to_do";
+
+function isInbound(parsed: Parsed): parsed is ChannelInbound {
+  return parsed !== null && parsed !== undefined && !("silent" in parsed);
+}
+
+/** What an event says, and whether it is a command that waits behind no turn. */
+interface Read {
+  readonly parsed: Parsed;
+  readonly control: boolean;
+}
+
+/** An event that its channel cannot read is taken all the same, to fail by itself: refused here it would come again, and keep those behind it away. */
+function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isControlCommand }: OpenAccountOptions): Read {
+  if (account === undefined) return { parsed: undefined, control: false };
+  const { live, connection } = account;
+  try {
+    const parsed = connection.parse(raw);
+    return { parsed, control: isInbound(parsed) && isControlCommand(parsed, live) };
+  } catch (error) {
+    const { channel, id, plugin } = live;
+    log.error({ channel, account: id, plugin, error: reasonOf(error) }, "an event could not be read");
+    return { parsed: undefined, control: false };
+  }
+}
+
+/** Whoever is kept out learns no more than that: which rule it was stands in the trace. */
+async function checkUpdate(
+  parsed: Parsed,
+  { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<OpenAccountOptions, "check">,
+): ReturnType<ChannelAccount["check"]> {
+  if (!isInbound(parsed)) {
+    return { allowed: false, code: parsed?.silent ?? nothingToDo, notice: "There is nothing to do here." };
+  }
+  const refused = await check({ ...parsed, ...of, authority: "channel" });
+  if (refused === undefined) return { allowed: true };
+  return { allowed: false, code: refused.code, notice: "You may not use this here." };
+}
+
+/** Why nothing follows from an event, where that is known already. */
+function silentOf(parsed: Parsed, known: string | undefined): Silent | undefined {
+  if (known !== undefined) return { silent: known };
+  if (parsed === null) return { silent: nothingToDo };
+  return parsed !== undefined && "silent" in parsed ? parsed : undefined;
+}
+
+/** Parsed once here, only to know its lane and whether there is anything to do; the event keeps what the platform sent. */
+function receiveUpdate({
+  holder,
+  channel,
+  account,
+  raw,
+  at,
+  options,
+}: {
+  readonly holder: { readonly open?: OpenAccount };
+  readonly channel: string;
+  readonly account: string;
+  readonly raw: Json;
+  readonly at: Parameters<ChannelAccount["receive"]>[1];
+  readonly options: OpenAccountOptions;
+}): Promise<Accepted> {
+  const { parsed, control } = readUpdate(holder.open, raw, options);
+  const silent = silentOf(parsed, at.silent);
+  return options.receive(
+    {
+      source: channel,
+      kind: "update",
+      account,
+      lane: control ? `${at.lane}${controlSuffix}` : at.lane,
+      authority: "channel",
+      dedupeKey: `${channel}:${at.identity ?? account}:${at.id}`,
+      ...(at.gather === undefined ? {} : { gather: at.gather }),
+      body: raw,
+    },
+    silent === undefined ? {} : { silent },
+  );
+}
+
+export function tellStatus(log: Log, status: ChannelStatus, path: string): void {
+  const bad = status.state === "failed" || status.state === "waiting";
+  const line = {
+    state: status.state,
+    ...(bad ? { path } : {}),
+    ...(status.identity === undefined ? {} : { identity: status.identity.username ?? status.identity.id }),
+  };
+  if (bad) log.warn(line, status.detail ?? status.state);
+  else log.info(line, status.detail ?? `channel ${status.state}`);
+}

@@ -1,0 +1,118 @@
+/** What the platform says of an account when somebody asks: whose it is, whether its groups can be reached, who stands behind names in its lists. */
+import { type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../access/allowlist.ts";
+import type { AccountAccess } from "../access/place.ts";
+import { type Answer, type Asking, createAsking, inTurns } from "../host/asking.ts";
+import { pluginDeadlines } from "../host/deadline.ts";
+import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk.ts";
+
+export interface ProbedAccount {
+  readonly channel: string;
+  readonly id: string;
+  /** Configuration path of the account. */
+  readonly path: string;
+  readonly access: AccountAccess;
+  readonly identity: IdentityRule;
+  readonly connection: ChannelConnection;
+}
+
+export interface NameReport {
+  /** As it stands in the configuration. */
+  readonly name: string;
+  readonly id?: string;
+  /** Why there is no id. */
+  readonly reason?: string;
+}
+
+export interface ProbeReport {
+  readonly channel: string;
+  readonly account: string;
+  readonly path: string;
+  /** Absent when the channel has no way to ask. */
+  readonly probe?: ChannelProbe;
+  /** The groups that the configuration names by their ids. */
+  readonly groups: readonly (ChannelMembership & { readonly chat: string })[];
+  /** Keys of `groups` that cannot be asked about: `*`, names, and what is beyond the limit. */
+  readonly unprobed: readonly string[];
+  /** Names that stand where ids of senders are meant, and whose they are. */
+  readonly names: readonly NameReport[];
+  /** The same of keys of `groups`. */
+  readonly groupNames: readonly NameReport[];
+}
+
+export interface ProbeOptions {
+  /** Looks up names in allowlists as well. */
+  readonly names?: boolean;
+}
+
+/** A platform slows down whoever asks more, and the operator waits. */
+const maxAsked = 50;
+
+const chatId = /^-?\d{1,20}$/;
+
+export async function probeAccount(account: ProbedAccount, { names = false }: ProbeOptions = {}): Promise<ProbeReport> {
+  const { channel, id, path, access, connection } = account;
+  const base = { channel, account: id, path };
+  const keys = Object.keys(access.groups ?? {});
+  const asking = createAsking(pluginDeadlines.probe);
+  const probe = await askProbe(connection, asking);
+  // With a credential that is refused, or without a network, every other question would end the same way.
+  if (probe?.ok !== true) return { ...base, ...(probe && { probe }), groups: [], unprobed: keys, names: [], groupNames: [] };
+  const asked = connection.members === undefined ? [] : keys.filter((key) => chatId.test(key)).slice(0, maxAsked);
+  return {
+    ...base,
+    probe,
+    groups: await inTurns(asked, (chat) => askGroup(chat, connection, asking)),
+    unprobed: keys.filter((key) => !asked.includes(key)),
+    names: names ? await inTurns(namesOf(account).slice(0, maxAsked), (name) => lookUpSender(name, account, asking)) : [],
+    groupNames: names ? await inTurns(keys.filter(isName).slice(0, maxAsked), (name) => lookUpGroup(name, account, asking)) : [],
+  };
+}
+
+async function askProbe(connection: ChannelConnection, asking: Asking): Promise<ChannelProbe | undefined> {
+  if (connection.probe === undefined) return undefined;
+  const answer = await asking.ask(async () => await connection.probe?.());
+  return "why" in answer ? { ok: false, detail: answer.why } : answer.said;
+}
+
+async function askGroup(chat: string, connection: ChannelConnection, asking: Asking): Promise<ProbeReport["groups"][number]> {
+  const answer = await asking.ask(async () => await connection.members?.(chat));
+  if ("why" in answer) return { chat, ok: false, detail: answer.why };
+  return answer.said === undefined ? { chat, ok: false, detail: "the channel cannot tell" } : { chat, ...answer.said };
+}
+
+/** Names such as `@somebody` among the entries that are no ids. */
+function namesOf({ access, identity, path }: ProbedAccount): readonly string[] {
+  const entries = ignoredEntries(access, identity, path).map(({ entry }) => entry);
+  return [...new Set(entries.filter((entry) => nameOf(entry, identity) !== undefined))];
+}
+
+/** `@somebody` of `@somebody`, `tg:@somebody`, in any case. */
+function nameOf(entry: string, { prefixes }: IdentityRule): string | undefined {
+  const text = entry.trim();
+  const colon = text.indexOf(":");
+  const bare = colon > 0 && prefixes.includes(text.slice(0, colon).toLowerCase()) ? text.slice(colon + 1).trim() : text;
+  return isName(bare) ? bare : undefined;
+}
+
+const isName = (text: string): boolean => text.startsWith("@");
+
+async function lookUpSender(entry: string, account: ProbedAccount, asking: Asking): Promise<NameReport> {
+  const found = await lookUp(nameOf(entry, account.identity) ?? entry, account, asking);
+  if ("why" in found) return { name: entry, reason: found.why };
+  const sender = parseAllowlistEntry(found.said, account.identity);
+  return sender === null ? { name: entry, reason: `it is a chat (${found.said}) and no person` } : { name: entry, id: sender };
+}
+
+async function lookUpGroup(name: string, account: ProbedAccount, asking: Asking): Promise<NameReport> {
+  const found = await lookUp(name, account, asking);
+  if ("why" in found) return { name, reason: found.why };
+  const isPerson = parseAllowlistEntry(found.said, account.identity) !== null;
+  return isPerson ? { name, reason: `it is a person (${found.said}) and no group` } : { name, id: found.said };
+}
+
+async function lookUp(name: string, { connection }: ProbedAccount, asking: Asking): Promise<Answer<string>> {
+  const { resolve } = connection;
+  return resolve === undefined
+    ? { why: "the channel cannot look names up" }
+    : await asking.ask(async () => await resolve.call(connection, name));
+}

@@ -1,0 +1,46 @@
+/** How often, and after which waits, something is tried again: the option `retry` of an account. */
+
+export interface RetryPolicy {
+  readonly attempts: number;
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+  /** Random share of each wait. */
+  readonly jitter: number;
+}
+
+const usual: RetryPolicy = { attempts: 3, minDelayMs: 400, maxDelayMs: 30_000, jitter: 0.1 };
+
+/** Of an account's options; a channel that knows no `retry` has the usual one. */
+export function retryPolicy(options: Readonly<Record<string, unknown>> | undefined): RetryPolicy {
+  const set = options?.retry;
+  return typeof set === "object" && set !== null ? { ...usual, ...(set as Partial<RetryPolicy>) } : usual;
+}
+
+/** Milliseconds before the try that follows this one, the first being 1: doubling up to the longest. */
+export function waitBefore(attempt: number, policy: RetryPolicy, random: () => number): number {
+  const delay = Math.min(policy.minDelayMs * 2 ** (attempt - 1), policy.maxDelayMs);
+  return delay * (1 + policy.jitter * (2 * random() - 1));
+}
+
+/** The least between tries that do not end. */
+const leastMs = 100;
+
+/** The same for what is never given up for its number of tries: a platform that is away for five seconds costs ten, not thirty. */
+export function patientWait(attempt: number, policy: RetryPolicy, random: () => number): number {
+  return Math.max(leastMs, waitBefore(attempt, policy, random));
+}
+
+/** `false` when the signal ended it. */
+export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve(false);
+    const end = (finished: boolean) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      resolve(finished);
+    };
+    const onAbort = () => end(false);
+    const timer = setTimeout(() => end(true), ms);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}

@@ -1,0 +1,95 @@
+/** What the configuration says about agents, and the settings of one of them. */
+
+import type { Thinking } from "../contract/types.ts";
+import type { ModelChoice, ModelTable } from "./model-names.ts";
+
+export interface HeartbeatSettings {
+  /** Duration such as `30m`; `0`: no timer. */
+  readonly every?: string;
+  readonly prompt?: string;
+  readonly ackMaxChars?: number;
+  /** `last`, `none` or a channel id. */
+  readonly target?: string;
+  readonly to?: string;
+  readonly activeHours?: { readonly start?: string; readonly end?: string; readonly timezone?: string };
+}
+
+export interface AgentFields {
+  readonly engine?: string;
+  readonly model?: ModelChoice;
+  readonly models?: ModelTable;
+  readonly thinking?: Thinking;
+  readonly timeoutSeconds?: number;
+  /** User turns of a conversation that the model is sent, where no direct chat says otherwise. */
+  readonly historyTurns?: number;
+  readonly workspace?: string;
+  readonly systemPrompt?: string;
+  /** Names; absent: all. */
+  readonly skills?: readonly string[];
+  readonly heartbeat?: HeartbeatSettings;
+}
+
+export interface ListedAgent extends AgentFields {
+  readonly id: string;
+  readonly default?: boolean;
+  readonly name?: string;
+  readonly identity?: { readonly name?: string; readonly emoji?: string };
+}
+
+export interface Binding {
+  readonly agentId: string;
+  readonly match: {
+    readonly channel: string;
+    readonly accountId?: string;
+    readonly peer?: { readonly kind: string; readonly id: string | number };
+    readonly threadId?: string | number;
+  };
+}
+
+export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+
+/** The part of the configuration that this room reads; the whole one fits it. */
+export interface AgentsView {
+  readonly agents?: { readonly defaults?: AgentFields; readonly list?: readonly ListedAgent[] };
+  readonly bindings?: readonly Binding[];
+  readonly session?: { readonly dmScope?: DmScope };
+  readonly models?: { readonly providers?: Readonly<Record<string, unknown>> };
+}
+
+/** One agent with the defaults filled in. */
+export interface AgentSettings extends AgentFields {
+  readonly id: string;
+  readonly name?: string;
+  readonly identity: { readonly name?: string; readonly emoji?: string };
+  readonly heartbeat: HeartbeatSettings;
+}
+
+const mainAgentId = "main";
+
+/** The agent that is meant when nobody names one: marked `default`, else the first, else `main`. */
+export function defaultAgentId(config: AgentsView): string {
+  const list = config.agents?.list ?? [];
+  return (list.find((agent) => agent.default === true) ?? list[0])?.id ?? mainAgentId;
+}
+
+export function agentIds(config: AgentsView): readonly string[] {
+  const list = config.agents?.list ?? [];
+  return list.length > 0 ? list.map((agent) => agent.id) : [mainAgentId];
+}
+
+/** The id when an agent has it, else the default agent's: an unknown one is never an error. */
+export function knownAgentId(config: AgentsView, id: string | undefined): string {
+  return id !== undefined && agentIds(config).includes(id) ? id : defaultAgentId(config);
+}
+
+export function agentSettings(config: AgentsView, id: string): AgentSettings {
+  const defaults = config.agents?.defaults ?? {};
+  const listed: Partial<ListedAgent> = config.agents?.list?.find((agent) => agent.id === id) ?? {};
+  return {
+    ...defaults,
+    ...listed,
+    id,
+    identity: listed.identity ?? {},
+    heartbeat: { ...defaults.heartbeat, ...listed.heartbeat },
+  };
+}

@@ -1,0 +1,95 @@
+/** What is wrong with a configuration beyond its own schema: options of plugins, accounts of channels, mappings of hooks. */
+
+import { readAccounts } from "../channels/account-settings.ts";
+import type { CheckedConfig } from "../config/load.ts";
+import type { PluginSchemas } from "../config/plugin-schemas.ts";
+import type { Problem } from "../config/problem.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import { createSecrets, type Environment } from "../config/secrets.ts";
+import { suggestKey } from "../config/suggest.ts";
+import { validateSection } from "../config/validate.ts";
+import type { ChannelDefinition, PluginDefinition } from "../sdk.ts";
+import { hookProblems } from "./hook-problems.ts";
+
+/** What the plugin's own schema finds wrong with its options. */
+export function optionProblems({ id, options }: PluginDefinition, config: GatewayConfig): readonly Problem[] {
+  if (options === undefined) return [];
+  const path = `plugins.entries.${id}.options`;
+  return validateSection(options, config.plugins.entries[id]?.options ?? {}, path).problems.map(switchingOff(`plugins.entries.${id}`));
+}
+
+/** What is wrong with the accounts of a channel, but for what the host's own check of the file has told. */
+export function accountProblems(
+  channel: ChannelDefinition,
+  { checkable: { channels }, directory, problems: told }: CheckedConfig,
+  env: Environment,
+): readonly Problem[] {
+  const read = Object.hasOwn(channels, channel.id) ? channels[channel.id] : undefined;
+  const root = `channels.${channel.id}`;
+  return (
+    readAccounts(channel, read, { secrets: createSecrets({ env, directory }), environment: env })
+      // An account that is wrong is off alone.
+      .flatMap(({ path: account, problems }) =>
+        problems
+          // What is inherited is told where it stands.
+          .filter(({ path, message }) => {
+            const places = [path, path.startsWith(account) ? `${root}${path.slice(account.length)}` : path];
+            return !told.some((one) => places.includes(one.path) && one.message === message);
+          })
+          .map(switchingOff(account)),
+      )
+  );
+}
+
+/** The same of accounts that an error of the file switched off: nothing opens them, so nothing else would look at them. */
+function offAccountProblems(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+  const off = [...checked.disabled].filter((section) => section.startsWith("channels."));
+  const isOff = ({ path }: Problem) => off.some((section) => path === section || path.startsWith(`${section}.`));
+  return off.length === 0
+    ? []
+    : channels
+        .flatMap((channel) => accountProblems(channel, checked, env))
+        .filter(isOff)
+        .map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+}
+
+/** Sections of channels that no plugin provides: nobody would ever look at them. */
+export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, provided: readonly string[]): readonly Problem[] {
+  return Object.entries(channels).flatMap(([id, section]) => {
+    if (provided.includes(id) || section.enabled === false) return [];
+    const hint = suggestKey(id, provided) ?? `Load its plugin by plugins.load. Channels that are there: ${provided.join(", ") || "none"}.`;
+    return [{ severity: "warning", path: `channels.${id}`, message: "no plugin that is on provides this channel", hint } as const];
+  });
+}
+
+/** What is wrong in channels and accounts that are not opened at all; of the others opening them tells. */
+export function unopenedChannels(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+  const ids = channels.map(({ id }) => id);
+  return [...offAccountProblems(channels, checked, env), ...unknownChannels(checked.checkable, ids)];
+}
+
+/** Everything about a configuration that only the plugins in force know. */
+export function pluginProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+  return [
+    ...plugins.flatMap((plugin) => [
+      ...optionProblems(plugin, checked.checkable),
+      ...(plugin.channel === undefined ? [] : accountProblems(plugin.channel, checked, env)),
+    ]),
+    ...unknownChannels(checked.checkable, channelsOf(plugins)),
+    ...hookProblems(plugins, checked, env),
+  ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+}
+
+export const channelsOf = (plugins: readonly PluginDefinition[]): readonly string[] => plugins.flatMap(({ channel }) => channel?.id ?? []);
+
+/** The schemas of plugins and channels, for a configuration as a whole. */
+export function schemasOf(definitions: readonly PluginDefinition[]): PluginSchemas {
+  const channels = definitions.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const]));
+  const plugins = definitions.flatMap(({ id, options }) => (options === undefined ? [] : [[id, options] as const]));
+  return { channels: Object.fromEntries(channels), plugins: Object.fromEntries(plugins) };
+}
+
+const switchingOff =
+  (section: string) =>
+  (problem: Problem): Problem =>
+    problem.severity === "error" ? { ...problem, section } : problem;

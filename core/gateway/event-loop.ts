@@ -1,0 +1,62 @@
+/** Notices when the event loop was blocked, and names the plugin whose code ran: for that time the gateway took nothing in. */
+
+import type { Log } from "../log/log.ts";
+import type { Hooks } from "../stations/stations.ts";
+import type { TapRun } from "../stations/tap-times.ts";
+import type { Undo } from "./undo.ts";
+
+const everyMs = 200;
+const blockedMs = 1_000;
+/** One line in so long: a plugin that blocks at each event must not fill the log. */
+const quietMs = 60_000;
+
+/** A timer that measures how late it is. */
+export function watchEventLoop({
+  hooks,
+  log,
+  undo,
+}: {
+  readonly hooks: Pick<Hooks, "lately">;
+  readonly log: Pick<Log, "warn">;
+  readonly undo: Undo;
+}): void {
+  let last = performance.now();
+  let logged = Number.NEGATIVE_INFINITY;
+  let unlogged = 0;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const late = now - last - everyMs;
+    last = now;
+    const { longest, resumed, waiting } = hooks.lately();
+    const ms = Math.round(Math.max(late, longest?.ms ?? 0));
+    if (ms < blockedMs) return;
+    if (now - logged < quietMs) {
+      unlogged += 1;
+      return;
+    }
+    const earlier = unlogged === 0 ? {} : { earlier: unlogged };
+    logged = now;
+    unlogged = 0;
+    // A run of at least half the time is the cause; the others are candidates.
+    if (longest !== undefined && longest.ms * 2 >= ms) {
+      const { plugin, hook } = longest;
+      log.warn({ ms, plugin, hook, ...earlier }, `the event loop was blocked for ${seconds(ms)} by the plugin ${plugin} at ${hook}`);
+      return;
+    }
+    // The core waits inside its taps for calls into plugins: the plugin is the better candidate.
+    const first = resumed ?? waiting.find(({ plugin }) => plugin !== "core") ?? waiting[0];
+    const named = first === undefined ? {} : first;
+    const others = first === undefined ? "no tap was running" : `a tap of ${first.plugin} at ${first.hook} was running`;
+    log.warn({ ms, ...named, ...listed(waiting, first), ...earlier }, `the event loop was blocked for ${seconds(ms)}; ${others}`);
+  }, everyMs);
+  timer.unref();
+  undo.add(() => clearInterval(timer));
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+
+/** The other taps that were waited for, few enough for a line. */
+function listed(waiting: readonly TapRun[], first: TapRun | undefined): { readonly waiting?: readonly string[] } {
+  const names = new Set(waiting.filter((tap) => tap.plugin !== first?.plugin).map(({ plugin, hook }) => `${plugin} at ${hook}`));
+  return names.size === 0 ? {} : { waiting: [...names].slice(0, 10) };
+}

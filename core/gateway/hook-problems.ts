@@ -1,0 +1,54 @@
+/** The mappings of a configuration as a gateway would have them, from the files alone: for what is wrong with them. */
+
+import { readAccounts } from "../channels/account-settings.ts";
+import type { CheckedConfig } from "../config/load.ts";
+import type { Problem } from "../config/problem.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import { createSecrets, type Environment } from "../config/secrets.ts";
+import type { PluginDefinition } from "../sdk.ts";
+import { checkModule } from "../transforms/check.ts";
+import type { MappingTable } from "../webhooks/mapping/mapping.ts";
+import { compileMappings } from "../webhooks/mapping/mappings.ts";
+import { hookPolicies } from "../webhooks/runs/policies.ts";
+
+export interface HookDeclarations {
+  readonly table: MappingTable;
+  readonly policies: ReturnType<typeof hookPolicies>;
+}
+
+export function compileHooks(
+  plugins: readonly PluginDefinition[],
+  checked: CheckedConfig,
+  env: Environment,
+  config: GatewayConfig = checked.config,
+): HookDeclarations {
+  const { directory } = checked;
+  const channels = new Map(plugins.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
+  const secrets = createSecrets({ env, directory });
+  const policies = hookPolicies(() => config, {
+    channels: () => channels.keys(),
+    available(id) {
+      const channel = channels.get(id);
+      const section = Object.hasOwn(config.channels, id) ? config.channels[id] : undefined;
+      return (
+        channel !== undefined &&
+        readAccounts(channel, section, { secrets, environment: env }).some(({ settings }) => settings !== undefined)
+      );
+    },
+  });
+  const { hooks } = config;
+  const table = compileMappings({
+    ...policies,
+    hooks,
+    problems: checked.problems,
+    presets: new Map(plugins.flatMap(({ presets = [] }) => presets.map((preset) => [preset.id, preset] as const))),
+    secret: (value, path) => secrets.resolve(value, path),
+    checkTransform: (module) => checkModule(module, { configDirectory: directory, transformsDir: hooks.transformsDir }),
+  });
+  return { table, policies };
+}
+
+/** Also while the hook server is switched off: whoever writes mappings switches it on in the end. */
+export function hookProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+  return compileHooks(plugins, checked, env, checked.checkable).table.problems;
+}

@@ -1,0 +1,100 @@
+/** What the hook server stands on: mappings of the configuration as it is now, transforms, results of runs. */
+import type { LoadedConfig } from "../config/load.ts";
+import type { Problem } from "../config/problem.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { reasonOf } from "../contract/errors.ts";
+import type { Log } from "../log/log.ts";
+import type { Store } from "../state/store.ts";
+import { checkModule } from "../transforms/check.ts";
+import { withPlace } from "../transforms/error.ts";
+import { resolveTransformsRoot } from "../transforms/root.ts";
+import { createTransforms, type Transforms } from "../transforms/sandbox.ts";
+import { createRecordings, type Recordings } from "../webhooks/endpoint/recordings.ts";
+import { createResults, type Results } from "../webhooks/endpoint/results.ts";
+import type { MappingTable } from "../webhooks/mapping/mapping.ts";
+import { compileMappings } from "../webhooks/mapping/mappings.ts";
+import { hookPolicies } from "../webhooks/runs/policies.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Undo } from "./undo.ts";
+
+export interface HookSide {
+  /** Compiled once for each configuration; empty while the hook server is off. */
+  readonly mappings: () => MappingTable;
+  /** What is wrong with the mappings, also while an error elsewhere keeps the hook server off. */
+  readonly problems: () => readonly Problem[];
+  readonly policies: ReturnType<typeof hookPolicies>;
+  readonly transforms: Transforms;
+  /** Loads the transforms that mappings name, so that the first delivery finds them loaded, and logs those that cannot be. */
+  readonly prepare: () => Promise<void>;
+  /** To be closed before the server. */
+  readonly results: Results;
+  readonly recordings: Recordings;
+}
+
+export function createHookSide(parts: {
+  readonly loaded: () => LoadedConfig;
+  readonly runtime: Runtime;
+  readonly secrets: Secrets;
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly undo: Undo;
+}): HookSide {
+  const { loaded, runtime, store, log, now, undo } = parts;
+  const settings = () => loaded().config.hooks;
+  const policies = hookPolicies(() => loaded().config, {
+    channels: () => runtime.registry.channels.keys(),
+    available: (id) => runtime.accounts.of(id).length > 0,
+  });
+  const transforms = createTransforms({
+    root: () => resolveTransformsRoot({ configDirectory: loaded().directory, transformsDir: settings().transformsDir }),
+    settings: () => settings().transforms,
+    log,
+    now,
+  });
+  undo.add(() => transforms.close());
+  const results = createResults({ store, exposeReplies: () => settings().exposeReplies });
+  runtime.hooks.tap("core", "settled", (record) => results.settled(record));
+  const recordings = createRecordings({ secrets: () => parts.secrets.values() });
+  const prepare = async (): Promise<void> => {
+    const { enabled, mappings } = settings();
+    const modules = new Set(
+      enabled ? mappings.flatMap((mapping) => (mapping.transform === undefined ? [] : [mapping.transform.module])) : [],
+    );
+    for (const module of modules) {
+      await transforms.exportsOf(module).catch((error: unknown) => {
+        log.warn({ transform: module }, `the transform ${module} cannot be loaded: ${reasonOf(withPlace(error))}`);
+      });
+    }
+  };
+  return { ...currentMappings(parts, policies), policies, transforms, prepare, results, recordings };
+}
+
+function currentMappings(
+  { loaded, runtime, secrets }: { readonly loaded: () => LoadedConfig; readonly runtime: Runtime; readonly secrets: Secrets },
+  policies: HookSide["policies"],
+): Pick<HookSide, "mappings" | "problems"> {
+  const compile = (of: LoadedConfig, hooks: GatewayConfig["hooks"]): MappingTable => {
+    const where = { configDirectory: of.directory, transformsDir: hooks.transformsDir };
+    const table = compileMappings({
+      ...policies,
+      hooks: hooks.enabled ? hooks : { ...hooks, mappings: [], presets: [] },
+      problems: of.problems,
+      presets: new Map([...runtime.registry.presets].map(([id, { definition }]) => [id, definition])),
+      secret: (value, path) => secrets.resolve(value, path),
+      checkTransform: (module) => checkModule(module, where),
+    });
+    return { ...table, problems: table.problems.map((problem) => ({ ...of.locate(problem.path), ...problem })) };
+  };
+  let known: { readonly of: LoadedConfig; readonly table: MappingTable; readonly problems: readonly Problem[] } | undefined;
+  const current = () => {
+    const of = loaded();
+    if (known?.of === of) return known;
+    const table = compile(of, of.config.hooks);
+    const isOff = of.checkable.hooks.enabled && !of.config.hooks.enabled;
+    known = { of, table, problems: isOff ? compile(of, of.checkable.hooks).problems : table.problems };
+    return known;
+  };
+  return { mappings: () => current().table, problems: () => current().problems };
+}

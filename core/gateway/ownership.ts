@@ -1,0 +1,65 @@
+/** Whether a gateway still has its state: nobody took it over, and its files are those that it opened. */
+import { statSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { HostError } from "../contract/errors.ts";
+import type { Log } from "../log/log.ts";
+import type { Store } from "../state/store.ts";
+import type { Undo } from "./undo.ts";
+
+const everyMs = 2_000;
+const files = ["lock.db", "state.db"];
+
+/** Calls back once, with what was lost. Commits of the old owner are stopped by the fence of the store already; this ends the process around it. */
+export function watchOwnership({
+  store,
+  fence,
+  stateDirectory,
+  log,
+  undo,
+  onLost,
+}: {
+  readonly store: Pick<Store, "fence">;
+  /** What `begin` resolved with. */
+  readonly fence: number;
+  readonly stateDirectory: string;
+  readonly log: Pick<Log, "fatal">;
+  readonly undo: Undo;
+  readonly onLost: (error: HostError) => void;
+}): void {
+  // The same file keeps its number, whatever is written to it; one that was put in its place has another.
+  const opened = files.map((name) => {
+    const path = join(stateDirectory, name);
+    return { name, path, number: statSync(path, { bigint: true, throwIfNoEntry: false })?.ino };
+  });
+
+  async function loss(): Promise<HostError | undefined> {
+    for (const { name, path, number } of opened) {
+      const now = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
+      // Of a file that cannot be looked at for another reason nothing is known.
+      const same = now instanceof Error ? now.code !== "ENOENT" : now.ino === number;
+      if (!same) return new HostError("state_gone", { directory: stateDirectory, reason: `${name} was removed or replaced` });
+    }
+    return (await store.fence()) === fence ? undefined : new HostError("state_fenced");
+  }
+
+  const check = (lost: HostError | undefined) => {
+    if (lost === undefined || stop.signal.aborted) return;
+    stop.abort();
+    log.fatal({ code: lost.code }, lost.message);
+    onLost(lost);
+  };
+  const stop = new AbortController();
+  // The store closes, or does not answer: the next look tells.
+  const timer = setInterval(() => void loss().then(check, () => {}), everyMs);
+  timer.unref();
+  stop.signal.addEventListener("abort", () => clearInterval(timer));
+  undo.add(() => stop.abort());
+}
+
+/** Logs what a start with `--accept-new-state` went past. */
+export function acceptance(log: Pick<Log, "warn">): (accepted: HostError, aside: string | undefined) => void {
+  return ({ code, message }, aside) => {
+    log.warn({ code, ...(aside === undefined ? {} : { renamed: aside }) }, `${message} It was accepted by --accept-new-state.`);
+  };
+}

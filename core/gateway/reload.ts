@@ -1,0 +1,115 @@
+/** The configuration while the gateway runs: problems are told, edits are followed. */
+import { isDeepStrictEqual } from "node:util";
+import type { Heartbeat } from "../agents/heartbeat/heartbeat.ts";
+import { readAtStart } from "../config/at-start.ts";
+import { rememberSecrets } from "../config/known-secrets.ts";
+import { keepLastGood } from "../config/last-good.ts";
+import type { CheckedConfig, LoadedConfig } from "../config/load.ts";
+import { getPath } from "../config/path.ts";
+import type { Problem } from "../config/problem.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import type { Environment, Secrets } from "../config/secrets.ts";
+import { watchConfig } from "../config/watch.ts";
+import { type HostError, reasonOf } from "../contract/errors.ts";
+import type { Log } from "../log/log.ts";
+import type { Results } from "../webhooks/endpoint/results.ts";
+import { pluginProblems } from "./config-problems.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Undo } from "./undo.ts";
+
+export function tellProblem(log: Log, problem: Problem): void {
+  const line = {
+    path: problem.path,
+    ...(problem.line === undefined ? {} : { line: problem.line, column: problem.column }),
+    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+  };
+  if (problem.severity === "error") log.error(line, `configuration: ${problem.message}`);
+  else log.warn(line, `configuration: ${problem.message}`);
+}
+
+function changedAtStart(before: GatewayConfig, after: GatewayConfig): readonly string[] {
+  return readAtStart.filter((path) => !isDeepStrictEqual(getPath(before, path.split(".")), getPath(after, path.split("."))));
+}
+
+/** What this edit changed and what waits: a value that is back at what runs waits for nothing. */
+function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {
+  const waiting = changedAtStart(from.started, after);
+  return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
+}
+
+/** What became of the file when somebody asked for it to be read. */
+export interface Reloaded {
+  readonly changed: boolean;
+  /** Of the configuration that is in force. */
+  readonly problems: readonly Problem[];
+  /** Settings that differ from those with which the gateway started, and take effect at the next start. */
+  readonly waiting: readonly string[];
+}
+
+/**
+ * An edited file takes effect for the next event; a broken one keeps the last good configuration, and says so. Returns a look at the file
+ * at once, which throws what is wrong with it.
+ */
+export function followConfig(parts: {
+  readonly current: { loaded: LoadedConfig };
+  readonly environment: Environment;
+  readonly secrets: Secrets;
+  readonly runtime: Runtime;
+  readonly heartbeat: Heartbeat;
+  readonly log: Log;
+  readonly undo: Undo;
+  /** What only plugins and mappings find wrong with the configuration that is in force. */
+  readonly found: () => readonly Problem[];
+  readonly results: Pick<Results, "recheck">;
+}): () => Promise<Reloaded> {
+  const { current, runtime, heartbeat, log, undo } = parts;
+  const started = current.loaded.config;
+  const plugins = [...runtime.registry.plugins.values()];
+  const problemsOf = (checked: CheckedConfig) => [...checked.problems, ...pluginProblems(plugins, checked, parts.environment)];
+  const withLastGood = (fresh: LoadedConfig): { readonly loaded: LoadedConfig; readonly kept: readonly string[] } => {
+    const good = keepLastGood(fresh, current.loaded, { env: parts.environment, problemsOf });
+    if (good === undefined) return { loaded: fresh, kept: [] };
+    const { found, digest } = fresh;
+    return { loaded: { ...good.checked, found, digest, refused: good.refused }, kept: good.kept };
+  };
+  const stop = new AbortController();
+  undo.add(() => stop.abort());
+  let failed: HostError | undefined;
+  let applied: Promise<void> = Promise.resolve();
+  const look = watchConfig(
+    current.loaded.file,
+    (change) => {
+      failed = change.error;
+      if (change.error !== undefined) {
+        const { line, column } = change.error.details;
+        log.error(
+          { file: current.loaded.file, ...(line === undefined ? {} : { line, column }), hint: change.error.hint },
+          `the configuration was not taken over, the last good one stays: ${reasonOf(change.error)}`,
+        );
+        return;
+      }
+      const { loaded, kept } = withLastGood(change.loaded);
+      const waiting = waitingFor({ started, before: current.loaded.config }, loaded.config);
+      rememberSecrets(loaded.config, parts.secrets);
+      current.loaded = loaded;
+      for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) tellProblem(log, problem);
+      if (kept.length > 0) log.error({ sections: kept }, "sections with an error were not taken over; the last good ones stay in force");
+      if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");
+      parts.results.recheck();
+      heartbeat.reload();
+      applied = runtime.accounts.apply(loaded.config, loaded.disabled).then(
+        () => log.info({ file: change.loaded.file }, "the configuration was taken over"),
+        (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not follow the configuration"),
+      );
+    },
+    { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
+  );
+  return async () => {
+    const before = current.loaded;
+    await look();
+    await applied;
+    if (failed !== undefined) throw failed;
+    const { config, problems } = current.loaded;
+    return { changed: current.loaded !== before, problems: [...problems, ...parts.found()], waiting: changedAtStart(started, config) };
+  };
+}

@@ -1,0 +1,50 @@
+/** What the command line asks a running gateway to do with itself, under `/gateway/`. Only with the gateway token: a device stops nothing. */
+import { HostError } from "../../contract/errors.ts";
+import type { HttpServer } from "../../http/server.ts";
+import type { RouteAnswer, RouteDefinition } from "../../sdk.ts";
+
+export interface ControlDeps {
+  /** Reads the configuration now. Throws `HostError` when it cannot be used. */
+  readonly reload: () => Promise<object>;
+  /** Begins to stop, or to stop and start again, once this request is answered. False where the program that runs the gateway does not do that. */
+  readonly end: (how: "stop" | "restart") => boolean;
+  /** Throws `HostError` where the next start would find no configuration that it can use. */
+  readonly checkStart: () => Promise<unknown>;
+  /** How long what runs is waited for. */
+  readonly drainSeconds: () => number;
+  /** Removes secrets by value: what an error says may quote what it was given. */
+  readonly clean: <T>(value: T) => T;
+}
+
+const headers = { "cache-control": "no-store" };
+
+export function registerControl(server: Pick<HttpServer, "manage">, deps: ControlDeps): void {
+  const routes: readonly Pick<RouteDefinition, "path" | "handler">[] = [
+    { path: "/gateway/reload", handler: () => answer(async () => deps.reload()) },
+    { path: "/gateway/stop", handler: () => answer(async () => end("stop")) },
+    {
+      path: "/gateway/restart",
+      handler: () =>
+        answer(async () => {
+          await deps.checkStart();
+          return end("restart");
+        }),
+    },
+  ];
+  for (const route of routes) server.manage({ method: "POST", access: "gateway", ...route });
+
+  function end(how: "stop" | "restart"): object {
+    if (!deps.end(how)) throw new HostError("gateway_embedded", { what: how === "stop" ? "stopped" : "restarted" });
+    return { drainSeconds: deps.drainSeconds() };
+  }
+
+  async function answer(act: () => Promise<object>): Promise<RouteAnswer> {
+    try {
+      return { headers, body: deps.clean({ ok: true, ...(await act()) }) };
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      const { message, code, hint } = error;
+      return { status: 409, headers, body: deps.clean({ ok: false, error: message, code, hint }) };
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/** What the command line asks of a running gateway to find out whether all is well: its accounts at the platforms, the checks of plugins. */
+
+import type { LiveAccount } from "../../channels/live-account.ts";
+import { probeAccount } from "../../channels/probe.ts";
+import { runChecks } from "../../host/checks.ts";
+import type { Owned } from "../../host/registry.ts";
+import type { HttpServer } from "../../http/server.ts";
+import type { CheckDefinition, RouteDefinition } from "../../sdk.ts";
+
+export interface OperationsDeps {
+  readonly accounts: () => readonly LiveAccount[];
+  readonly checks: readonly Owned<CheckDefinition>[];
+  /** Removes secrets by value: what an error says may quote what it was given. */
+  readonly clean: <T>(value: T) => T;
+}
+
+/** Never without a token: both make the gateway call others, and a fix changes something. */
+export function registerOperations(server: Pick<HttpServer, "manage">, { accounts, checks, clean }: OperationsDeps): void {
+  const routes: readonly RouteDefinition[] = [
+    {
+      method: "POST",
+      path: "/gateway/probe",
+      access: "device",
+      async handler({ body }) {
+        const names = isAsked(body, "names");
+        const reports = await Promise.all(accounts().map((account) => probeAccount(account, { names })));
+        return { headers, body: { ok: true, accounts: clean(reports) } };
+      },
+    },
+    {
+      method: "POST",
+      path: "/gateway/checks",
+      access: "device",
+      handler: async ({ body }) => ({ headers, body: { ok: true, checks: clean(await runChecks(checks, oneCheck(body))) } }),
+    },
+  ];
+  for (const route of routes) server.manage(route);
+}
+
+const headers = { "cache-control": "no-store" };
+
+const isAsked = (body: unknown, name: string): boolean => (body as Readonly<Record<string, unknown>> | null)?.[name] === true;
+
+function oneCheck(body: unknown): { readonly plugin: string; readonly name: string } | undefined {
+  const { fix } = body as { readonly fix?: { readonly plugin?: unknown; readonly name?: unknown } };
+  return typeof fix?.plugin === "string" && typeof fix.name === "string" ? { plugin: fix.plugin, name: fix.name } : undefined;
+}

@@ -1,0 +1,55 @@
+/** Approval of a pairing code over HTTP, for a page or a program of the operator. */
+import { approvedText, namesOwner } from "../../access/approving.ts";
+import { createPairing } from "../../access/pairing.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
+import { HostError } from "../../contract/errors.ts";
+import type { RawEvent } from "../../contract/types.ts";
+import { noticeEvent } from "../../host/notice.ts";
+import type { HttpServer } from "../../http/server.ts";
+import type { RouteAnswer, RouteDefinition } from "../../sdk.ts";
+import type { Store } from "../../state/store.ts";
+
+export interface PairingRouteDeps {
+  readonly store: Store;
+  readonly config: () => GatewayConfig;
+  readonly now: () => number;
+  readonly receive: (event: RawEvent) => Promise<unknown>;
+}
+
+const headers = { "cache-control": "no-store" };
+
+/** Not for devices: whoever holds the gateway's token decides who may write. */
+export function registerPairing(server: Pick<HttpServer, "manage">, { store, config, now, receive }: PairingRouteDeps): void {
+  const pairing = createPairing({ store, now });
+  const route: RouteDefinition = {
+    method: "POST",
+    path: "/gateway/pairing/approve",
+    access: "gateway",
+    async handler({ body }) {
+      const { channel, code, sender, account } = (body ?? {}) as Readonly<Record<string, unknown>>;
+      if (typeof channel !== "string" || typeof code !== "string")
+        return refused(400, "invalid_payload", "channel and code must be texts.", "Send the channel and the code of the pairing text.");
+      const wanted = typeof account === "string" ? account : undefined;
+      // A page that acts for one person must not approve another by a code that this person was shown.
+      const mine = (await pairing.pending(channel, wanted)).some(
+        (one) => one.code === code.trim().toUpperCase() && one.senderId === sender,
+      );
+      const result = await pairing.approve(channel, sender === undefined || mine ? code : "", {
+        ...(wanted === undefined ? {} : { account: wanted }),
+        ownerNamed: (of) => namesOwner(config(), channel, of),
+      });
+      if (!result.ok) {
+        const error = new HostError(result.reason === "locked" ? "pairing_locked" : "pairing_code_unknown", { channel, code });
+        return refused(result.reason === "locked" ? 429 : 404, error.code, error.message, error.hint);
+      }
+      const { request, madeOwner } = result;
+      await receive(noticeEvent({ address: request.address, text: approvedText }));
+      return { headers, body: { ok: true, approved: { channel, account: request.account, senderId: request.senderId, owner: madeOwner } } };
+    },
+  };
+  server.manage(route);
+}
+
+function refused(status: number, code: string, error: string, hint: string): RouteAnswer {
+  return { status, headers, body: { ok: false, error, code, hint } };
+}

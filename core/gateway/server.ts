@@ -1,0 +1,168 @@
+/** The HTTP side of a gateway: the server, the routes of the plugins, the hook endpoints. */
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { defaultAgentId } from "../config/agents.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
+import { routeAnswerProblem } from "../host/answers.ts";
+import { type Asked, callPlugin, pluginDeadlines, pluginFault, unusable } from "../host/deadline.ts";
+import { routeAddress } from "../http/route-table.ts";
+import { createHttpServer, type HttpServer } from "../http/server.ts";
+import type { Log } from "../log/log.ts";
+import { createRedactor } from "../log/redactor.ts";
+import type { RouteDefinition } from "../sdk.ts";
+import type { Store } from "../state/store.ts";
+import type { TimedCall } from "../stations/tap-times.ts";
+import { withPlace } from "../transforms/error.ts";
+import { createRefusals } from "../webhooks/endpoint/refusals.ts";
+import { createRepetitions } from "../webhooks/endpoint/repetitions.ts";
+import { registerWebhooks, type WebhookDeps } from "../webhooks/endpoint/server.ts";
+import { createSecretRemoval } from "../webhooks/endpoint/without-secrets.ts";
+import { hookRoutes } from "../webhooks/workbench/management.ts";
+import { replayDelivery } from "../webhooks/workbench/replay.ts";
+import type { HookSide } from "./hook-side.ts";
+import type { Readiness } from "./report.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Telemetry } from "./telemetry.ts";
+import type { Tokens } from "./tokens.ts";
+
+/** Asks the plugins that vouch for devices, one after the other; who cannot answer vouches for nobody. */
+function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token: string) => Promise<boolean> {
+  return async (token) => {
+    for (const { plugin, definition } of checks) {
+      try {
+        if ((await callPlugin({ plugin, doing: "a check of a device's token" }, pluginDeadlines.device, () => definition(token))) === true)
+          return true;
+      } catch (error) {
+        log.error({ plugin, error: reasonOf(error) }, "a token of a device could not be checked");
+      }
+    }
+    return false;
+  };
+}
+
+/** A handler that is late, answers junk, or stops in the middle of its answer, is a failure that names its plugin. */
+function guardRoute(
+  plugin: string,
+  definition: RouteDefinition,
+  { timed, log }: { readonly timed: TimedCall; readonly log: Log },
+): RouteDefinition {
+  const asked = { plugin, doing: `${definition.method} ${routeAddress(plugin, definition.path)}` };
+  return {
+    ...definition,
+    async handler(request) {
+      const answer = await callPlugin(asked, pluginDeadlines.route, () =>
+        timed({ plugin, hook: asked.doing }, () => definition.handler(request)),
+      );
+      const problem = routeAnswerProblem(answer);
+      if (problem !== undefined) throw unusable(asked, problem);
+      const { body, events } = answer;
+      if (events !== undefined) return { ...answer, events: guardStream(asked, events, { timed }) };
+      if (!(body instanceof Readable)) return answer;
+      const guarded = Readable.from(guardStream(asked, body, { timed, ms: pluginDeadlines.route }), { objectMode: false });
+      guarded.once("error", (error) => log.error({ plugin, error: reasonOf(error) }, "an answer of a route was cut"));
+      return { ...answer, body: guarded };
+    },
+  };
+}
+
+/** What a plugin hands over piece by piece. Without `ms` it may be silent for as long as it likes, as events are. */
+async function* guardStream<T>(
+  asked: Asked,
+  stream: AsyncIterable<T>,
+  { timed, ms }: { readonly timed: TimedCall; readonly ms?: number },
+): AsyncGenerator<T> {
+  let iterator: AsyncIterator<T> | undefined;
+  const run = { plugin: asked.plugin, hook: asked.doing };
+  try {
+    iterator = stream[Symbol.asyncIterator]();
+    const next = () => timed(run, () => (iterator as AsyncIterator<T>).next());
+    for (;;) {
+      const step = ms === undefined ? await next() : await callPlugin(asked, ms, next);
+      if (step.done === true) return;
+      yield step.value;
+    }
+  } catch (thrown) {
+    throw pluginFault(asked, thrown);
+  } finally {
+    // Not awaited: a generator that waits answers only after its next piece.
+    Promise.resolve(iterator?.return?.()).catch(() => {});
+  }
+}
+
+export function createServer(parts: {
+  readonly config: () => GatewayConfig;
+  readonly runtime: Runtime;
+  readonly store: Store;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  readonly gatewayTokens: Tokens;
+  readonly telemetry: Telemetry;
+  readonly readiness: () => Readiness;
+  readonly hookTokens: Tokens;
+  readonly hookSide: HookSide;
+  readonly life: { readonly closing: boolean };
+  readonly now: () => number;
+  readonly elapsed: () => number;
+}): HttpServer {
+  const { config, runtime, store, log, gatewayTokens, hookTokens } = parts;
+  const server = createHttpServer({
+    config,
+    log,
+    elapsed: parts.elapsed,
+    readiness: parts.readiness,
+    metrics: () => parts.telemetry.render(),
+    gatewayToken: gatewayTokens.token,
+    previousGatewayToken: gatewayTokens.previous,
+    deviceToken: deviceTokens(runtime.registry.devices, log),
+  });
+  for (const { plugin, definition } of runtime.registry.routes) {
+    try {
+      server.route(plugin, guardRoute(plugin, definition, { timed: runtime.hooks.timed, log }));
+    } catch (error) {
+      log.error({ plugin, path: definition.path }, reasonOf(error));
+    }
+  }
+  const refusals = createRefusals({ store });
+  const repetitions = createRepetitions({ store, now: parts.now, log });
+  const { mappings, policies, results, recordings, transforms } = parts.hookSide;
+  const secrets = () => parts.secrets.values();
+  const redact = createRedactor(secrets);
+  const withoutSecrets = createSecretRemoval(secrets);
+  const accept: WebhookDeps["accept"] = async (input) => {
+    if (parts.life.closing) throw new HostError("gateway_closing");
+    const clean = withoutSecrets(input);
+    return runtime.path.receive(clean.event, clean);
+  };
+  const hooks: WebhookDeps = {
+    config,
+    enabled: () => hookTokens.token() !== undefined,
+    token: hookTokens.token,
+    previousToken: hookTokens.previous,
+    accept,
+    first: (dedupeKey) => store.first(dedupeKey),
+    body: (eventId) => store.body(eventId),
+    ...policies,
+    channels: {
+      ...policies.channels,
+      hasLastRecipient: async (id) => (await runtime.router.lastRecipient(defaultAgentId(config())))?.channel === id,
+    },
+    mappings,
+    results,
+    transform: (call) => transforms.run(call).catch((error: unknown) => Promise.reject(withPlace(error))),
+    clientAddress: server.clientAddress,
+    newId: randomUUID,
+    confirm: runtime.confirm,
+    now: parts.now,
+    elapsed: parts.elapsed,
+    log,
+    recordings,
+    onRefused: (refused) => refusals.add({ ...refused, subPath: redact(refused.subPath) }),
+    onRepeated: (eventId) => repetitions.add(eventId),
+  };
+  registerWebhooks(server.app, hooks);
+  const replay = (eventId: string) => replayDelivery(eventId, { ...hooks, settings: () => config().hooks, store, table: mappings });
+  for (const route of hookRoutes({ recordings, replay })) server.manage(route);
+  return server;
+}

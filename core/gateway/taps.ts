@@ -1,0 +1,149 @@
+/** The core's own taps: what it contributes to its stations, in path order. */
+import type { Gate } from "../access/gate.ts";
+import { tapSaid } from "../actions/events.ts";
+import type { CommandMatch, Commands } from "../agents/commands/commands.ts";
+import { firstMessage } from "../agents/commands/first-message.ts";
+import type { WaitingEvents } from "../agents/conversation/waiting-events.ts";
+import { type HeartbeatContext, parseHeartbeat } from "../agents/heartbeat/heartbeat.ts";
+import type { AgentTurns } from "../agents/turn/engine.ts";
+import type { Accounts } from "../channels/accounts.ts";
+import type { Migrations } from "../channels/migration.ts";
+import { ChannelError } from "../contract/errors.ts";
+import type { Inbound, Part, Refusal, Reply, Silent, TurnEvent } from "../contract/types.ts";
+import { pluginDeadlines } from "../host/deadline.ts";
+import { Postponed } from "../path/patience.ts";
+import { applyReplyTags } from "../reply/reply-tags.ts";
+import type { FormattingContext, Hooks } from "../stations/stations.ts";
+import { parseHookEvent } from "../webhooks/endpoint/ingress.ts";
+
+/** A channel has a deadline for each send, and a chat that has moved is sent to twice. */
+const deliveryMs = 2 * pluginDeadlines.send + 10_000;
+
+export interface CoreTapsOptions {
+  readonly accounts: Accounts;
+  readonly migrations: Migrations;
+  /** With what the platform left out of its place. */
+  readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
+  readonly gate: Gate;
+  readonly commands: Pick<Commands, "run">;
+  readonly commandIn: (inbound: Inbound) => CommandMatch | undefined;
+  readonly turns: AgentTurns;
+  readonly waitingEvents: Pick<WaitingEvents, "add">;
+  /** Why the agent does not hear of an event that was let in. */
+  readonly unheard: (inbound: Inbound) => Promise<Refusal | undefined> | undefined;
+  readonly heartbeat: () => HeartbeatContext;
+  readonly defaultAgent: () => string;
+  /** Without the words that are for the gateway only. */
+  readonly speakable: (reply: Reply, inbound: Inbound) => Reply;
+  readonly showReasoning: (reply: Reply, context: FormattingContext) => Promise<Reply | undefined> | undefined;
+}
+
+/** What has nothing to wait for answers at once: a promise costs its deadline's timer, and a message passes them all. */
+export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
+  const { accounts, migrations, gate, commands, turns } = options;
+
+  const said = tapSaid(hooks, options.defaultAgent);
+  hooks.tap("core", "ingress", (_event, gathered) => parseHeartbeat(gathered, options.heartbeat()));
+  hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
+  hooks.tap("core", "ingress", (event, gathered) => {
+    if (event.authority !== "channel") return undefined;
+    const account = event.account ?? "";
+    if (accounts.expects(event.source, account)) throw notOpen(event.source, account);
+    const parsed = accounts.parse(event, gathered);
+    if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
+    const placed = options.placed(parsed);
+    return placed instanceof Promise
+      ? placed.then(async (found): Promise<Inbound | Silent> => migrations.follow(found))
+      : migrations.follow(placed);
+  });
+
+  hooks.tap(
+    "core",
+    "gating",
+    (inbound) => {
+      const follow = (refused: Refusal | undefined) => {
+        if (refused !== undefined) return gate.offer(inbound, refused);
+        const command = options.commandIn(inbound);
+        return command && gate.checkCommand(inbound, command);
+      };
+      const checked = gate.check(inbound);
+      return checked instanceof Promise ? checked.then(follow) : follow(checked);
+    },
+    { order: "early" },
+  );
+
+  hooks.tap(
+    "core",
+    "turn",
+    (inbound, route, signal) => {
+      const command = options.commandIn(inbound);
+      if (command === undefined) return undefined;
+      const first = firstMessage(inbound, command);
+      const answer = commands.run({ name: command.name, args: command.args, inbound, route });
+      return first === undefined ? say(answer) : answer.then(() => turns.turn(first, route, signal));
+    },
+    { order: "early" },
+  );
+  hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), { order: "early" });
+  hooks.tap("core", "gating", (inbound) => options.unheard(inbound), { order: "early" });
+  // A reaction is nothing to answer: the next turn of its session tells it.
+  hooks.tap(
+    "core",
+    "turn",
+    ({ id, kind, text, timestamp }, route) => {
+      if (kind !== "reaction") return undefined;
+      return options.waitingEvents
+        .add(route.sessionKey, { id, at: timestamp, text })
+        .then(() => ({ silent: "reaction_noted", detail: "The next turn of this conversation is told of it." }));
+    },
+    { order: "early" },
+  );
+  hooks.tap("core", "turn", (inbound, route, signal) => turns.turn(inbound, route, signal), { order: "late" });
+
+  hooks.tap(
+    "core",
+    "formatting",
+    (reply, { inbound }) =>
+      inbound.request?.deliverOnly === true ? said.complete(reply, inbound) : options.speakable(applyReplyTags(reply, inbound), inbound),
+    { order: "early" },
+  );
+  hooks.tap("core", "formatting", options.showReasoning, { order: "early" });
+
+  hooks.tap(
+    "core",
+    "delivery",
+    (part, written, signal) => {
+      const address = migrations.current(written);
+      const live = accounts.get(address.channel, address.account);
+      if (live === undefined) {
+        const retryable = accounts.expects(address.channel, address.account);
+        const detail = `${address.channel}:${address.account} is not ${retryable ? "open" : "configured"}`;
+        throw new ChannelError(retryable ? "account_not_open" : "no_channel", { retryable, detail });
+      }
+      const { connection } = live;
+      const follow = async (error: unknown) => {
+        const to = error instanceof ChannelError ? error.migratedTo : undefined;
+        if (to === undefined || to === address.chat) throw error;
+        await migrations.move({ channel: address.channel, account: address.account, from: address.chat, to });
+        return await connection.send(unattached(part), { ...address, chat: to }, signal);
+      };
+      return connection.send(address === written ? part : unattached(part), address, signal).catch(follow);
+    },
+    { order: "late", deadlineMs: deliveryMs },
+  );
+}
+
+/** In a chat with another id the messages are counted anew: what it was to replace, or to reply to, is somebody else's there. */
+function unattached({ replaces: _replaced, replyTo: _answered, ...part }: Part): Part {
+  return part;
+}
+
+/** What waits for an account goes on waiting until its configuration is mended. */
+function notOpen(channel: string, account: string): Postponed {
+  return new Postponed("account_not_open", { detail: `${channel}:${account} is configured, but not open`, path: `channels.${channel}` });
+}
+
+async function* say(text: string | Promise<string>): AsyncGenerator<TurnEvent> {
+  yield { type: "text", delta: await text };
+  yield { type: "done" };
+}

@@ -1,0 +1,88 @@
+/** The tokens of the hook endpoints and of the management routes: the one in force and, while it is being replaced, the one before it. */
+import type { GatewayConfig } from "../config/schema.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { reasonOf } from "../contract/errors.ts";
+import { gatewayToken } from "../http/gateway-token.ts";
+import type { Log } from "../log/log.ts";
+
+export interface Tokens {
+  /** `undefined`: nothing is let in. */
+  token(): string | undefined;
+  /** `undefined`: there is none, or its time is over. */
+  previous(): string | undefined;
+}
+
+interface TokensOptions {
+  readonly config: () => GatewayConfig;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+interface Read {
+  readonly token: string | undefined;
+  readonly previous?: { readonly token: string; readonly until: number };
+}
+
+/** Reads once for each configuration, so that a request costs no look at a file. */
+function createTokens({ config, now }: TokensOptions, read: (config: GatewayConfig, before: Read | undefined) => Read): Tokens {
+  let known: { readonly config: GatewayConfig; readonly read: Read } | undefined;
+  const current = (): Read => {
+    const from = config();
+    if (known?.config !== from) known = { config: from, read: read(from, known?.read) };
+    return known.read;
+  };
+  return {
+    token: () => current().token,
+    previous() {
+      const { previous } = current();
+      return previous === undefined || previous.until <= now() ? undefined : previous.token;
+    },
+  };
+}
+
+/** What cannot be read is logged, and lets nobody in. */
+function readPrevious(
+  setting: GatewayConfig["hooks"]["previousToken"],
+  path: string,
+  { secrets, log }: TokensOptions,
+): Pick<Read, "previous"> {
+  if (setting === undefined) return {};
+  try {
+    return { previous: { token: secrets.resolve(setting.token, `${path}.token`), until: Date.parse(setting.until) } };
+  } catch (error) {
+    log.error({ path }, reasonOf(error));
+    return {};
+  }
+}
+
+/** Without a token the hook server is off. */
+export function createHookTokens(options: TokensOptions): Tokens {
+  return createTokens(options, ({ hooks }) => {
+    if (!hooks.enabled || hooks.token === undefined) return { token: undefined };
+    try {
+      const token = options.secrets.resolve(hooks.token, "hooks.token");
+      return { token, ...readPrevious(hooks.previousToken, "hooks.previousToken", options) };
+    } catch (error) {
+      options.log.error({ path: "hooks.token" }, reasonOf(error));
+      return { token: undefined };
+    }
+  });
+}
+
+/** Throws at once where there is no token to start with; while the gateway runs, a token that cannot be read leaves the last one in force. */
+export function createGatewayTokens(options: TokensOptions & { readonly stateDirectory: string }): Tokens {
+  const { secrets, log, stateDirectory } = options;
+  const tokens = createTokens(options, (config, before) => {
+    try {
+      const token = gatewayToken(config, stateDirectory, secrets);
+      return { token, ...readPrevious(config.gateway.auth.previousToken, "gateway.auth.previousToken", options) };
+    } catch (error) {
+      if (before === undefined) throw error;
+      log.error({ path: "gateway.auth.token" }, `the last token stays in force: ${reasonOf(error)}`);
+      return before;
+    }
+  });
+  tokens.token();
+  return tokens;
+}

@@ -1,0 +1,37 @@
+/** Tags that an agent puts into its text: taken out, the layout around them untouched. */
+import type { Inbound, Reply } from "../contract/types.ts";
+
+const tag = /\[\[\s*(?:(reply_to_current)|reply_to\s*:\s*([^\s\][]+)|(audio_as_voice))\s*\]\][ \t]?/gi;
+
+/** An explicit id beats the current message; of several ids the last wins. */
+export function applyReplyTags(reply: Reply, inbound: Inbound): Reply {
+  if (!reply.text.includes("[[")) return reply;
+  let current = false;
+  let explicit: string | undefined;
+  let voice = false;
+  const text = reply.text.replace(tag, (_whole, isCurrent: string | undefined, id: string | undefined, isVoice: string | undefined) => {
+    if (isCurrent !== undefined) current = true;
+    if (id !== undefined) explicit = id;
+    if (isVoice !== undefined) voice = true;
+    return "";
+  });
+  if (text === reply.text) return reply;
+  const replyTo = explicit ?? (current ? inbound.messageId : undefined) ?? reply.replyTo;
+  return {
+    ...reply,
+    text: text.trim() === "" ? "" : text,
+    media: voice ? reply.media.map((media) => ({ ...media, as: "voice" as const })) : reply.media,
+    ...(replyTo === undefined ? {} : { replyTo }),
+  };
+}
+
+/** What a tag may begin with, at the end of a text that still grows. */
+const begun = /\[(?:\[\s*(?:[a-z_]{0,16}|reply_to\s*(?::\s*[^\s\][]{0,64})?)\s*\]?)?$/i;
+
+/** The same for a text that still grows: without the tags, and without the beginning of one. */
+export function withoutTagsSoFar(text: string): string {
+  if (!text.includes("[")) return text;
+  const whole = text.replace(tag, "");
+  const at = begun.exec(whole.slice(-120));
+  return at === null ? whole : whole.slice(0, whole.length - at[0].length);
+}

@@ -1,0 +1,264 @@
+/**
+ * The hook table and its guard; the only importer of tapable.
+ *
+ * tapable is the engine, this table is the surface. The guard wraps every tap: an async function of its own (a tap
+ * that throws synchronously would hang tapable's promise for ever), a deadline, and the name of its plugin.
+ */
+import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesWaterfallHook } from "tapable";
+import { PluginError, reasonOf } from "../contract/errors.ts";
+import type { Address, Inbound, Part, Receipt, Refusal, Reply, Route, Silent, TurnEvent, TurnRecord } from "../contract/types.ts";
+import type { StoredEvent } from "../state/store.ts";
+import { type RecentTaps, TapTimes, type TimedCall } from "./tap-times.ts";
+import { isThenable } from "./thenable.ts";
+
+/** What goes with a reply to the formatting station. */
+export interface FormattingContext {
+  readonly inbound: Inbound;
+  readonly route: Route;
+  /** The reply is what a preview is about to show: it still grows, and passes the station again and again until it is whole. */
+  readonly preview?: true;
+}
+
+type Answer<T> = T | undefined | Promise<T | undefined>;
+
+/**
+ * The stations in path order. Property syntax on purpose: methods would accept a tap with too narrow a parameter.
+ *
+ * `undefined` always means "not mine"; `null` means "mine, and there is nothing to do".
+ */
+export interface HookTable {
+  /** First answer; `gathered` are all events of the unit, `event` is the first of them. Nobody: `failed(no_ingress)`. A throw: `failed`. */
+  readonly ingress: (event: StoredEvent, gathered: readonly StoredEvent[]) => Answer<Inbound | Silent | null>;
+  /** First refusal; there is no early yes. A throw or a late tap refuses. */
+  readonly gating: (inbound: Inbound) => Answer<Refusal>;
+  /** First answer. Nobody: the default agent. A throw: `failed`. */
+  readonly routing: (inbound: Inbound) => Answer<Route>;
+  /** First answer: a stream, or `null` (`{ silent }` with the reason) to stay silent. Nobody: `failed(no_engine)`. A throw: a short apology, `failed`. */
+  readonly turn: (inbound: Inbound, route: Route, signal: AbortSignal) => Answer<AsyncIterable<TurnEvent> | Silent | null>;
+  /** Pipe: the next reply, or nothing to keep it. A throw: not sent, because the tap may be the one that redacts. */
+  readonly formatting: (reply: Reply, context: FormattingContext) => Answer<Reply>;
+  /** First answer. Nobody: `failed(no_channel)`. A throw: a retry if that is safe, else `failed`. */
+  readonly delivery: (part: Part, address: Address, signal: AbortSignal) => Answer<Receipt>;
+  /** Observe. A throw is logged, the others still run. */
+  readonly settled: (record: TurnRecord) => void | Promise<void>;
+}
+
+/** The name of a station that a plugin can take part in. */
+export type HookName = keyof HookTable;
+
+export const hookNames = [
+  "ingress",
+  "gating",
+  "routing",
+  "turn",
+  "formatting",
+  "delivery",
+  "settled",
+] as const satisfies readonly HookName[];
+
+/** Milliseconds that a tap has. A turn has them to return its stream; how long the stream runs is the agent's limit. */
+export const hookDeadlines: Readonly<Record<HookName, number>> = {
+  ingress: 10_000,
+  gating: 10_000,
+  routing: 10_000,
+  turn: 30_000,
+  formatting: 10_000,
+  delivery: 120_000,
+  settled: 10_000,
+};
+
+/** `early` before `normal` before `late`; among equals the order of registration. No numbers. */
+export type TapOrder = "early" | "normal" | "late";
+
+const stages: Readonly<Record<TapOrder, number>> = { early: -1, normal: 0, late: 1 };
+
+/** An answer with the name of the plugin that gave it, for the decision record. */
+export interface Answered<T> {
+  readonly plugin: string;
+  readonly value: T;
+}
+
+export interface TapInfo {
+  readonly hook: HookName;
+  readonly plugin: string;
+  readonly order: TapOrder;
+}
+
+export interface Hooks {
+  tap<N extends HookName>(
+    plugin: string,
+    hook: N,
+    fn: HookTable[N],
+    options?: { readonly order?: TapOrder; readonly deadlineMs?: number },
+  ): void;
+  ingress(event: StoredEvent, gathered: readonly StoredEvent[]): Promise<Answered<Inbound | Silent | null> | undefined>;
+  gating(inbound: Inbound): Promise<Answered<Refusal> | undefined>;
+  routing(inbound: Inbound): Promise<Answered<Route> | undefined>;
+  turn(inbound: Inbound, route: Route, signal: AbortSignal): Promise<Answered<AsyncIterable<TurnEvent> | Silent | null> | undefined>;
+  formatting(reply: Reply, context: FormattingContext): Promise<Reply>;
+  delivery(part: Part, address: Address, signal: AbortSignal): Promise<Answered<Receipt> | undefined>;
+  settled(record: TurnRecord): Promise<void>;
+  /** Every tap in the order of its hook, for `plugins list`. */
+  taps(): readonly TapInfo[];
+  /** Notes how long a call into a plugin holds the event loop. */
+  readonly timed: TimedCall;
+  /** Which taps have held the event loop since the last call. */
+  lately(): RecentTaps;
+}
+
+/** What tapable hands each tap after its arguments. */
+type Done = (error: Error | null, answer?: unknown) => void;
+
+/** One tap, with what is known of it beforehand. A turn passes a dozen taps: what runs for each of them makes no closures and no lists. */
+interface Tap {
+  readonly plugin: string;
+  readonly hook: HookName;
+  readonly deadlineMs: number;
+  readonly run: (first: unknown, second: unknown, third: unknown) => unknown;
+  /** What becomes of an answer, or of a failure, depends on the kind of the hook. */
+  readonly judge: (done: Done, error: PluginError | null, answer?: unknown) => void;
+  readonly times: TapTimes;
+}
+
+function failureOf({ plugin, hook }: Tap, thrown: unknown): PluginError {
+  if (thrown instanceof PluginError) return thrown;
+  return new PluginError("plugin_tap_failed", { plugin, hook, reason: reasonOf(thrown) }, { cause: thrown });
+}
+
+/** Runs one tap under its deadline; what goes wrong becomes a `PluginError` that names plugin and hook. */
+function runTap(tap: Tap, done: Done, first: unknown, second: unknown, third: unknown): void {
+  let result: unknown;
+  const begun = performance.now();
+  try {
+    result = tap.run(first, second, third);
+    tap.times.ran(tap, begun);
+  } catch (thrown) {
+    tap.times.ran(tap, begun);
+    tap.judge(done, failureOf(tap, thrown));
+    return;
+  }
+  if (isThenable(result)) wait(tap, done, result);
+  else tap.judge(done, null, result);
+}
+
+/** A tap whose answer is waited for. */
+class Pending {
+  readonly tap: Tap;
+  readonly #done: Done;
+  readonly #timer: NodeJS.Timeout;
+  #open = true;
+
+  constructor(tap: Tap, done: Done) {
+    this.tap = tap;
+    this.#done = done;
+    this.#timer = setTimeout(late, tap.deadlineMs, this);
+    tap.times.waiting.add(this);
+  }
+
+  end(error: PluginError | null, answer?: unknown): void {
+    if (!this.#open) return;
+    this.#open = false;
+    clearTimeout(this.#timer);
+    this.tap.times.ended(this);
+    this.tap.judge(this.#done, error, answer);
+  }
+}
+
+function late(pending: Pending): void {
+  const { plugin, hook, deadlineMs } = pending.tap;
+  pending.end(new PluginError("plugin_tap_timeout", { plugin, hook, seconds: deadlineMs / 1_000 }));
+}
+
+function wait(tap: Tap, done: Done, result: PromiseLike<unknown>): void {
+  const pending = new Pending(tap, done);
+  result.then(
+    (answer) => pending.end(null, answer),
+    (thrown: unknown) => pending.end(failureOf(tap, thrown)),
+  );
+}
+
+/** How many values a hook hands its taps, before tapable's own. */
+const arity: Readonly<Record<HookName, 1 | 2 | 3>> = {
+  ingress: 2,
+  gating: 1,
+  routing: 1,
+  turn: 3,
+  formatting: 2,
+  delivery: 3,
+  settled: 1,
+};
+
+function callbackOf(tap: Tap): (...args: never[]) => void {
+  switch (arity[tap.hook]) {
+    case 1:
+      return (first: unknown, done: Done) => runTap(tap, done, first, undefined, undefined);
+    case 2:
+      return (first: unknown, second: unknown, done: Done) => runTap(tap, done, first, second, undefined);
+    case 3:
+      return (first: unknown, second: unknown, third: unknown, done: Done) => runTap(tap, done, first, second, third);
+  }
+}
+
+export function createHooks(options: { readonly onObserverError: (error: unknown, plugin: string) => void }): Hooks {
+  const engines = Object.freeze({
+    ingress: new AsyncSeriesBailHook<[StoredEvent, readonly StoredEvent[]], Answered<Inbound | Silent | null> | undefined>([
+      "event",
+      "gathered",
+    ]),
+    gating: new AsyncSeriesBailHook<[Inbound], Answered<Refusal> | undefined>(["inbound"]),
+    routing: new AsyncSeriesBailHook<[Inbound], Answered<Route> | undefined>(["inbound"]),
+    turn: new AsyncSeriesBailHook<[Inbound, Route, AbortSignal], Answered<AsyncIterable<TurnEvent> | null> | undefined>([
+      "inbound",
+      "route",
+      "signal",
+    ]),
+    formatting: new AsyncSeriesWaterfallHook<[Reply, FormattingContext], Reply>(["reply", "context"]),
+    delivery: new AsyncSeriesBailHook<[Part, Address, AbortSignal], Answered<Receipt> | undefined>(["part", "address", "signal"]),
+    settled: new AsyncParallelHook<[TurnRecord]>(["record"]),
+  } satisfies Record<HookName, unknown>);
+  const registered: TapInfo[] = [];
+  const times = new TapTimes();
+
+  function judgeOf(hook: HookName, plugin: string): Tap["judge"] {
+    switch (hook) {
+      case "gating":
+        return (done, error, answer) => {
+          if (error !== null)
+            done(null, { plugin, value: { code: "gate_failed", detail: reasonOf(error), hint: `Mend or disable the plugin ${plugin}.` } });
+          else done(null, answer === undefined || answer === null ? undefined : { plugin, value: answer });
+        };
+      case "formatting":
+        return (done, error, answer) => done(error, answer ?? undefined);
+      case "settled":
+        return (done, error) => {
+          if (error !== null) options.onObserverError(error, plugin);
+          done(null);
+        };
+      default:
+        return (done, error, answer) => done(error, answer === undefined ? undefined : { plugin, value: answer });
+    }
+  }
+
+  return {
+    tap(plugin, hook, fn, { order = "normal", deadlineMs = hookDeadlines[hook] } = {}) {
+      const engine = engines[hook] as unknown as { tapAsync(at: { name: string; stage: number }, fn: (...args: never[]) => void): void };
+      const run = fn as unknown as Tap["run"];
+      engine.tapAsync(
+        { name: plugin, stage: stages[order] },
+        callbackOf({ plugin, hook, deadlineMs, run, judge: judgeOf(hook, plugin), times }),
+      );
+      registered.push({ hook, plugin, order });
+    },
+    ingress: (event, gathered) => engines.ingress.promise(event, gathered),
+    gating: (inbound) => engines.gating.promise(inbound),
+    routing: (inbound) => engines.routing.promise(inbound),
+    turn: (inbound, route, signal) => engines.turn.promise(inbound, route, signal),
+    formatting: (reply, context) => engines.formatting.promise(reply, context),
+    delivery: (part, address, signal) => engines.delivery.promise(part, address, signal),
+    settled: (record) => engines.settled.promise(record),
+    timed: times.call,
+    lately: () => times.take(),
+    taps: () =>
+      hookNames.flatMap((hook) => registered.filter((tap) => tap.hook === hook).sort((a, b) => stages[a.order] - stages[b.order])),
+  };
+}

@@ -1,0 +1,89 @@
+/** Answers of the hook endpoints, and the refusals among them: told to the log, and kept for the operator's view. */
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { reasonOf } from "../../contract/errors.ts";
+import { HttpProblem, jsonType } from "../../http/problem.ts";
+import { sendProblem } from "../../http/send.ts";
+import type { PluginLog } from "../../sdk.ts";
+import { findInjection } from "../../untrusted/external.ts";
+import { SignatureProblem } from "../signature/signature-faults.ts";
+import { RecordedProblem } from "./mapped-requests.ts";
+import type { RefusedHook } from "./refusals.ts";
+
+/** One request on its way through the checks. */
+export interface Call {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** As it was sent. */
+  readonly subPath: string;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+export interface AnswerDeps {
+  readonly clientAddress: (request: IncomingMessage) => string;
+  readonly now: () => number;
+  readonly log: Pick<PluginLog, "debug" | "info" | "warn" | "error">;
+  readonly onRefused?: (refused: RefusedHook) => void;
+}
+
+export interface Answers {
+  refuse(call: Call, problem: HttpProblem): void;
+  /** Refuses a request whose body is still on its way, and ends its connection instead of waiting for the rest. */
+  drop(call: Call, problem: HttpProblem): void;
+  /** Whatever was thrown. */
+  fail(call: Call, error: unknown): void;
+  json(call: Call, status: number, body: string): void;
+  /** 204. */
+  empty(call: Call): void;
+  /** One log line for content that looks like an attempt to give orders. */
+  reportInjection(hook: string, text: string): void;
+}
+
+const internal = new HttpProblem("internal", "The request failed; the gateway's log says why.");
+
+export function createAnswers(deps: AnswerDeps): Answers {
+  const answers: Answers = {
+    refuse(call, problem) {
+      // One that stands in the inbox was told when it was put there.
+      if (!(problem instanceof RecordedProblem)) reportRefusal(deps, call, problem);
+      sendProblem(call.reply, problem);
+    },
+    drop(call, problem) {
+      call.reply.raw.once("finish", () => call.request.raw.socket.destroySoon());
+      answers.refuse(call, problem);
+    },
+    fail(call, error) {
+      if (error instanceof HttpProblem) return answers.refuse(call, error);
+      deps.log.error({ error: reasonOf(error) }, "a hook request failed");
+      answers.refuse(call, internal);
+    },
+    json(call, status, body) {
+      call.reply.code(status).header("content-type", jsonType).send(body);
+    },
+    empty(call) {
+      call.reply.code(204).send();
+    },
+    reportInjection(hook, text) {
+      const patterns = findInjection(text);
+      if (patterns.length > 0) deps.log.warn({ hook, patterns }, "content of a hook looks like an attempt to give instructions");
+    },
+  };
+  return answers;
+}
+
+/** A stranger's failures are told at debug only: a flood of them must not fill the log. */
+function reportRefusal(deps: AnswerDeps, call: Call, problem: HttpProblem): void {
+  const stranger = problem.status === 401 || problem.status === 429 || problem.code === "method_not_allowed";
+  const refused: RefusedHook = {
+    at: deps.now(),
+    code: problem.code,
+    status: problem.status,
+    detail: problem instanceof SignatureProblem ? problem.detail : problem.message,
+    subPath: call.subPath.slice(0, 200),
+    client: deps.clientAddress(call.request.raw),
+  };
+  deps.onRefused?.(refused);
+  const { code, status, subPath, client } = refused;
+  deps.log[stranger ? "debug" : "info"]({ code, status, hook: subPath, client }, "a hook request was refused");
+}

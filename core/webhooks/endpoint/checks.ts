@@ -1,0 +1,82 @@
+/** The checks that need no byte of the body, in their order. Everything is refused that no check let through. */
+import type { IncomingMessage } from "node:http";
+import { product } from "../../contract/product.ts";
+import { HttpProblem } from "../../http/problem.ts";
+import { hasTokenParameter, isBlankPath } from "../mapping/address.ts";
+import type { Way } from "../mapping/mapping.ts";
+import { type BodyKind, checkBodyType } from "../mapping/payload.ts";
+import type { ChallengeAnswer } from "../signature/challenge.ts";
+import type { Authenticate } from "./authenticate.ts";
+
+const takesPost = new HttpProblem("method_not_allowed", "Hook endpoints take POST.", { allow: "POST" });
+const takesGet = new HttpProblem("method_not_allowed", "The result of a run is asked for with GET.", { allow: "GET" });
+const queryToken = new HttpProblem(
+  "query_token",
+  `The token must not stand in the address: send it as Authorization: Bearer, or as ${product.tokenHeader}.`,
+);
+const originRefused = new HttpProblem("origin_refused", "Hook endpoints refuse requests from web pages.");
+const notFound = new HttpProblem("not_found", "There is nothing at this address.");
+const addressRefused = new HttpProblem("address_not_allowed", "This hook does not admit clients of this address.");
+const switchedOff = new HttpProblem("unavailable", "This hook is switched off by an error in its configuration; send it again later.", {
+  "retry-after": "300",
+});
+
+/** What an address leads to. */
+export type Target =
+  | { readonly kind: "wake" | "agent" }
+  | { readonly kind: "result"; readonly runId: string }
+  /** `path`: without slashes at its ends. */
+  | { readonly kind: "mapped"; readonly path: string; readonly way: Way };
+
+export type MappedTarget = Extract<Target, { readonly kind: "mapped" }>;
+
+export interface MappedChecks {
+  /** Of a signed path, what its headers and query say: why it is refused, the answer to a platform's test, or nothing yet. */
+  judge(raw: IncomingMessage, target: MappedTarget, query: string): HttpProblem | ChallengeAnswer | undefined;
+  /** The problem of a client whose address no mapping of the path admits. */
+  held(raw: IncomingMessage, target: MappedTarget): HttpProblem | undefined;
+}
+
+const onlyJson: readonly BodyKind[] = ["json"];
+
+export function judgeHeaders(
+  raw: IncomingMessage,
+  { subPath, query, target }: { readonly subPath: string; readonly query: string; readonly target: Target },
+  { authenticate, mapped }: { readonly authenticate: Authenticate; readonly mapped: MappedChecks },
+): HttpProblem | ChallengeAnswer | undefined {
+  const method = target.kind === "result" ? "GET" : "POST";
+  if (raw.method !== method && !(raw.method === "GET" && isGreeted(target))) return method === "POST" ? takesPost : takesGet;
+  if (query !== "" && hasTokenParameter(query)) return queryToken;
+  if (raw.headers.origin !== undefined) return originRefused;
+  const way = target.kind === "mapped" ? target.way : undefined;
+  // Where a signature is asked for, the token opens nothing.
+  if (target.kind === "mapped" && target.way.signed) {
+    if (target.way.signatures.length === 0) return switchedOff;
+    const judged = mapped.judge(raw, target, query);
+    if (judged !== undefined) return judged;
+    return raw.method === "POST" ? checkType(target.way, raw) : takesPost;
+  }
+  const unauthenticated = authenticate.token(raw);
+  if (unauthenticated !== undefined) return unauthenticated;
+  if (isBlankPath(subPath)) return notFound;
+  if (target.kind === "result") return undefined;
+  return (target.kind === "mapped" ? mapped.held(raw, target) : undefined) ?? checkType(way, raw);
+}
+
+/** Some platforms test an address with GET. */
+const isGreeted = (target: Target): boolean =>
+  target.kind === "mapped" && target.way.signatures.some(({ signature }) => signature.greet !== undefined);
+
+/** One of the mappings must take the declared type; what no mapping takes is judged as JSON. */
+function checkType(way: Way | undefined, { headers }: IncomingMessage): HttpProblem | undefined {
+  const kinds = way === undefined || way.kinds.length === 0 ? onlyJson : way.kinds;
+  let first: HttpProblem | undefined;
+  for (const kind of kinds) {
+    const problem = checkBodyType(kind, headers);
+    if (problem === undefined) return undefined;
+    first ??= problem;
+  }
+  return first;
+}
+
+export { addressRefused, notFound };

@@ -1,0 +1,79 @@
+/** The endpoints `wake` and `agent`: what a request asks for goes in as it says. */
+import { reasonOf } from "../../contract/errors.ts";
+import type { RawEvent } from "../../contract/types.ts";
+import { parseJson } from "../../http/json.ts";
+import type { AcceptedEvent } from "../../state/store.ts";
+import { type AgentDeps, agentEvent, parseAgent } from "../runs/agent.ts";
+import { readFields } from "../runs/fields.ts";
+import { parseWake, type Wake, wakeEvent } from "../runs/wake.ts";
+import type { Answers, Call } from "./answers.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { bodyFingerprint, deliveryKey, namedDelivery } from "./idempotency.ts";
+import { type AcceptInput, conflict, unavailable } from "./mapped-requests.ts";
+import type { AnswerRuns } from "./run-answer.ts";
+
+export interface DirectDeps extends AgentDeps {
+  readonly accept: (input: AcceptInput) => Promise<AcceptedEvent>;
+  readonly token: () => string | undefined;
+  readonly now: () => number;
+  readonly onRepeated?: (eventId: string) => void;
+  readonly log: { error(fields: object, message: string): void };
+  /** Answers what was accepted. */
+  readonly answerRuns: AnswerRuns;
+  readonly authenticate: Pick<Authenticate, "trusts">;
+}
+
+export interface Direct {
+  /** Throws `HttpProblem` for what can be refused at once. */
+  wake(call: Call, body: Buffer): void;
+  agent(call: Call, body: Buffer): void;
+}
+
+export function createDirect(deps: DirectDeps, answers: Answers): Direct {
+  /** The key of the request, scoped to its endpoint. */
+  const dedupeKey = ({ request, subPath }: Call): string | undefined => {
+    const name = namedDelivery(request.raw.headers);
+    return name === undefined ? undefined : deliveryKey(name, { path: subPath, secret: () => deps.token() ?? "" });
+  };
+
+  const store = (call: Call, event: RawEvent, body: Buffer, answer: (accepted: AcceptedEvent) => void): void => {
+    const input = event.dedupeKey === undefined ? { event } : { event, fingerprint: bodyFingerprint(body) };
+    deps.accept(input).then(
+      (accepted) => {
+        if (accepted.duplicate && accepted.sameFingerprint === false) return answers.refuse(call, conflict);
+        if (accepted.duplicate) deps.onRepeated?.(accepted.eventId);
+        answer(accepted);
+      },
+      (error: unknown) => {
+        deps.log.error({ error: reasonOf(error) }, "a hook event could not be stored");
+        answers.refuse(call, unavailable);
+      },
+    );
+  };
+
+  async function answerAgent(call: Call, body: Buffer): Promise<void> {
+    const asked = await parseAgent(readFields(parseJson(body)), deps, { by: "request" });
+    answers.reportInjection(asked.request.name, asked.message);
+    const event = agentEvent(asked, { dedupeKey: dedupeKey(call) });
+    store(call, event, body, ({ eventId }) => {
+      const now = `{"ok":true,"runId":"${eventId}","eventId":"${eventId}"}`;
+      const trusted = () => deps.authenticate.trusts(call.request.raw);
+      deps.answerRuns(call, { status: 202, body: now, runIds: [eventId], endedStatus: 200 }, trusted);
+    });
+  }
+
+  return {
+    wake(call, body) {
+      const asked: Wake = parseWake(readFields(parseJson(body)));
+      answers.reportInjection("wake", asked.text);
+      const mainSession = `agent:${deps.agents.defaultId()}:main`;
+      const event = wakeEvent(asked, { mainSession, now: deps.now(), dedupeKey: dedupeKey(call) });
+      store(call, event, body, ({ eventId }) => {
+        answers.json(call, 200, `{"ok":true,"mode":"${asked.mode}","eventId":"${eventId}"}`);
+      });
+    },
+    agent(call, body) {
+      answerAgent(call, body).catch((error: unknown) => answers.fail(call, error));
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/** The ingress station's share: a stored hook run becomes an `Inbound`. */
+
+import type { Inbound, TurnRequest } from "../../contract/types.ts";
+import type { StoredEvent } from "../../state/store.ts";
+
+/** `undefined`: not a hook run. Wakes are the heartbeat's. */
+export function parseHookEvent(event: StoredEvent): Inbound | undefined {
+  if (event.source !== "hooks" || event.kind !== "agent") return undefined;
+  const { request, message } = event.body as unknown as { readonly request: TurnRequest; readonly message: string };
+  const name = request.name ?? "Hook";
+  return {
+    id: event.id,
+    channel: "hooks",
+    account: "",
+    kind: "hook",
+    chat: { id: request.sessionKey ?? event.lane, kind: "system" },
+    sender: { id: `hook:${name}`, name },
+    text: message,
+    media: [],
+    mention: true,
+    timestamp: event.acceptedAt,
+    // Never from the body: what a request may do was decided when it was accepted.
+    authority: event.authority,
+    request,
+  };
+}

@@ -1,0 +1,220 @@
+/** A mapped request whose sender is known and whose body is there: which mapping takes it, what that leads to, and the answer. */
+import { reasonOf } from "../../contract/errors.ts";
+import type { Json, RawEvent } from "../../contract/types.ts";
+import { HttpProblem } from "../../http/problem.ts";
+import type { PluginLog } from "../../sdk.ts";
+import type { AcceptedEvent } from "../../state/store.ts";
+import { chooseMapping, type Posted } from "../mapping/choose.ts";
+import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "../mapping/mapped.ts";
+import {
+  failureRecord,
+  injectionsIn,
+  type KeptAnswer,
+  type KeptDelivery,
+  keepDelivery,
+  keyAt,
+  nothingRecord,
+  runEvents,
+  type Settled,
+} from "../mapping/mapped-events.ts";
+import type { Mapping } from "../mapping/mapping.ts";
+import { addressRefused } from "./checks.ts";
+import { bodyFingerprint } from "./idempotency.ts";
+import type { RunAnswer } from "./results.ts";
+
+export interface AcceptInput {
+  readonly event: RawEvent;
+  readonly fingerprint?: string;
+  readonly settled?: Settled;
+}
+
+export interface First {
+  readonly eventId: string;
+  readonly fingerprint?: string;
+}
+
+export interface MappedRequestDeps extends MappedDeps {
+  /** Commits the event; the request is answered with success only after that. Rejects when it could not be stored. */
+  readonly accept: (input: AcceptInput) => Promise<AcceptedEvent>;
+  /** What was accepted first under a key. */
+  readonly first: (dedupeKey: string) => Promise<First | null>;
+  /** The stored body of an event. */
+  readonly body: (eventId: string) => Promise<Json | null>;
+  readonly now: () => number;
+  /** A delivery came again, and gets the first answer. `eventId`: its first event. */
+  readonly onRepeated?: (eventId: string) => void;
+  readonly log: Pick<PluginLog, "info" | "warn" | "error">;
+}
+
+export interface MappedRequest {
+  readonly posted: Posted;
+  /** Address of the client. */
+  readonly client: () => string;
+  /** Those that may take it, in their order. */
+  readonly mappings: readonly Mapping[];
+  /** Under which a repetition is known. `compared`: the same key with another body is a clash. */
+  readonly identity?: { readonly key: string; readonly compared: boolean } | undefined;
+  /** Called when the delivery was stored and is no repetition. */
+  readonly onNew?: () => void;
+}
+
+/** The answer to a success; `empty` is 204. */
+export type MappedAnswer = RunAnswer | "empty";
+
+export const conflict = new HttpProblem("idempotency_conflict", "This delivery id was used before, with another body.");
+export const unavailable = new HttpProblem("unavailable", "The event could not be stored; send it again later.", { "retry-after": "5" });
+
+/** A failure that stands in the inbox already, so that nobody records it a second time. */
+export class RecordedProblem extends HttpProblem {}
+
+/** `undefined`: no mapping takes it. Throws `HttpProblem`. */
+export async function answerMapped(request: MappedRequest, deps: MappedRequestDeps): Promise<MappedAnswer | undefined> {
+  const repeated = request.identity === undefined ? undefined : await answerAgain(request, deps);
+  if (repeated !== undefined) return repeated;
+  const chosen = chooseMapping(request.mappings, request.posted);
+  if (chosen === undefined) return undefined;
+  const { mapping, delivery, kind } = chosen;
+  if (mapping.admits?.(request.client()) === false) throw addressRefused;
+  const kept = keepDelivery(delivery, { body: request.posted.body, kind, mapping });
+  let plan: Plan;
+  try {
+    const planned = planRuns(mapping, delivery, deps);
+    plan = planned instanceof Promise ? await planned : planned;
+  } catch (error) {
+    throw error instanceof MappingFailure ? await recordFailure(mapping, { failure: error, kept, deps }) : error;
+  }
+  return plan.nothing === undefined
+    ? acceptRuns(mapping, plan, { request, kept, deps })
+    : acceptNothing(mapping, plan.nothing, { request, kept, deps });
+}
+
+/**
+ * A repetition gets the first answer: nothing is rendered and no transform runs again, so it does not matter what they
+ * would say today. `undefined`: it is new, or the first try got no further than a part of it.
+ */
+async function answerAgain({ identity, posted }: MappedRequest, deps: MappedRequestDeps): Promise<MappedAnswer | undefined> {
+  const first = identity === undefined ? null : await deps.first(identity.key);
+  if (identity === undefined || first === null) return undefined;
+  if (identity.compared && first.fingerprint !== bodyFingerprint(posted.body)) throw conflict;
+  const body = (await deps.body(first.eventId)) as { readonly answer?: KeptAnswer } | null;
+  const answer = body?.answer;
+  if (answer === undefined) return undefined;
+  const others = await Promise.all(answer.runs.slice(1).map((_, index) => deps.first(keyAt(identity.key, index + 1))));
+  const eventIds = [first, ...others].flatMap((one) => one?.eventId ?? []);
+  if (eventIds.length < answer.runs.length) return undefined;
+  deps.onRepeated?.(first.eventId);
+  return renderAnswer(answer, eventIds);
+}
+
+interface Accepting {
+  readonly request: MappedRequest;
+  readonly kept: KeptDelivery;
+  readonly deps: MappedRequestDeps;
+}
+
+async function acceptRuns(mapping: Mapping, { runs, views }: Plan, { request, kept, deps }: Accepting): Promise<MappedAnswer> {
+  const patterns = injectionsIn(runs);
+  if (patterns.length > 0) deps.log.warn({ hook: mapping.id, patterns }, "content of a hook looks like an attempt to give instructions");
+  const answer = answerOf(mapping, runs);
+  const events = runEvents(mapping, runs, {
+    kept,
+    answer,
+    views,
+    dedupeKey: request.identity?.key,
+    mainSession: `agent:${deps.agents.defaultId()}:main`,
+    now: deps.now(),
+  });
+  const [single] = events;
+  if (single !== undefined && events.length === 1) {
+    return renderAnswer(answer, [(await accept({ event: single }, { request, deps })).eventId]);
+  }
+  const accepted = await acceptAll(events, { request, deps });
+  return renderAnswer(
+    answer,
+    accepted.map(({ eventId }) => eventId),
+  );
+}
+
+/**
+ * Together, in one flush. A keyed delivery's first event goes ahead: when it is a clash nothing else is accepted, and
+ * when an earlier try got no further than that, the others follow now.
+ */
+async function acceptAll(
+  events: readonly RawEvent[],
+  { request, deps }: Pick<Accepting, "request" | "deps">,
+): Promise<readonly AcceptedEvent[]> {
+  const put = (event: RawEvent) => accept({ event }, { request, deps });
+  const [first, ...others] = events;
+  if (request.identity === undefined || first === undefined) return Promise.all(events.map(put));
+  return [await put(first), ...(await Promise.all(others.map(put)))];
+}
+
+async function accept(input: AcceptInput, { request, deps }: Pick<Accepting, "request" | "deps">): Promise<AcceptedEvent> {
+  const compared = request.identity?.compared === true;
+  let accepted: AcceptedEvent;
+  try {
+    accepted = await deps.accept(compared ? { ...input, fingerprint: bodyFingerprint(request.posted.body) } : input);
+  } catch (error) {
+    deps.log.error({ error: reasonOf(error) }, "a hook event could not be stored");
+    throw unavailable;
+  }
+  if (compared && accepted.duplicate && accepted.sameFingerprint === false) throw conflict;
+  if (accepted.duplicate) deps.onRepeated?.(accepted.eventId);
+  else request.onNew?.();
+  return accepted;
+}
+
+async function acceptNothing(
+  mapping: Mapping,
+  reason: NonNullable<Plan["nothing"]>,
+  { request, kept, deps }: Accepting,
+): Promise<MappedAnswer> {
+  await accept(nothingRecord(mapping, { reason, kept, dedupeKey: request.identity?.key, now: deps.now() }), { request, deps });
+  return "empty";
+}
+
+async function recordFailure(
+  mapping: Mapping,
+  { failure, kept, deps }: { readonly failure: MappingFailure; readonly kept: KeptDelivery; readonly deps: MappedRequestDeps },
+): Promise<HttpProblem> {
+  const { problem, path, hint, cause } = failure;
+  const detail = cause === undefined ? problem.message : reasonOf(cause);
+  const line = { hook: mapping.id, code: problem.code, status: problem.status, detail, path, hint };
+  deps.log[problem.status >= 500 ? "warn" : "info"](line, "a hook delivery failed in its mapping");
+  try {
+    await deps.accept(failureRecord(mapping, { failure, detail, kept, now: deps.now() }));
+  } catch (error) {
+    // The sender is told what failed in any case.
+    deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be kept");
+    return problem;
+  }
+  return new RecordedProblem(problem.code, problem.message, problem.headers);
+}
+
+function answerOf({ settings, forEach }: Mapping, runs: readonly MappedRun[]): KeptAnswer {
+  const [first] = runs;
+  const isRun = runs.map(({ action }) => action === "agent");
+  return {
+    status: settings.status ?? (isRun.includes(true) ? 202 : 200),
+    ...(first?.action === "wake" ? { mode: first.wake.mode } : {}),
+    runs: isRun,
+    listed: forEach !== undefined,
+  };
+}
+
+function renderAnswer({ status, mode, runs, listed }: KeptAnswer, eventIds: readonly string[]): MappedAnswer {
+  // Also of a delivery that there was nothing to do for.
+  if (status === 204) return "empty";
+  const runIds = eventIds.filter((_, index) => runs[index] === true);
+  const several = listed ? { ...(runIds.length > 0 ? { runIds } : {}), eventIds } : undefined;
+  // What is not there is left out of the text.
+  const said = { ok: true, mode, runId: runIds[0], eventId: eventIds[0] };
+  // A status that the mapping sets is that of either answer.
+  return {
+    status,
+    body: JSON.stringify(several === undefined ? said : { ...said, ...several }),
+    runIds,
+    endedStatus: status === 202 ? 200 : status,
+    several,
+  };
+}

@@ -1,0 +1,79 @@
+/** Deliveries that somebody waits for, to keep the next one as a file. */
+
+import type { Json } from "../../contract/types.ts";
+import { HttpProblem } from "../../http/problem.ts";
+import { trimSlashes } from "../mapping/address.ts";
+import type { Posted } from "../mapping/choose.ts";
+import { type HookDelivery, sourceOf } from "../mapping/delivery.ts";
+import { fixtureOf } from "../mapping/fixture.ts";
+import { type BodyKind, checkBodyType, parsePayload } from "../mapping/payload.ts";
+import { scrubDelivery } from "../mapping/scrub.ts";
+
+/** Each is a connection that stays open. */
+const maxWaiting = 32;
+
+export interface Recordings {
+  /** An authenticated request has come. `kinds`: of the bodies that are taken at its path. */
+  offer(posted: Posted, kinds: readonly BodyKind[]): void;
+  /**
+   * First `{ "waiting": true }`, then `{ fixture, removed }` of the next delivery to the path, then the end. Throws
+   * `HttpProblem` 429 when too many wait.
+   */
+  next(path: string): AsyncIterable<Json>;
+}
+
+type Listener = (delivery: HookDelivery) => void;
+
+/** `secrets`: values that must not stand in a file, whatever field they came in. */
+export function createRecordings({ secrets }: { readonly secrets: () => Iterable<string> }): Recordings {
+  const listeners = new Map<Listener, string>();
+
+  return {
+    offer(posted, kinds) {
+      if (listeners.size === 0) return;
+      const waiting = [...listeners].filter(([, path]) => path === posted.path);
+      const delivery = waiting.length === 0 ? undefined : readPosted(posted, kinds);
+      if (delivery !== undefined) for (const [listener] of waiting) listener(delivery);
+    },
+    next(path) {
+      if (listeners.size >= maxWaiting) {
+        throw new HttpProblem("rate_limited", `${maxWaiting} recordings wait already.`, { "retry-after": "5" });
+      }
+      const { promise, resolve } = Promise.withResolvers<HookDelivery | undefined>();
+      listeners.set(resolve, trimSlashes(path));
+      const steps: (() => Promise<IteratorResult<Json, undefined>>)[] = [
+        async () => ({ done: false, value: { waiting: true } }),
+        async () => {
+          const delivery = await promise;
+          listeners.delete(resolve);
+          if (delivery === undefined) return end;
+          const { delivery: clean, removed } = scrubDelivery(delivery, secrets());
+          return { done: false, value: { fixture: fixtureOf(clean) as unknown as Json, removed } };
+        },
+      ];
+      // By hand: a generator that waits could not be told that its reader has left.
+      const iterator: AsyncIterator<Json, undefined> = {
+        next: async () => (await steps.shift()?.()) ?? end,
+        async return() {
+          listeners.delete(resolve);
+          resolve(undefined);
+          return end;
+        },
+      };
+      return { [Symbol.asyncIterator]: () => iterator };
+    },
+  };
+}
+
+const end: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
+/** `undefined`: it cannot be read, and its sender is told so in a moment. */
+function readPosted({ path, headers, query, body, type, now }: Posted, kinds: readonly BodyKind[]): HookDelivery | undefined {
+  const kind = kinds.find((candidate) => checkBodyType(candidate, type) === undefined) ?? "json";
+  try {
+    const payload = parsePayload(kind, body);
+    return { path, source: sourceOf(payload), headers, query, payload, now };
+  } catch {
+    return undefined;
+  }
+}

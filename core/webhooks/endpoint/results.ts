@@ -1,0 +1,199 @@
+/** What became of a hook's run, for the program that asked for it: looked up, or waited for. */
+
+import type { Decision, Inbound, Outcome, Reply, TurnRecord } from "../../contract/types.ts";
+import type { EventReport } from "../../state/report.ts";
+import type { Store } from "../../state/store.ts";
+
+/** A decision as a sender may see it. Details are the operator's: they may name people and places. */
+export type ResultDecision = Pick<Decision, "station" | "plugin" | "verdict" | "code" | "path" | "hint"> & { readonly at: string };
+
+/** The body of `GET runs/<runId>`, and of a request that waited for the end. Times are ISO 8601, UTC. */
+export interface RunResult {
+  readonly ok: true;
+  readonly runId: string;
+  readonly eventId: string;
+  readonly state: EventReport["state"];
+  readonly outcome?: Outcome;
+  readonly reason?: string;
+  readonly acceptedAt: string;
+  readonly endedAt?: string;
+  /** Milliseconds from acceptance to the end. */
+  readonly ms?: number;
+  readonly attempts: number;
+  readonly decisions: readonly ResultDecision[];
+  /** What the agent said, sent or not; only while `hooks.exposeReplies` is on, and of runs that ended while it was. */
+  readonly reply?: string;
+}
+
+/** Who waits for the end of a run. */
+export interface Waiter {
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+  /** Whether what let the request in still counts: nobody is told anything by a secret that was changed meanwhile. */
+  readonly trusted: () => boolean;
+}
+
+export interface Waited {
+  /** Whether the request was held as it asked; the answer then says so in `Preference-Applied`. */
+  readonly applied: boolean;
+  /** Absent: the run had not ended in that time. */
+  readonly result?: RunResult;
+}
+
+/** What a request that leads to runs is answered. */
+export interface RunAnswer {
+  /** The answer at once. */
+  readonly status: number;
+  readonly body: string;
+  /** What ends before the other answer is given, first to last. */
+  readonly runIds: readonly string[];
+  readonly endedStatus: number;
+  /** Of a request that leads to several runs: what is told beside the first one's result. */
+  readonly several?: object | undefined;
+}
+
+export interface Results {
+  /** `undefined`: there is no such run of a hook. Events of people are never shown here. */
+  get(runId: string): Promise<RunResult | undefined>;
+  /**
+   * Resolves when the run has ended, at once when it has already; after `seconds`, when the client leaves, is trusted no more or the gateway
+   * closes without a result.
+   */
+  wait(runId: string, seconds: number, waiter: Waiter): Promise<Waited>;
+  /** To be called with the end of every unit, after it is stored. */
+  settled(record: Pick<TurnRecord, "eventId" | "source">): void;
+  /** The configuration is another one: lets those go who are trusted no more. */
+  recheck(): void;
+  /** Lets everybody go who waits. */
+  close(): void;
+}
+
+export interface ResultsDeps {
+  readonly store: Pick<Store, "event">;
+  readonly exposeReplies: () => boolean;
+  /** Requests that may wait at the same time; one more is answered at once. */
+  readonly maxWaiting?: number;
+}
+
+const longestReply = 100_000;
+
+/**
+ * What is kept of a reply with the end of its run. Only of what a hook asked for: what people are told, in whichever
+ * conversation, is no business of a program that holds the hook token.
+ */
+export function keptReply(inbound: Inbound, reply: Reply, redact: (text: string) => string): string | undefined {
+  if (inbound.channel !== "hooks" || inbound.kind !== "hook") return undefined;
+  const text = redact(reply.text);
+  return text.length > longestReply ? `${text.slice(0, longestReply - 1).toWellFormed()}…` : text;
+}
+
+export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: ResultsDeps): Results {
+  interface Listener {
+    readonly trusted: Waiter["trusted"];
+    readonly leave: () => void;
+  }
+  /** By run id. */
+  const waiting = new Map<string, Set<Listener>>();
+  let count = 0;
+  let closed = false;
+
+  async function get(runId: string): Promise<RunResult | undefined> {
+    const report = await store.event(runId);
+    return report === null || !isHookRun(report) ? undefined : resultOf(report, exposeReplies());
+  }
+
+  /** Registered before the store is asked, so that an end between the two is not missed. */
+  function listen(runId: string, trusted: Waiter["trusted"]): { readonly ended: Promise<void>; readonly leave: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const listeners = waiting.get(runId) ?? new Set();
+    const listener: Listener = {
+      trusted,
+      leave() {
+        resolve();
+        if (!listeners.delete(listener)) return;
+        count -= 1;
+        if (listeners.size === 0 && waiting.get(runId) === listeners) waiting.delete(runId);
+      },
+    };
+    waiting.set(runId, listeners.add(listener));
+    count += 1;
+    return { ended: promise, leave: listener.leave };
+  }
+
+  const listening = (): readonly Listener[] => [...waiting.values()].flatMap((listeners) => [...listeners]);
+
+  const ended = async (runId: string): Promise<RunResult | undefined> => {
+    const result = await get(runId);
+    return result?.state === "settled" ? result : undefined;
+  };
+
+  return {
+    get,
+    async wait(runId, seconds, { signal, trusted }) {
+      if (closed || count >= maxWaiting || signal.aborted) return { applied: false };
+      const listener = listen(runId, trusted);
+      const timer = setTimeout(listener.leave, seconds * 1_000);
+      signal.addEventListener("abort", listener.leave, { once: true });
+      try {
+        let result = await ended(runId);
+        if (result === undefined) {
+          await listener.ended;
+          result = await ended(runId);
+        }
+        if (!trusted()) return { applied: false };
+        return result === undefined ? { applied: !closed } : { applied: true, result };
+      } finally {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", listener.leave);
+        listener.leave();
+      }
+    },
+    settled({ eventId, source }) {
+      if (source !== "hooks") return;
+      for (const { leave } of waiting.get(eventId) ?? []) leave();
+    },
+    recheck() {
+      for (const { trusted, leave } of listening()) if (!trusted()) leave();
+    },
+    close() {
+      closed = true;
+      for (const { leave } of listening()) leave();
+    },
+  };
+}
+
+/** The summary of a run is the gateway's own event: it belongs to the agent's main session, and nobody was given its id. */
+function isHookRun({ source, kind }: EventReport): boolean {
+  return source === "hooks" && kind !== "summary";
+}
+
+function resultOf(report: EventReport, exposeReplies: boolean): RunResult {
+  const { id, state, outcome, reason, acceptedAt, settledAt, attempts, reply } = report;
+  return {
+    ok: true,
+    runId: id,
+    eventId: id,
+    state,
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(reason === undefined ? {} : { reason }),
+    acceptedAt: iso(acceptedAt),
+    ...(settledAt === undefined ? {} : { endedAt: iso(settledAt), ms: settledAt - acceptedAt }),
+    attempts,
+    decisions: report.decisions.map(decisionOf),
+    ...(exposeReplies && reply !== undefined ? { reply } : {}),
+  };
+}
+
+function decisionOf({ at, station, plugin, verdict, code, path, hint }: Decision): ResultDecision {
+  return {
+    at: iso(at),
+    station,
+    plugin,
+    verdict,
+    code,
+    ...(path === undefined ? {} : { path }),
+    ...(hint === undefined ? {} : { hint }),
+  };
+}
+
+const iso = (at: number): string => new Date(at).toISOString();

@@ -1,0 +1,46 @@
+/** The answer to runs that were accepted: at once, or when they have ended, where the sender prefers to wait for that. */
+import { reasonOf } from "../../contract/errors.ts";
+import { onClientEnd } from "../../http/client-end.ts";
+import type { Answers, Call } from "./answers.ts";
+import { parsePrefer } from "./prefer.ts";
+import type { Results, RunAnswer, RunResult, Waiter } from "./results.ts";
+
+/** `trusted`: whether what let the request in still counts, asked again for as long as it is held. */
+export type AnswerRuns = (call: Call, answer: RunAnswer, trusted: Waiter["trusted"]) => void;
+
+export function createRunAnswers(deps: {
+  readonly results: Results;
+  readonly answers: Answers;
+  readonly log: { error(fields: object, message: string): void };
+}): AnswerRuns {
+  const { results, answers, log } = deps;
+  return (call, answer, trusted) => {
+    const seconds = answer.runIds.length === 0 ? undefined : parsePrefer(call.request.raw.headers);
+    if (seconds === undefined) {
+      answers.json(call, answer.status, answer.body);
+      return;
+    }
+    const gone = new AbortController();
+    onClientEnd(call.request.raw, call.reply.raw, () => gone.abort());
+    Promise.all(answer.runIds.map((runId) => results.wait(runId, seconds, { signal: gone.signal, trusted }))).then(
+      (waited) => {
+        if (call.reply.raw.destroyed) return;
+        // What became of a run changes, and may hold the agent's reply.
+        call.reply.header("cache-control", "no-store");
+        if (waited.every(({ applied }) => applied)) call.reply.header("preference-applied", `wait=${seconds}`);
+        const ended = waited.flatMap(({ result }) => result ?? []);
+        if (ended.length < waited.length) answers.json(call, answer.status, answer.body);
+        else answers.json(call, answer.endedStatus, renderEnded(ended, answer.several));
+      },
+      (error: unknown) => {
+        // They were accepted, whatever became of the waiting.
+        log.error({ error: reasonOf(error) }, "the end of a run could not be waited for");
+        answers.json(call, answer.status, answer.body);
+      },
+    );
+  };
+}
+
+function renderEnded(ended: readonly RunResult[], several: object | undefined): string {
+  return JSON.stringify(several === undefined ? ended[0] : { ...ended[0], ...several, runs: ended });
+}

@@ -1,0 +1,152 @@
+/** The hook endpoints: which address leads where, what is checked before the body is read, and who takes it then. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { GatewayConfig } from "../../config/schema.ts";
+import { askForBody, readBody } from "../../http/body.ts";
+import { HttpProblem } from "../../http/problem.ts";
+import { parseBasePath, parseHookAddress, trimSlashes } from "../mapping/address.ts";
+import type { MappingTable, Way } from "../mapping/mapping.ts";
+import { reservedPaths } from "../mapping/mapping-rules.ts";
+import { type AnswerDeps, type Answers, type Call, createAnswers } from "./answers.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import { judgeHeaders, notFound, type Target } from "./checks.ts";
+import { createDirect } from "./direct.ts";
+import { createMapped } from "./mapped-endpoint.ts";
+import type { MappedRequestDeps } from "./mapped-requests.ts";
+import type { Recordings } from "./recordings.ts";
+import type { Results } from "./results.ts";
+import { createRunAnswers } from "./run-answer.ts";
+import { tooManyBodies } from "./signed.ts";
+
+export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settings" | "log"> {
+  readonly config: () => GatewayConfig;
+  /** Asks for an address of a platform's own, by which its subscription is confirmed. */
+  readonly confirm: (url: string) => Promise<void>;
+  /** Whether the hook server is on: enabled, with a token, and without an error in its section. */
+  readonly enabled: () => boolean;
+  readonly token: () => string | undefined;
+  /** The one that it replaced, for as long as that one is valid too. */
+  readonly previousToken?: () => string | undefined;
+  /** A clock that nobody sets, in milliseconds. */
+  readonly elapsed: () => number;
+  /** Compiled for the configuration as it is now. */
+  readonly mappings: () => MappingTable;
+  readonly results: Results;
+  readonly recordings?: Pick<Recordings, "offer">;
+}
+
+/**
+ * Takes every address that no other route takes. The base path may change while the server runs, so it is compared
+ * for each request, and everything happens before fastify would touch the body: the limit may change as well, and
+ * no byte is read before the headers are judged.
+ */
+export function registerWebhooks(app: FastifyInstance, deps: WebhookDeps): void {
+  const hooks = createHooks(deps);
+  app.route({
+    method: app.supportedMethods,
+    url: "/*",
+    onRequest(request, reply) {
+      if (!hooks(request, reply)) reply.callNotFound();
+    },
+    handler(_request, reply) {
+      reply.callNotFound();
+    },
+  });
+}
+
+/** Returns false when the request is not for a hook. */
+function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: FastifyReply) => boolean {
+  const answers = createAnswers(deps);
+  const authenticate = createAuthenticate({
+    elapsed: deps.elapsed,
+    clientAddress: deps.clientAddress,
+    token: deps.token,
+    ...(deps.previousToken && { previousToken: deps.previousToken }),
+    onLimited: (client, seconds, { locked }) =>
+      deps.log.warn(
+        { client, seconds },
+        locked
+          ? "hook credentials of a client are not compared any more: it failed too often"
+          : "hook authentication is refused for a client after repeated failures",
+      ),
+  });
+  const asking = { ...deps, settings: () => deps.config().hooks };
+  const answerRuns = createRunAnswers({ results: deps.results, answers, log: deps.log });
+  const direct = createDirect({ ...asking, answerRuns, authenticate }, answers);
+  const mapped = createMapped(asking, { answers, answerRuns, authenticate });
+  let path: string | undefined;
+  let base: string | undefined;
+
+  /** Built-in endpoints first; a mapping can take none of them. */
+  const dispatch = (call: Call, target: Target, body: Buffer): void => {
+    try {
+      if (target.kind === "wake") direct.wake(call, body);
+      else if (target.kind === "agent") direct.agent(call, body);
+      else if (target.kind === "mapped") mapped.take(call, target, body);
+    } catch (error) {
+      answers.fail(call, error);
+    }
+  };
+
+  return (request, reply) => {
+    const { hooks } = deps.config();
+    if (hooks.path !== path) {
+      path = hooks.path;
+      base = parseBasePath(path);
+    }
+    const raw = request.raw;
+    const address = base === undefined || !deps.enabled() ? undefined : parseHookAddress(raw.url ?? "", base);
+    if (address === undefined) return false;
+    const call: Call = { request, reply, subPath: address.subPath, query: address.query };
+    const target = targetOf(call, deps);
+    const problem = judgeHeaders(raw, { ...address, target }, { authenticate, mapped });
+    if (problem !== undefined) {
+      if (problem instanceof HttpProblem) answers.refuse(call, problem);
+      else if (target.kind === "mapped") mapped.answerTest(call, target, problem);
+      return true;
+    }
+    if (target.kind === "result") {
+      call.reply.header("cache-control", "no-store");
+      answerResult(call, target.runId, { answers, results: deps.results });
+      return true;
+    }
+    let giveUp = nothing;
+    const drop = (): void => {
+      giveUp();
+      answers.drop(call, tooManyBodies);
+    };
+    const release = target.kind === "mapped" && target.way.signed ? mapped.hold(call, drop) : nothing;
+    if (Number(raw.headers["content-length"] ?? 0) <= hooks.maxBodyBytes) askForBody(raw, reply.raw);
+    giveUp = readBody(raw, hooks.maxBodyBytes, (tooLarge, body) => {
+      release();
+      if (tooLarge === null) dispatch(call, target, body);
+      else answers.refuse(call, tooLarge);
+    });
+    return true;
+  };
+}
+
+const nothing = (): void => {};
+
+const wakeTarget: Target = { kind: "wake" };
+const agentTarget: Target = { kind: "agent" };
+
+/** Built-in names are exact. */
+function targetOf({ subPath }: Call, { mappings }: WebhookDeps): Target {
+  if (subPath === "wake") return wakeTarget;
+  if (subPath === "agent") return agentTarget;
+  if (subPath.startsWith("runs/")) return { kind: "result", runId: subPath.slice("runs/".length) };
+  const path = trimSlashes(subPath);
+  return { kind: "mapped", path, way: reservedPaths.has(path) ? nowhere : mappings().way(path) };
+}
+
+const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", kinds: [] };
+
+function answerResult(call: Call, runId: string, { answers, results }: { readonly answers: Answers; readonly results: Results }): void {
+  results.get(runId).then(
+    (result) => {
+      if (result === undefined) answers.refuse(call, notFound);
+      else answers.json(call, 200, JSON.stringify(result));
+    },
+    (error: unknown) => answers.fail(call, error),
+  );
+}

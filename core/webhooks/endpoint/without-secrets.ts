@@ -1,0 +1,97 @@
+/** What a hook stores holds no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
+
+import type { Json } from "../../contract/types.ts";
+import { exactDigits, parseExactJson } from "../../http/exact-json.ts";
+import { createRedactor, shortestInside } from "../../log/redactor.ts";
+import type { AcceptInput } from "./mapped-requests.ts";
+
+type JsonObject = { readonly [name: string]: Json };
+
+/**
+ * Addresses, such as the session key, the recipient and the path, stay as they are: a weak secret that is also the name of
+ * an agent would lead the event elsewhere.
+ */
+export function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInput) => AcceptInput {
+  const redact = createRedactor(secrets);
+  // The agent reads these: a short secret would take ordinary words out of its sentences.
+  const redactMessage = createRedactor(() => [...secrets()].filter((secret) => secret.length >= shortestInside));
+
+  /** A secret of digits alone may stand as a number: what is left without it has to be JSON still, or it could not be replayed. */
+  const redactJson = (text: string): string => {
+    const redacted = redact(text);
+    if (redacted === text || isJson(redacted) || !isJson(text)) return redacted;
+    return JSON.stringify(redactValue(parseExactJson(text) as Json));
+  };
+
+  const redactValue = (value: Json): Json => {
+    if (typeof value === "string") return redact(value);
+    if (typeof value === "number") return redact(String(value)) === String(value) ? value : redact(String(value));
+    if (typeof value !== "object" || value === null) return value;
+    const digits = exactDigits(value);
+    if (digits !== undefined) return redact(digits) === digits ? value : redact(digits);
+    if (Array.isArray(value)) return value.map(redactValue);
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [redact(name), redactValue(inner)]));
+  };
+
+  const redactDelivery = (delivery: JsonObject): JsonObject => ({
+    ...delivery,
+    headers: redactValue(delivery.headers ?? {}),
+    query: redactValue(delivery.query ?? {}),
+    body: delivery.kind === "json" || delivery.kind === "text-json" ? redactJson(textOf(delivery.body)) : redact(textOf(delivery.body)),
+  });
+
+  const redactBody = (body: JsonObject): JsonObject => {
+    const { message, text, request, replyName, delivery } = body;
+    const name =
+      isObject(request) && typeof request.name === "string" ? { request: { ...request, name: redactMessage(request.name) } } : {};
+    return {
+      ...body,
+      ...(typeof message === "string" ? { message: redactMessage(message) } : {}),
+      ...(typeof text === "string" ? { text: redactMessage(text) } : {}),
+      ...name,
+      ...(typeof replyName === "string" ? { replyName: redactMessage(replyName) } : {}),
+      ...(isObject(delivery) ? { delivery: redactDelivery(delivery) } : {}),
+    };
+  };
+
+  return (input) => {
+    const { event, settled } = input;
+    // One look through everything: nearly every event holds no secret, and is stored as it is.
+    const whole = gather(event.body, input.settled?.decisions as unknown as Json | undefined);
+    if (redact(whole) === whole) return input;
+    const decisions = settled?.decisions?.map((one) => (one.detail === undefined ? one : { ...one, detail: redact(one.detail) }));
+    return {
+      ...input,
+      ...(isObject(event.body) ? { event: { ...event, body: redactBody(event.body) } } : {}),
+      ...(settled === undefined || decisions === undefined ? {} : { settled: { ...settled, decisions } }),
+    };
+  };
+}
+
+/** All texts in one, each on a line of its own. */
+function gather(...values: readonly (Json | undefined)[]): string {
+  let texts = "";
+  const add = (value: Json | undefined): void => {
+    if (typeof value === "string") texts += `${value}\n`;
+    else if (typeof value === "object" && value !== null) {
+      for (const name in value) {
+        texts += `${name}\n`;
+        add((value as JsonObject)[name]);
+      }
+    }
+  };
+  for (const value of values) add(value);
+  return texts;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");

@@ -1,0 +1,91 @@
+/** One condition of a `match`: what it looks at, what must be there, and the sentence for people when it is not. */
+
+import { linearPatterns } from "../../config/linear-pattern.ts";
+import { isSecretName } from "../../config/redact.ts";
+import type { Json } from "../../contract/types.ts";
+import { exactDigits } from "../../http/exact-json.ts";
+import type { HookDelivery } from "./delivery.ts";
+
+export type Scalar = string | number | boolean | null;
+
+export type Rule =
+  | { readonly kind: "values"; readonly values: readonly Scalar[] }
+  | { readonly kind: "exists"; readonly exists: boolean }
+  | { readonly kind: "matches"; readonly pattern: string; readonly accepts: (value: Json | undefined) => boolean };
+
+export interface Condition {
+  /** For people: `path`, `source`, `headers.x-github-event`, `payload.action`. */
+  readonly label: string;
+  /** The same thing for the machine: `["payload", "action"]`. Conditions with one subject look at one value. */
+  readonly subject: readonly string[];
+  readonly read: (delivery: HookDelivery) => Json | undefined;
+  readonly rule: Rule;
+}
+
+/**
+ * A pattern sees texts up to this length: the time is linear, but a pattern with large repetitions takes microseconds for
+ * each character. A longer text does not match, because a part of it would say nothing about the whole.
+ */
+const maxMatchedLength = 16_384;
+const maxQuotedLength = 120;
+
+/** Throws an `Error` of the engine with the reason when the text is no pattern. */
+export function matchesRule(pattern: string): Rule {
+  const compiled = linearPatterns().compile(pattern);
+  return {
+    kind: "matches",
+    pattern,
+    accepts(value) {
+      const text = textOf(value);
+      return text !== undefined && text.length <= maxMatchedLength && compiled.test(text);
+    },
+  };
+}
+
+/** What a pattern looks at: texts, and numbers and booleans as they are written. */
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : exactDigits(value);
+}
+
+export function holds({ rule }: Condition, value: Json | undefined): boolean {
+  if (rule.kind === "values") return value !== undefined && (rule.values as readonly Json[]).includes(comparable(value));
+  if (rule.kind === "exists") return (value !== undefined) === rule.exists;
+  return rule.accepts(value);
+}
+
+/** A configuration cannot hold the digits of a large number either, so both sides are rounded alike. */
+function comparable(value: Json): Json {
+  const digits = exactDigits(value);
+  return digits === undefined ? value : Number(digits);
+}
+
+/** `payload.action is "opened", not one of "closed", "merged"`. Values that may be secrets are not in it. */
+export function explain({ label, subject, rule }: Condition, value: Json | undefined): string {
+  if (rule.kind === "exists") return rule.exists ? `${label} is missing` : `${label} is there, and must not be`;
+  if (value === undefined) return `${label} is missing`;
+  const secret = subject.some((key) => isSecretName(key) || /signature/i.test(key));
+  const found = secret ? `${label} has a value` : `${label} is ${describe(value)}`;
+  if (rule.kind === "values") return secret ? `${found} that is not the expected one` : `${found}, not ${choices(rule.values)}`;
+  const text = textOf(value);
+  if (text === undefined) return `${found}, which is no text to match`;
+  if (text.length > maxMatchedLength) return `${label} is longer than ${maxMatchedLength} characters, too long to match`;
+  return `${found}, which does not match ${shorten(rule.pattern)}`;
+}
+
+function describe(value: Json): string {
+  if (typeof value === "string") return JSON.stringify(shorten(value));
+  const digits = exactDigits(value);
+  if (digits !== undefined) return digits;
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
+  return String(value);
+}
+
+function choices(values: readonly Scalar[]): string {
+  const list = shorten(values.map((value) => describe(value)).join(", "));
+  return values.length === 1 ? list : `one of ${list}`;
+}
+
+function shorten(text: string): string {
+  if (text.length <= maxQuotedLength) return text;
+  return `${text.slice(0, maxQuotedLength - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}

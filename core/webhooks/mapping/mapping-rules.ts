@@ -1,0 +1,236 @@
+/** What is wrong with one mapping, beyond what its schema says. */
+
+import { checkTrustedProxy } from "../../http/client-address.ts";
+import { type AgentDeps, choicesOf } from "../runs/agent.ts";
+import { sessionKeyRefusal } from "../runs/policy.ts";
+import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./mapping.ts";
+
+export interface RuleContext {
+  readonly hooks: HookSettings;
+  readonly agents: { readonly exists: (id: string) => boolean; readonly defaultId: () => string };
+  readonly channels: Pick<AgentDeps["channels"], "known" | "available" | "list">;
+  readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
+  /** Path rules of a transform, without running it. */
+  readonly checkTransform: (module: string) => { readonly message: string; readonly missing: boolean } | undefined;
+}
+
+interface MappingRuleContext extends RuleContext {
+  /** Whether the schema found a setting of the mapping wrong. */
+  readonly broken: (setting: readonly string[]) => boolean;
+}
+
+type Rule = (source: MappingSource, parts: CompiledParts, context: MappingRuleContext, report: Report) => void;
+
+/** Endpoints of the hook server itself. */
+export const reservedPaths: ReadonlySet<string> = new Set(["wake", "agent", "runs"]);
+
+const checkPath: Rule = (_, { match }, context, report) => {
+  if (match?.path === undefined) return;
+  const [first = ""] = match.path.split("/");
+  const taken = first === "runs" || (reservedPaths.has(first) && first === match.path);
+  if (taken)
+    report(["match", "path"], `is ${JSON.stringify(match.path)}, an endpoint of its own: the mapping never gets a request`, {
+      hint: "Choose another path.",
+    });
+  else checkSpelling(match.path, context.hooks.path, report);
+};
+
+/** Paths that can be written and that no sender's request has. */
+function checkSpelling(path: string, base: string, report: Report): void {
+  const written = `is ${JSON.stringify(path)}`;
+  if (/^https?:\/\//i.test(path)) report(["match", "path"], `${written}, an address`, { hint: `Write only what follows ${base}/ in it.` });
+  else if (path.includes("{{"))
+    report(["match", "path"], `${written}, but is compared as it is written`, {
+      hint: "Paths are not templates. Leave match.path out, or use match.where.",
+    });
+  else if (/(^|\/)\.{1,2}(\/|$)/.test(path))
+    report(["match", "path"], `${written}, and clients resolve "." and ".." before they send`, { hint: "Write the path that is sent." });
+  else if (`/${path}/`.startsWith(`${base}/`))
+    report(["match", "path"], `${written}, which is looked for below ${base}: the mapping takes ${base}/${path}`, {
+      warning: true,
+      hint: `Leave ${base} out: match.path begins behind it.`,
+    });
+}
+
+const checkText: Rule = ({ settings }, _, { broken }, report) => {
+  const field = settings.action === "wake" ? "textTemplate" : "messageTemplate";
+  if (settings[field] === undefined && settings.transform === undefined && !broken(["transform"])) {
+    report([field], `is missing, and action ${settings.action} needs it`, { hint: "Say what is told, or name a transform that does." });
+  }
+};
+
+const agentOnly = [
+  "messageTemplate",
+  "agentId",
+  "sessionKey",
+  "sessionMode",
+  "deliver",
+  "channel",
+  "to",
+  "model",
+  "thinking",
+  "timeoutSeconds",
+] as const;
+
+/** With a transform any field may get its effect, because it may change the action. */
+const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
+  if (settings.transform !== undefined || preset !== undefined) return;
+  const idle = settings.action === "wake" ? agentOnly : (["textTemplate"] as const);
+  for (const field of idle) {
+    if (settings[field] !== undefined) report([field], `has no effect with action ${settings.action}`, { warning: true });
+  }
+};
+
+const checkInstructions: Rule = ({ settings }, _, __, report) => {
+  if (settings.instructions?.includes("{{") === true)
+    report(["instructions"], "are no template: what is in braces is told to the model as it is written", {
+      warning: true,
+      hint: "Put what the payload says into messageTemplate or textTemplate.",
+    });
+};
+
+const checkDeliverOnly: Rule = ({ settings }, _, __, report) => {
+  if (settings.deliverOnly !== true) return;
+  if (settings.instructions !== undefined)
+    report(["instructions"], "have no effect with deliverOnly, because no agent runs", { warning: true });
+  if (settings.action === "wake")
+    report(["deliverOnly"], "needs action agent: a wake is delivered to nobody", { hint: "Use messageTemplate and action agent." });
+  if (settings.deliver === false) report(["deliverOnly"], "contradicts deliver: false", { hint: "Remove one of the two." });
+};
+
+const checkSignature: Rule = ({ settings }, { match }, _, report) => {
+  if (settings.signature !== undefined && match !== undefined && match.path === undefined)
+    report(["signature"], "needs match.path", { hint: "A hook with a signature or token of its own must have a path of its own." });
+};
+
+const checkVerifyToken: Rule = ({ settings: { signature } }, _, __, report) => {
+  if (signature === undefined) return;
+  const isMeta = signature.scheme === "meta";
+  if (isMeta === (signature.verifyToken !== undefined)) return;
+  const message = isMeta ? "is missing: the platform's test of the address is answered 405" : "belongs to the scheme meta only";
+  const hint = isMeta ? "Set it to the verify token of the platform's form." : "Remove it.";
+  report(["signature", "verifyToken"], message, { hint, warning: true });
+};
+
+const checkAddresses: Rule = ({ settings }, _, __, report) => {
+  const { addresses } = settings;
+  if (addresses === undefined) return;
+  if (addresses.length === 0)
+    report(["addresses"], "is an empty list, which nobody matches", { hint: "Leave it out to admit any client." });
+  for (const [index, entry] of addresses.entries()) {
+    const wrong = checkTrustedProxy(entry);
+    if (wrong !== undefined)
+      report(["addresses", index], `is ${JSON.stringify(entry)}, but ${wrong}`, { hint: "Write 203.0.113.7 or 203.0.113.0/24." });
+  }
+};
+
+const checkTransform: Rule = ({ settings }, _, { checkTransform: check }, report) => {
+  const wrong = settings.transform === undefined ? undefined : check(settings.transform.module);
+  if (wrong === undefined) return;
+  // It is looked for again at each request: a file that comes later needs no new configuration.
+  const hint = wrong.missing
+    ? "Write it; until then requests are answered 500 mapping_failed."
+    : "Name a file below the transforms directory, such as mail/invoice.ts.";
+  report(["transform", "module"], wrong.message, { hint, passing: wrong.missing });
+};
+
+/** The text of a field that is the same for every delivery. */
+function constant({ templates }: CompiledParts, field: TemplateField): string | undefined {
+  const template = templates.find(([name]) => name === field)?.[1];
+  return template?.isStatic === true ? template.source.trim() : undefined;
+}
+
+const checkAgent: Rule = (_, parts, { hooks, agents }, report) => {
+  const named = constant(parts, "agentId");
+  if (named === undefined) return;
+  const known = agents.exists(named);
+  const effective = known ? named : agents.defaultId();
+  const allowed = hooks.allowedAgentIds;
+  if (allowed !== undefined && !allowed.includes("*") && !allowed.includes(effective)) {
+    const who = known ? JSON.stringify(named) : `${JSON.stringify(named)}, which is unknown, so that ${effective} would run`;
+    report(["agentId"], `is ${who}; hooks.allowedAgentIds does not have it`, { hint: "Add the agent there, or name another." });
+  } else if (!known) {
+    report(["agentId"], `is ${JSON.stringify(named)}, which is not in agents.list`, {
+      warning: true,
+      hint: `The default agent ${effective} runs.`,
+    });
+  }
+};
+
+const checkModel: Rule = ({ settings }, parts, { models, agents }, report) => {
+  const model = constant(parts, "model");
+  const named = constant(parts, "agentId");
+  // The agent of a template is known with the delivery only, and its list is asked then.
+  if (model === undefined || (named === undefined && settings.agentId !== undefined)) return;
+  const agentId = named !== undefined && agents.exists(named) ? named : agents.defaultId();
+  if (models.allowed(model, agentId)) return;
+  report(["model"], `is ${JSON.stringify(model)}, which is not allowed for the agent ${agentId}`, {
+    hint: "Write provider/model or an alias. Where agents.list[].models or agents.defaults.models is set, it must list the model.",
+  });
+};
+
+const checkChannel: Rule = (_, parts, { channels }, report) => {
+  const channel = constant(parts, "channel")?.toLowerCase();
+  if (channel === undefined || channel === "last") return;
+  if (!channels.known(channel))
+    report(["channel"], `is ${JSON.stringify(channel)}, and there is no such channel`, { hint: `Write ${choicesOf(channels)}.` });
+  else if (!channels.available(channel)) {
+    report(["channel"], `is ${JSON.stringify(channel)}, which is not installed or not enabled`, {
+      warning: true,
+      hint: "Until it is, requests are answered 400 channel_unavailable.",
+    });
+  }
+};
+
+const checkSession: Rule = ({ settings }, { templates }, { hooks }, report) => {
+  const template = templates.find(([name]) => name === "sessionKey")?.[1];
+  if (template !== undefined) {
+    const prefixes = hooks.allowedSessionKeyPrefixes;
+    const begin = template.isStatic ? template.source.trim() : (template.source.split("{{", 1)[0]?.trimStart() ?? "");
+    const why = template.isStatic ? sessionKeyRefusal(begin, prefixes) : beginRefusal(begin, prefixes);
+    if (why !== undefined)
+      report(["sessionKey"], `is ${JSON.stringify(template.source)}, which ${why}`, {
+        hint: "hooks.allowedSessionKeyPrefixes says how session keys begin.",
+      });
+  }
+  if (
+    settings.sessionMode === "persistent" &&
+    settings.sessionKey === undefined &&
+    hooks.defaultSessionKey === undefined &&
+    settings.transform === undefined
+  ) {
+    report(["sessionMode"], "is persistent, but each run gets a session of its own", { warning: true, hint: "Set sessionKey." });
+  }
+};
+
+/** Of a key whose rest only the delivery says: whether any rest could make it fit. */
+function beginRefusal(begin: string, prefixes: readonly string[] | undefined): string | undefined {
+  const fits = prefixes === undefined || prefixes.some((prefix) => begin.startsWith(prefix) || prefix.startsWith(begin));
+  if (!fits) return "does not begin with an allowed prefix";
+  return begin.length >= "agent:".length
+    ? sessionKeyRefusal(
+        begin,
+        prefixes?.filter((prefix) => begin.startsWith(prefix)),
+      )
+    : undefined;
+}
+
+const rules: readonly Rule[] = [
+  checkPath,
+  checkText,
+  checkEffect,
+  checkInstructions,
+  checkDeliverOnly,
+  checkSignature,
+  checkVerifyToken,
+  checkAddresses,
+  checkTransform,
+  checkAgent,
+  checkModel,
+  checkChannel,
+  checkSession,
+];
+
+export function checkMapping(source: MappingSource, parts: CompiledParts, context: MappingRuleContext, report: Report): void {
+  for (const rule of rules) rule(source, parts, context, report);
+}

@@ -1,0 +1,254 @@
+/** All mappings of a configuration, in the order in which they are asked: the user's, then those of its presets. */
+import { hash } from "node:crypto";
+import { renderPath, type Segment } from "../../config/path.ts";
+import type { Problem } from "../../config/problem.ts";
+import { nearestOf } from "../../config/suggest.ts";
+import { isWeakSecret, weakSecret } from "../../config/weak-secret.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
+import type { PresetDefinition } from "../../sdk.ts";
+import { compileSignature, SignatureError } from "../signature/signature.ts";
+import {
+  type CompiledParts,
+  compileParts,
+  createTable,
+  finishMapping,
+  type Mapping,
+  type MappingSettings,
+  type MappingSource,
+  type MappingTable,
+  pathOf,
+  type Report,
+  type SignedBy,
+} from "./mapping.ts";
+import { checkMapping, type RuleContext } from "./mapping-rules.ts";
+
+export interface MappingContext extends RuleContext {
+  readonly presets: ReadonlyMap<string, PresetDefinition>;
+  /** Throws `HostError` that names the path. */
+  readonly secret: (value: unknown, path: string) => string;
+  /** What the schema found: a mapping that lost a wrong part of itself must not be taken for a whole one. */
+  readonly problems: readonly Problem[];
+}
+
+interface Draft {
+  readonly source: MappingSource;
+  readonly parts: CompiledParts;
+  readonly signedBy?: SignedBy;
+  readonly report: Report;
+  readonly isFaulty: () => boolean;
+}
+
+export function compileMappings(context: MappingContext): MappingTable {
+  const problems: Problem[] = [];
+  const signatures = new Map<string, SignedBy>();
+  const sources = [...ownMappings(context), ...presetMappings(context, problems)].filter(({ settings }) => settings.enabled);
+  const drafts = sources.map((source) => compileDraft(source, { context, problems, signatures }));
+  const isSigned = ({ settings, placeOf }: MappingSource) => settings.signature !== undefined || hasError(context, placeOf(["signature"]));
+  const signedPaths = new Set(sources.filter(isSigned).flatMap(({ settings }) => pathOf(settings) ?? []));
+  checkTogether(drafts, signedPaths);
+  const mappings = drafts.flatMap(({ source, parts, signedBy, isFaulty }): readonly Mapping[] => {
+    const mapping = finishMapping(source, parts, { signedBy, faulty: isFaulty() });
+    return mapping === undefined ? [] : [mapping];
+  });
+  return createTable(mappings, { signedPaths, problems });
+}
+
+function ownMappings({ hooks }: MappingContext): readonly MappingSource[] {
+  const taken = new Set(hooks.mappings.flatMap(({ id }) => id ?? []));
+  const newId = (path: string | undefined, number: number): string => {
+    let id = path ?? `mapping-${number}`;
+    for (let next = number; taken.has(id); next += 1) id = `${path ?? "mapping"}-${next}`;
+    taken.add(id);
+    return id;
+  };
+  return hooks.mappings.map((settings, index) => {
+    const at: readonly Segment[] = ["hooks", "mappings", index];
+    return {
+      id: settings.id ?? newId(pathOf(settings), index + 1),
+      at: renderPath(at),
+      settings: withToken(settings),
+      placeOf: (setting: readonly Segment[]) => renderPath([...at, ...placeOfToken(settings, setting)]),
+    };
+  });
+}
+
+/** `token` is short for a signature of the scheme token. */
+function withToken(settings: MappingSettings): MappingSettings {
+  const { token } = settings;
+  return token === undefined || settings.signature !== undefined
+    ? settings
+    : { ...settings, signature: { scheme: "token", secret: token } };
+}
+
+/** What is wrong with the signature that stands for a token is wrong with the token. */
+function placeOfToken({ token, signature }: MappingSettings, setting: readonly Segment[]): readonly Segment[] {
+  return token === undefined || signature !== undefined || setting[0] !== "signature" ? setting : ["token", ...setting.slice(2)];
+}
+
+/** Settings that a user may give a preset as a whole, in the section of its name. */
+const presetSettings = ["model", "thinking", "instructions", "allowUnsafeExternalContent"] as const;
+
+function presetMappings({ hooks, presets }: MappingContext, problems: Problem[]): readonly MappingSource[] {
+  return hooks.presets.flatMap((name, index): readonly MappingSource[] => {
+    const at = renderPath(["hooks", "presets", index]);
+    const twice = hooks.presets.indexOf(name) < index;
+    const preset = presets.get(name);
+    if (twice) problems.push({ severity: "warning", path: at, message: `names ${JSON.stringify(name)} again` });
+    else if (preset === undefined) {
+      const nearest = nearestOf(name, [...presets.keys()]);
+      const known = presets.size === 0 ? "No plugin brings presets." : `There are: ${[...presets.keys()].join(", ")}.`;
+      const hint = nearest === undefined ? known : `Did you mean ${nearest}?`;
+      problems.push({
+        severity: "error",
+        path: at,
+        section: at,
+        message: `is ${JSON.stringify(name)}, and no plugin brings a preset of that name`,
+        hint,
+      });
+    }
+    if (twice || preset === undefined) return [];
+    const section = (hooks as unknown as Readonly<Record<string, Partial<MappingSettings> | undefined>>)[name];
+    const given =
+      section === undefined ? [] : presetSettings.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]] as const]));
+    const placeOf = ([setting]: readonly Segment[]) =>
+      given.some(([key]) => key === setting) ? renderPath(["hooks", name, setting ?? ""]) : at;
+    return preset.mappings.map((mapping, place) => ({
+      id: mapping.id ?? (place === 0 ? name : `${name}-${place + 1}`),
+      at,
+      preset: name,
+      placeOf,
+      settings: {
+        enabled: true,
+        action: "agent",
+        body: "json",
+        ...mapping,
+        ...Object.fromEntries(given),
+        match: { ...mapping.match, path: preset.path },
+      },
+    }));
+  });
+}
+
+function compileDraft(
+  source: MappingSource,
+  shared: { readonly context: MappingContext; readonly problems: Problem[]; readonly signatures: Map<string, SignedBy> },
+): Draft {
+  const { context, problems } = shared;
+  let faulty = hasError(context, source.at);
+  const report: Report = (setting, message, { hint, warning = false, passing = warning } = {}) => {
+    if (!passing) faulty = true;
+    // What the schema found wrong is not told a second time.
+    if (setting.length > 0 && hasError(context, source.placeOf(setting))) return;
+    problems.push({
+      severity: warning ? "warning" : "error",
+      path: source.placeOf(setting),
+      message:
+        source.preset === undefined
+          ? message
+          : [`the preset ${source.preset}:`, ...(setting.length === 0 ? [] : [setting.join(".")]), message].join(" "),
+      ...(hint === undefined ? {} : { hint }),
+      ...(passing ? {} : { section: source.at }),
+    });
+  };
+  const { match, ...parts } = compileParts(source, report);
+  const signedBy = compileSignedBy(source, shared, report);
+  // A match of which the schema dropped a part would take more than was meant to.
+  const whole = match === undefined || hasError(context, source.placeOf(["match"])) ? parts : { ...parts, match };
+  checkMapping(source, whole, { ...context, broken: (setting) => hasError(context, source.placeOf(setting)) }, report);
+  return { source, parts: whole, report, isFaulty: () => faulty, ...(signedBy === undefined ? {} : { signedBy }) };
+}
+
+/** Whether the schema found an error at the path, or below it. */
+function hasError({ problems }: MappingContext, at: string): boolean {
+  return problems.some(
+    ({ severity, path }) => severity === "error" && (path === at || path.startsWith(`${at}.`) || path.startsWith(`${at}[`)),
+  );
+}
+
+/** Mappings with the same signature share it, so that a request is verified once for all of them. */
+function compileSignedBy(
+  { settings, placeOf }: MappingSource,
+  { context, signatures }: { readonly context: MappingContext; readonly signatures: Map<string, SignedBy> },
+  report: Report,
+): SignedBy | undefined {
+  if (settings.signature === undefined) return undefined;
+  const { secret: given, verifyToken: verify, ...rest } = settings.signature;
+  if (settings.token !== undefined && rest.scheme !== "token") {
+    report(["token"], "contradicts signature", { hint: "Keep the one that the sender uses." });
+    return undefined;
+  }
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const readSecret = (value: unknown, at: readonly Segment[]): string | undefined => {
+    try {
+      const secret = context.secret(value, placeOf(at));
+      if (isWeakSecret(secret) && secret.trim() !== "") report(at, weakSecret.message, { hint: weakSecret.hint, warning: true });
+      if (secret.trim() !== "") return secret;
+      report(at, "is blank");
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      report(at, `cannot be read: ${String(error.details.reason ?? reasonOf(error))}`, { hint: error.hint });
+    }
+    return undefined;
+  };
+  const secrets = list.flatMap(
+    (value, index) => readSecret(value, ["signature", "secret", ...(Array.isArray(given) ? [index] : [])]) ?? [],
+  );
+  if (secrets.length < list.length || secrets.length === 0) return undefined;
+  const verifyToken = verify === undefined ? undefined : readSecret(verify, ["signature", "verifyToken"]);
+  if (verify !== undefined && verifyToken === undefined) return undefined;
+  const same = hash("sha256", JSON.stringify([rest, secrets, verifyToken]));
+  const known = signatures.get(same);
+  if (known !== undefined) return known;
+  try {
+    const signedBy = { signature: compileSignature(rest, secrets, verifyToken) };
+    signatures.set(same, signedBy);
+    return signedBy;
+  } catch (error) {
+    if (!(error instanceof SignatureError)) throw error;
+    report(["signature", error.key], error.message);
+    return undefined;
+  }
+}
+
+/** What is wrong between mappings. */
+function checkTogether(drafts: readonly Draft[], signedPaths: ReadonlySet<string>): void {
+  const ids = new Map<string, string>();
+  for (const [index, draft] of drafts.entries()) {
+    const { source, report } = draft;
+    const { settings } = source;
+    const path = pathOf(settings);
+    const taken = settings.id === undefined ? undefined : ids.get(settings.id);
+    if (taken !== undefined)
+      report(["id"], `is ${JSON.stringify(settings.id)}, which ${taken} already has`, { hint: "Give each mapping an id of its own." });
+    else if (settings.id !== undefined) ids.set(settings.id, source.at);
+    if (settings.signature === undefined && path !== undefined && signedPaths.has(path)) {
+      report(["match", "path"], `is ${JSON.stringify(path)}, where another mapping asks for a signature or a token of its own`, {
+        hint: "Give this one a signature too, or a path of its own: a way beside the signature would make it worthless.",
+      });
+    }
+    const before = drafts.slice(0, index).find((earlier) => covers(earlier, draft));
+    if (before !== undefined) tellUnreachable(before, draft);
+  }
+}
+
+/** Whether no request ever gets past `earlier` to `later`. */
+function covers(earlier: Draft, later: Draft): boolean {
+  if (earlier.parts.match === undefined || later.parts.match === undefined) return false;
+  if (earlier.source.settings.body !== later.source.settings.body) return false;
+  // Where signatures are asked for, each mapping gets what its own one verifies.
+  return earlier.signedBy === later.signedBy && sameSigned(earlier, later) && earlier.parts.match.covers(later.parts.match);
+}
+
+const sameSigned = (a: Draft, b: Draft) => (a.source.settings.signature === undefined) === (b.source.settings.signature === undefined);
+
+function tellUnreachable({ source: before }: Draft, { source, report }: Draft): void {
+  const who = before.settings.id === undefined ? before.at : `${before.at} (${before.settings.id})`;
+  const message = `is never reached: ${who} takes every request that it would take`;
+  const fix = { hint: "Put the narrower one first, or narrow the other one's match." };
+  // One mapping for the path of a preset is meant to take its place.
+  if (source.preset !== undefined && before.preset === undefined) {
+    if (pathOf(before.settings) === undefined) report([], message, { ...fix, warning: true });
+    return;
+  }
+  report([], message, fix);
+}

@@ -1,0 +1,105 @@
+/** Removes from a delivery what looks like a secret, so that it can be kept as a file and shown to others. */
+import { isSecretName } from "../../config/redact.ts";
+import type { Json } from "../../contract/types.ts";
+import { exactDigits, parseExactJson } from "../../http/exact-json.ts";
+import { createRedactor } from "../../log/redactor.ts";
+import type { HookDelivery } from "./delivery.ts";
+
+const removed = "[removed]";
+
+/** Names beside those that hold a secret in a configuration. */
+const moreNames =
+  /(^|[_-])(auth|bearer|jwt|otp|pin|pwd|pass|sig|csrf|xsrf|session)s?$|signature|hmac|(session|auth|csrf|api|access|secret|private)[_-]?(id|key|token|code|hash)s?$/i;
+
+/** What is a secret wherever it stands. */
+const shapes: readonly RegExp[] = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g,
+  /(?<=\b(?:Bearer|Basic) )[\w.~+/-]{8,}=*/gi,
+  /(?<=:\/\/)[^/?#\s@"]{1,512}(?=@)/g,
+];
+const addressParameter = /([?&;]([\w.[\]-]{1,64})=)([^&;#\s"'<>]+)/g;
+
+/** A text may hold JSON of any depth; what lies deeper is nothing that anybody would read. */
+const maxDepth = 128;
+
+export interface Scrubbed {
+  readonly delivery: HookDelivery;
+  /** How many values were removed, whole or in part. */
+  readonly removed: number;
+}
+
+/** `secrets`: values that the configuration holds. Names of fields stay, so that the file still shows what comes. */
+export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>): Scrubbed {
+  const known = [...secrets];
+  const withoutKnown = createRedactor(() => known, removed);
+  let count = 0;
+
+  const texts = (values: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(values).map(([name, text]) => [name, String(field(name, text, 0))]));
+
+  const remove = (): string => {
+    count += 1;
+    return removed;
+  };
+
+  const field = (name: string, value: Json, depth: number): Json => (holdsSecret(name, value) ? remove() : clean(value, depth));
+
+  const clean = (value: Json, depth: number): Json => {
+    if (typeof value === "string") return text(value, depth);
+    if (typeof value !== "object" || value === null || exactDigits(value) !== undefined) return value;
+    if (depth === maxDepth) return remove();
+    if (Array.isArray(value)) return value.map((inner) => clean(inner, depth + 1));
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, field(name, inner, depth + 1)]));
+  };
+
+  const text = (value: string, depth = 0): string => {
+    const inner = nested(value);
+    const before = count;
+    const plain = inner === undefined ? value : JSON.stringify(clean(inner, depth));
+    const cleaned = withoutShapes(withoutKnown(count > before ? plain : value));
+    if (count === before && cleaned !== value) count += 1;
+    return cleaned;
+  };
+
+  const { path, headers, query, payload, source, now } = delivery;
+  const scrubbed = {
+    path: text(path),
+    headers: texts(headers),
+    query: texts(query),
+    payload: clean(payload, 0),
+    source: text(source),
+    now,
+  };
+  return { delivery: scrubbed, removed: count };
+}
+
+/** A count, such as `tokens: 12`, is none. */
+function holdsSecret(name: string, value: Json): boolean {
+  if (value === null || typeof value === "boolean" || value === "") return false;
+  if ((typeof value === "number" || exactDigits(value) !== undefined) && name.endsWith("s")) return false;
+  // `auth[token]`, `accessToken`: words between underscores, and of a long name only what it ends with.
+  const words = name.slice(-100).replace(/([a-z0-9])([A-Z])/g, "$1_$2");
+  const plain = words
+    .split(/[[\]._\s]+/)
+    .filter((word) => word !== "")
+    .join("_");
+  return isSecretName(plain) || ((typeof value !== "object" || exactDigits(value) !== undefined) && moreNames.test(plain));
+}
+
+/** JSON inside of a text, as some senders of forms have it. */
+function nested(value: string): Json | undefined {
+  if (!/^\s*[[{]/.test(value)) return undefined;
+  try {
+    return parseExactJson(value) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutShapes(value: string): string {
+  const plain = shapes.reduce((left, shape) => left.replace(shape, removed), value);
+  return plain.replace(addressParameter, (whole, before: string, name: string, inner: string) =>
+    holdsSecret(name, inner) && inner !== removed ? before + removed : whole,
+  );
+}

@@ -1,0 +1,139 @@
+/** `POST <base>/agent`: an isolated turn of an agent. */
+import { isFullModelName } from "../../config/model-names.ts";
+import type { Json, RawEvent, Thinking, TurnRequest } from "../../contract/types.ts";
+import { cleanHookName, wrapExternal } from "../../untrusted/external.ts";
+import { FieldProblem, type Fields, readBoolean, readChoice, readPositive, readString, readText } from "./fields.ts";
+import { type AgentPolicy, type Asker, chooseAgent, chooseSession } from "./policy.ts";
+import { wakeModes } from "./wake.ts";
+
+export interface AgentDeps extends AgentPolicy {
+  readonly channels: {
+    /** Whether there is such a platform at all, installed or not. */
+    readonly known: (id: string) => boolean;
+    /** Whether it is installed and enabled. */
+    readonly available: (id: string) => boolean;
+    /** Those that are installed and enabled. */
+    readonly list: () => readonly string[];
+    readonly hasLastRecipient: (channelId: string) => Promise<boolean>;
+  };
+  /** Whether an agent may be asked to use a model, by its alias or its full name. */
+  readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
+  readonly newId: () => string;
+}
+
+const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];
+const longestRunSeconds = 86_400;
+
+export interface AgentRequest {
+  /** As it came. */
+  readonly message: string;
+  readonly request: TurnRequest & { readonly name: string; readonly sessionKey: string };
+}
+
+/** Checks every field, then every rule about who may ask for what. Throws `HttpProblem` 400. */
+export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker): Promise<AgentRequest> {
+  const message = readText(fields, "message");
+  const name = readName(fields);
+  const agentId = readString(fields, "agentId", { maxLength: 128, allowBlank: true });
+  const sessionKey = readSessionKey(fields);
+  const sessionMode = readChoice(fields, "sessionMode", ["isolated", "persistent"]);
+  const wakeMode = readChoice(fields, "wakeMode", wakeModes) ?? "now";
+  const deliver = readBoolean(fields, "deliver") ?? true;
+  const channel = readString(fields, "channel", { maxLength: 64 })?.toLowerCase() ?? "last";
+  const to = readString(fields, "to", { maxLength: 256 });
+  const model = readString(fields, "model", { maxLength: 256 });
+  const thinking = readChoice(fields, "thinking", thinkingLevels);
+  const timeoutSeconds = readPositive(fields, "timeoutSeconds", longestRunSeconds);
+
+  const named = Object.hasOwn(fields, "agentId") ? (agentId ?? "") : undefined;
+  const chosen = chooseAgent(named, deps);
+  const session = chooseSession({ ...asker, requested: sessionKey, mode: sessionMode }, deps);
+  if (model !== undefined && !deps.models.allowed(model, chosen)) {
+    const why = isFullModelName(model) ? "is not in the list of allowed models" : "is neither an alias nor of the form provider/model";
+    throw new FieldProblem("model_not_allowed", "model", `model ${why}.`);
+  }
+  await checkDelivery({ channel, to, deliver }, deps);
+
+  return {
+    message,
+    request: {
+      name,
+      agentId: chosen,
+      ...session,
+      wakeMode,
+      deliver,
+      channel,
+      ...(to === undefined ? {} : { to }),
+      ...(model === undefined ? {} : { model }),
+      ...(thinking === undefined ? {} : { thinking }),
+      ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    },
+  };
+}
+
+function readName(fields: Fields): string {
+  const name = cleanHookName(readString(fields, "name", { maxLength: 4_096, allowBlank: true }) ?? "");
+  if (name.length > 200) throw new FieldProblem("invalid_payload", "name", "name must have at most 200 characters.");
+  return name === "" ? "Hook" : name;
+}
+
+function readSessionKey(fields: Fields): string | undefined {
+  const key = readString(fields, "sessionKey", { maxLength: 256 });
+  if (key !== undefined && !/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(key))
+    throw new FieldProblem("invalid_payload", "sessionKey", "sessionKey must have printable characters only.");
+  return key;
+}
+
+/** What `channel` may be, in words: `last, botchat or slack`. */
+export function choicesOf({ list }: { readonly list: () => readonly string[] }): string {
+  return new Intl.ListFormat("en-GB", { type: "disjunction" }).format(["last", ...list()]);
+}
+
+async function checkDelivery(
+  ask: { readonly channel: string; readonly to: string | undefined; readonly deliver: boolean },
+  { channels }: AgentDeps,
+): Promise<void> {
+  const { channel, to, deliver } = ask;
+  if (channel === "last") return;
+  if (!channels.known(channel)) throw new FieldProblem("channel_unknown", "channel", `channel must be ${choicesOf(channels)}.`);
+  if (!channels.available(channel)) {
+    throw new FieldProblem(
+      "channel_unavailable",
+      "channel",
+      `channel names a channel that is not installed or not enabled on this gateway. It must be ${choicesOf(channels)}.`,
+    );
+  }
+  if (deliver && to === undefined && !(await channels.hasLastRecipient(channel))) {
+    throw new FieldProblem("invalid_payload", "to", "to is required: nobody has written on this channel yet.");
+  }
+}
+
+/** The event of a run. What came from outside is wrapped here, once, whatever its session and name. */
+export function agentEvent(
+  asked: AgentRequest,
+  options: {
+    readonly dedupeKey?: string | undefined;
+    /** False: the operator trusts this source as himself, or the text goes out as it is. */
+    readonly wrapped?: boolean;
+    /** Of the mapping. */
+    readonly instructions?: string;
+    /** What is kept beside the run, for the operator. */
+    readonly kept?: { readonly [name: string]: Json };
+  },
+): RawEvent {
+  const { message, request } = asked;
+  const { dedupeKey, wrapped = true, instructions, kept } = options;
+  const event: RawEvent = {
+    source: "hooks",
+    kind: "agent",
+    lane: request.sessionKey,
+    authority: "hook",
+    body: {
+      request: { ...request, ...(instructions === undefined ? {} : { instructions }) },
+      message: wrapped ? wrapExternal({ text: message, source: "webhook", metadata: { Hook: request.name } }) : message,
+      replyName: request.name,
+      ...kept,
+    },
+  };
+  return dedupeKey === undefined ? event : { ...event, dedupeKey };
+}

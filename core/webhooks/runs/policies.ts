@@ -1,0 +1,27 @@
+/** What a configuration allows hooks to ask for: agents, models, channels. The same for requests and for what mappings say. */
+import { agentIds, agentSettings, defaultAgentId } from "../../config/agents.ts";
+import { resolveModel } from "../../config/model-names.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
+import type { AgentDeps } from "./agent.ts";
+import { knownChannelIds } from "./channel-ids.ts";
+
+export function hookPolicies(
+  config: () => GatewayConfig,
+  installed: {
+    /** The channels that plugins bring. */
+    readonly channels: () => Iterable<string>;
+    /** Whether it is enabled, too. */
+    readonly available: (id: string) => boolean;
+  },
+): Pick<AgentDeps, "agents" | "models"> & { readonly channels: Pick<AgentDeps["channels"], "known" | "available" | "list"> } {
+  const channels = () => [...installed.channels()];
+  return {
+    agents: { exists: (id) => agentIds(config()).includes(id), defaultId: () => defaultAgentId(config()) },
+    models: { allowed: (model, agentId) => resolveModel(model, agentSettings(config(), agentId).models) !== undefined },
+    channels: {
+      known: (id) => knownChannelIds.has(id) || channels().includes(id),
+      available: installed.available,
+      list: () => channels().filter(installed.available),
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * Tests of an address by a platform that has nothing to sign yet. What may be answered without a signature is an echo as plain text and
+ * nothing else: no event, no request of ours.
+ */
+import { createTokenCheck } from "../../http/credentials.ts";
+import { type ChallengeAnswer, echo } from "./challenge.ts";
+import type { SignatureScheme } from "./schemes.ts";
+import type { Unverified } from "./verdict.ts";
+
+/** `undefined`: the request is not such a test. */
+export type Greet = (request: { readonly method: string; readonly query: string }) => ChallengeAnswer | Unverified | undefined;
+
+export function createGreeting(kind: NonNullable<SignatureScheme["greeting"]>, verifyToken: string | undefined): Greet {
+  const isVerifyToken = createTokenCheck();
+  return ({ method, query }) => {
+    if (query === "" || method !== (kind === "validation-token" ? "POST" : "GET")) return undefined;
+    const parameters = new URLSearchParams(query);
+    if (kind === "validation-token") return echo(parameters.get("validationToken"));
+    if (kind === "challenge") return echo(parameters.get("challenge"));
+    if (parameters.get("hub.mode") !== "subscribe" || verifyToken === undefined) return undefined;
+    const token = parameters.get("hub.verify_token");
+    if (token === null) return { ok: false, fault: "missing", reason: "hub.verify_token is missing" };
+    // A token is compared by its bytes, one in each character.
+    if (!isVerifyToken(Buffer.from(token, "utf8").toString("latin1"), verifyToken))
+      return { ok: false, fault: "wrong", reason: "hub.verify_token is not the verifyToken of the mapping" };
+    return echo(parameters.get("hub.challenge"));
+  };
+}

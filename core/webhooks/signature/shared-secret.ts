@@ -1,0 +1,72 @@
+/** Senders that sign nothing and send the secret itself: in a header, as a password or token, or in each element of the body. */
+import { hash } from "node:crypto";
+import { createTokenCheck, presentedToken } from "../../http/credentials.ts";
+import { readMember } from "./challenge.ts";
+import type { SignatureScheme } from "./schemes.ts";
+import { type Sign, SigningError, withMembers } from "./signing.ts";
+import type { SignedRequest, Verdict } from "./verdict.ts";
+
+/** Stands for a secret; never shown. */
+export const signerOf = (secret: string): string => hash("sha256", secret);
+
+export function createSharedCheck(scheme: SignatureScheme, secrets: readonly string[], user = ""): (request: SignedRequest) => Verdict {
+  const checks = secrets.map((secret) => {
+    const isSecret = createTokenCheck();
+    const expected = scheme.carrier === "basic" ? `${user}:${secret}` : secret;
+    return { signer: signerOf(secret), fits: (presented: string) => isSecret(presented, expected) };
+  });
+  const what = scheme.carrier === "client-state" ? "the field clientState" : `the header ${scheme.header}`;
+  return (request) => {
+    const presented = presentedBy(scheme, request);
+    if (presented.length === 0) return { ok: false, fault: "missing", reason: `${what} is missing` };
+    // Each element of a body carries the secret by itself: one that does not is another sender's.
+    const signer = checks.filter(({ fits }) => presented.every(fits)).at(-1)?.signer;
+    if (signer === undefined) return { ok: false, fault: "wrong", reason: `${what} does not carry the secret` };
+    const id = scheme.delivery.header === undefined ? undefined : request.headers[scheme.delivery.header];
+    if (typeof id !== "string" || !/^[\x21-\x7e]{1,256}$/.test(id)) return { ok: true, signer };
+    // Nothing is signed, so the same id with another body may well be another event.
+    return { ok: true, signer, deliveryId: `${id} sha256:${hash("sha256", request.body)}` };
+  };
+}
+
+/** Presents the first secret as `createSharedCheck` expects it. */
+export function createSharedSigner({ carrier, header, prefix }: SignatureScheme, [secret = ""]: readonly string[], user = ""): Sign {
+  // Header text has one byte in each character.
+  const bytes = (text: string) => Buffer.from(text, "utf8").toString("latin1");
+  return ({ body }) => {
+    if (carrier === "client-state") return { headers: {}, body: withMembers(body, (root) => withClientState(root, secret)) };
+    if (carrier === "token") return { headers: { [header]: `Bearer ${bytes(secret)}` }, body };
+    if (carrier === "basic") return { headers: { [header]: `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}` }, body };
+    return { headers: { [header]: `${prefix}${bytes(secret)}` }, body };
+  };
+}
+
+function withClientState(root: Readonly<Record<string, unknown>>, secret: string): Readonly<Record<string, unknown>> {
+  const { value } = root;
+  const isObject = (element: unknown): element is object => typeof element === "object" && element !== null && !Array.isArray(element);
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isObject))
+    throw new SigningError("this scheme needs a payload with a list of objects in the field value");
+  return { ...root, value: value.map((element) => ({ ...element, clientState: secret })) };
+}
+
+/** The bytes that were presented, one in each character, as header text is. */
+function presentedBy({ carrier, header, prefix }: SignatureScheme, { headers, body }: SignedRequest): readonly string[] {
+  if (carrier === "token") return listOf(presentedToken(headers));
+  if (carrier === "client-state") return clientStates(body);
+  const value = headers[header];
+  if (typeof value !== "string" || value === "") return [];
+  if (carrier !== "basic") return value.startsWith(prefix) ? [value.slice(prefix.length)] : [""];
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(value)?.[1];
+  return [encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("latin1")];
+}
+
+const listOf = (text: string | undefined): readonly string[] => (text === undefined ? [] : [text]);
+
+function clientStates(body: Buffer): readonly string[] {
+  const value = readMember(body, ["value"]);
+  if (!Array.isArray(value)) return [];
+  return value.map((element: unknown) => {
+    const state = typeof element === "object" && element !== null ? (element as { readonly clientState?: unknown }).clientState : undefined;
+    return typeof state === "string" ? Buffer.from(state, "utf8").toString("latin1") : "";
+  });
+}

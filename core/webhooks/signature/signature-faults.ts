@@ -1,0 +1,54 @@
+/** What the operator is told about signatures that were not accepted. The sender gets one sentence for every reason. */
+import { HttpProblem } from "../../http/problem.ts";
+import type { SignatureFault } from "./verdict.ts";
+
+const sentences: Readonly<Record<SignatureFault, string>> = {
+  missing: "The signature is missing",
+  wrong: "The signature is wrong",
+  old: "The signature is too old, or the clocks differ",
+};
+
+const challengeOf = { Basic: 'Basic realm="hooks"', Bearer: "Bearer" } as const;
+
+/** The answer to an unaccepted signature; `detail` is for the operator only. */
+export class SignatureProblem extends HttpProblem {
+  readonly detail: string;
+
+  /** `authenticates`: the HTTP authentication scheme that was asked for, where it is one. */
+  constructor({ fault, reason }: { readonly fault: SignatureFault; readonly reason: string }, authenticates?: "Basic" | "Bearer") {
+    if (authenticates === undefined) super("signature_invalid", "The signature is missing, wrong or too old.");
+    else super("unauthorized", "The credential of this hook is missing or wrong.", { "www-authenticate": challengeOf[authenticates] });
+    this.detail = `${sentences[fault]}: ${reason}.`;
+  }
+}
+
+/** Senders who cannot sign could fill the log otherwise; a person who is looking for a mistake makes fewer attempts. */
+const linesPerWindow = 30;
+const windowMs = 60_000;
+
+export interface SignatureFaults {
+  report(fault: { readonly hook: string; readonly client: string; readonly fault: SignatureFault; readonly reason: string }): void;
+}
+
+export function createSignatureFaults({
+  now,
+  log,
+}: {
+  readonly now: () => number;
+  readonly log: { warn(fields: object, message: string): void };
+}): SignatureFaults {
+  let began = Number.NEGATIVE_INFINITY;
+  let lines = 0;
+  return {
+    report(fault) {
+      const at = now();
+      if (at - began >= windowMs || at < began) {
+        began = at;
+        lines = 0;
+      }
+      lines += 1;
+      if (lines <= linesPerWindow) log.warn(fault, `a signature was not accepted: ${fault.fault}`);
+      else if (lines === linesPerWindow + 1) log.warn({}, "more signatures were not accepted; they are not logged for up to a minute");
+    },
+  };
+}

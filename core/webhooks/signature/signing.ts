@@ -1,0 +1,75 @@
+/** Signs a request as its platform does, so that an operator can try out what checks the signature. */
+import { parseExactJson } from "../../http/exact-json.ts";
+import { parseJson } from "../../http/json.ts";
+import type { SignatureScheme, SignatureSettings } from "./schemes.ts";
+import { publicUrls, type SignedText, signedForm } from "./signed-text.ts";
+import type { SigningKey } from "./signing-key.ts";
+
+export interface UnsignedRequest {
+  /** Names in lower case; `host` included. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** Path and query. */
+  readonly url: string;
+  readonly now: number;
+  /** The id of the delivery, where the scheme signs one and the headers have none. */
+  readonly newId: () => string;
+}
+
+/** The headers to add, and the body, in which some schemes put the time or the secret. */
+export interface SignedParts {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Throws `SigningError`. */
+export type Sign = (request: UnsignedRequest) => SignedParts;
+
+/** Why a request cannot be signed: a message without full stop, and never the secret. */
+export class SigningError extends Error {}
+
+export function createSigner(
+  scheme: SignatureScheme,
+  text: SignedText,
+  { keys, settings }: { readonly keys: readonly SigningKey[]; readonly settings: SignatureSettings },
+): Sign {
+  const { header, timestamp: place, idHeader } = scheme;
+  return ({ headers, body: given, url, now, newId }) => {
+    const key = keys.find(({ sign }) => sign !== undefined);
+    if (key?.sign === undefined) throw new SigningError("only the platform has the private key; the configuration has the public key");
+    const body = place !== undefined && "member" in place ? withMembers(given, (root) => ({ ...root, [place.member]: now })) : given;
+    const timestamp = String(Math.floor(now / 1_000));
+    const id = (idHeader === undefined ? undefined : headers[idHeader]) ?? newId();
+    if (text.uses.has("id") && text.behindId !== "" && id.includes(text.behindId))
+      throw new SigningError(`the header ${idHeader} contains ${JSON.stringify(text.behindId)}, which ends the id`);
+    const form = text.uses.has("form") ? signedForm(body, url) : "";
+    if (form === undefined)
+      throw new SigningError("bodySHA256 in the query is not the digest of the body, or the form has too many fields");
+    const [address = ""] = text.uses.has("url") ? publicUrls({ headers, url }, settings.url) : [];
+    const digest = key.sign(text.render({ body, timestamp, id, url: address, form })).toString(scheme.encoding);
+    const signature = `${key.prefix}${digest}`;
+    return {
+      body,
+      headers: {
+        [header]: place !== undefined && "field" in place ? `${place.field}=${timestamp}${scheme.separator}${signature}` : signature,
+        ...(place !== undefined && "header" in place ? { [place.header]: timestamp } : {}),
+        ...(idHeader === undefined ? {} : { [idHeader]: id }),
+      },
+    };
+  };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A JSON object with other members. Numbers keep their digits. */
+export function withMembers(body: Buffer, change: (root: Members) => Members): Buffer {
+  let root: unknown;
+  try {
+    root = parseJson(body, parseExactJson);
+  } catch {
+    root = undefined;
+  }
+  if (typeof root !== "object" || root === null || Array.isArray(root))
+    throw new SigningError("this scheme needs a JSON object as payload");
+  return Buffer.from(JSON.stringify(change(root as Members)));
+}

@@ -1,0 +1,113 @@
+/** What a delivery would lead to: the mappings' own code up to the point where something would be stored. */
+import { reasonOf } from "../../contract/errors.ts";
+import type { Json } from "../../contract/types.ts";
+import type { ProblemCode } from "../../http/problem.ts";
+import type { HookDelivery } from "../mapping/delivery.ts";
+import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns, renderFields } from "../mapping/mapped.ts";
+import type { Mapping, MappingTable } from "../mapping/mapping.ts";
+import type { Fields } from "../runs/fields.ts";
+
+/** A mapping that was looked at, in the order in which they are asked. */
+export interface Asked {
+  readonly id: string;
+  /** Configuration path. */
+  readonly at: string;
+  readonly preset?: string;
+  readonly taken: boolean;
+  /** Why it does not take the delivery; absent for the one that does. */
+  readonly why?: string;
+}
+
+/** What one element of the delivery became on its way; without `forEach` there is one. */
+export interface DryStep {
+  /** What templates and settings say. */
+  readonly rendered: Fields;
+  /** What the transform returned; absent where there is none, or where it did not get so far. */
+  readonly transform?: { readonly module: string; readonly result?: Json; readonly error?: string };
+}
+
+export interface DryRun {
+  readonly path: string;
+  readonly asked: readonly Asked[];
+  readonly steps: readonly DryStep[];
+  /** What would run. */
+  readonly runs: readonly MappedRun[];
+  /** Why nothing would. */
+  readonly nothing?: NonNullable<Plan["nothing"]>;
+  /** What the sender would be answered instead. */
+  readonly failure?: {
+    readonly code: ProblemCode;
+    readonly status: number;
+    readonly message: string;
+    readonly path: string;
+    readonly hint: string;
+  };
+}
+
+/** Never throws for what is wrong with the delivery: that is the result. */
+export async function dryRun(table: MappingTable, delivery: HookDelivery, deps: MappedDeps): Promise<DryRun> {
+  const { mapping, asked } = ask(table, delivery);
+  const base = { path: delivery.path, asked };
+  if (mapping === undefined) return { ...base, steps: [], runs: [] };
+  const { calls, transform } = watch(deps);
+  const stepsOf = (views: readonly HookDelivery[]): readonly DryStep[] =>
+    calls.length > 0
+      ? calls.map(({ context, ...called }) => ({ rendered: renderFields(mapping, context), transform: called }))
+      : views.map((view) => ({ rendered: renderFields(mapping, view) }));
+  try {
+    const { runs, nothing, views = [delivery] } = await planRuns(mapping, delivery, { ...deps, transform });
+    return { ...base, steps: stepsOf(views), runs, ...(nothing === undefined ? {} : { nothing }) };
+  } catch (error) {
+    if (!(error instanceof MappingFailure)) throw error;
+    const { problem, path, hint } = error;
+    const failure = { code: problem.code, status: problem.status, message: problem.message, path, hint };
+    return { ...base, steps: mapping.faulty ? [] : stepsOf([delivery]), runs: [], failure };
+  }
+}
+
+type Called = NonNullable<DryStep["transform"]> & { readonly context: HookDelivery };
+
+/** Notes what a transform is given and returns, in the order of the elements. */
+function watch(deps: MappedDeps): { readonly calls: Called[]; readonly transform: MappedDeps["transform"] } {
+  const calls: Called[] = [];
+  return {
+    calls,
+    async transform(call) {
+      const { module, context } = call;
+      const index = calls.push({ module, context }) - 1;
+      try {
+        const result = await deps.transform(call);
+        calls[index] = { module, context, ...(result === undefined ? {} : { result }) };
+        return result;
+      } catch (error) {
+        calls[index] = { module, context, error: reasonOf(error) };
+        throw error;
+      }
+    },
+  };
+}
+
+/** All mappings, so that nobody has to wonder about the one they had in mind. */
+function ask(table: MappingTable, delivery: HookDelivery): { readonly mapping: Mapping | undefined; readonly asked: readonly Asked[] } {
+  const here = new Set(table.way(delivery.path).mappings);
+  let taken: Mapping | undefined;
+  const asked = table.mappings.map((mapping): Asked => {
+    const { id, at, preset } = mapping;
+    const named = { id, at, ...(preset === undefined ? {} : { preset }) };
+    const why = whyNot(mapping, { delivery, here, taken });
+    if (why !== undefined) return { ...named, taken: false, why };
+    taken = mapping;
+    return { ...named, taken: true };
+  });
+  return { mapping: taken, asked };
+}
+
+function whyNot(
+  mapping: Mapping,
+  { delivery, here, taken }: { readonly delivery: HookDelivery; readonly here: ReadonlySet<Mapping>; readonly taken: Mapping | undefined },
+): string | undefined {
+  const matched = mapping.match.test(delivery);
+  if (matched !== true) return matched;
+  if (!here.has(mapping)) return "another mapping asks for a signature at this path";
+  return taken === undefined ? undefined : `${taken.id} comes first`;
+}

@@ -1,0 +1,42 @@
+/** What the command line asks of the hook server in a running gateway, under `/gateway/hooks/`, with the gateway token or that of a paired device. */
+import { HttpProblem } from "../../http/problem.ts";
+import type { RouteDefinition } from "../../sdk.ts";
+import type { Recordings } from "../endpoint/recordings.ts";
+import { MappingFailure } from "../mapping/mapped.ts";
+import type { Replayed } from "./replay.ts";
+
+export interface HookManagementDeps {
+  readonly recordings: Recordings;
+  /** Throws `MappingFailure` and `HttpProblem`. */
+  readonly replay: (eventId: string) => Promise<Replayed>;
+}
+
+export function hookRoutes({ recordings, replay }: HookManagementDeps): readonly RouteDefinition[] {
+  return [
+    {
+      method: "GET",
+      path: "/gateway/hooks/record",
+      access: "device",
+      async handler({ query }) {
+        if (query.path === undefined || query.path === "") throw new HttpProblem("invalid_payload", "path is required.");
+        return { events: recordings.next(query.path) };
+      },
+    },
+    {
+      method: "POST",
+      path: "/gateway/hooks/replay",
+      access: "device",
+      async handler({ body }) {
+        const { eventId } = body as { readonly eventId?: unknown };
+        if (typeof eventId !== "string") throw new HttpProblem("invalid_payload", "eventId is required.");
+        try {
+          return { body: { ok: true, ...(await replay(eventId)) } };
+        } catch (error) {
+          if (!(error instanceof MappingFailure)) throw error;
+          const { problem, path, hint } = error;
+          return { status: problem.status, body: { ok: false, error: problem.message, code: problem.code, path, hint } };
+        }
+      },
+    },
+  ];
+}
