@@ -1,5 +1,5 @@
 /** What `wake` is held against: our own server and hook endpoints, every check of them, and a store that keeps nothing. Prints `ready <address>`. */
-import { checkConfig } from "../core/config/load.ts";
+import { checkConfig } from "../core/config/reading/load.ts";
 import { createHttpServer } from "../core/http/server.ts";
 import { createLog } from "../core/log/log.ts";
 import { createIds } from "../core/state/ids.ts";

@@ -1,7 +1,7 @@
 /** A gateway that can be weighed: `node bench/weighed-gateway.ts CONFIG`. Prints `ready <address>`, and for each line that comes in the bytes in use after it gave back what it could, as `service gateway` does when it is quiet. */
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { giveMemoryBack } from "../core/cli/memory.ts";
+import { giveMemoryBack } from "../core/cli/start/memory.ts";
 import { createGateway } from "../core/gateway/gateway.ts";
 
 const [configFile = ""] = process.argv.slice(2);

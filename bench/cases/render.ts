@@ -1,9 +1,9 @@
 /** A Markdown answer to messages in the platform's HTML: against the Markdown parser's own HTML, which is neither cut nor checked. */
 import { createRequire } from "node:module";
 import type { MarkdownIt, MarkdownItOptions } from "markdown-it";
-import { chunkText } from "../../plugins/botchat/chunk.ts";
-import { renderHtml } from "../../plugins/botchat/html.ts";
-import { parseMarkdown } from "../../plugins/botchat/markdown.ts";
+import { chunkText } from "../../plugins/botchat/text/chunk.ts";
+import { renderHtml } from "../../plugins/botchat/text/html.ts";
+import { parseMarkdown } from "../../plugins/botchat/text/markdown.ts";
 import { ratesByTurns } from "./in-process.ts";
 import { atLeast, type Bench, median, paired, spread } from "./report.ts";
 

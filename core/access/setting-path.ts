@@ -1,5 +1,5 @@
 /** Where in the file an option of an account stands: in the account's own entry, or at the root, which every account inherits. */
-import { accountEntry } from "../config/merge.ts";
+import { accountEntry } from "../config/checking/merge.ts";
 import { getPath, renderPath } from "../config/path.ts";
 import type { PathOf } from "./place.ts";
 

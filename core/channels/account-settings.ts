@@ -2,14 +2,14 @@
 import { identityRule, ignoredEntries } from "../access/allowlist.ts";
 import { type AccountAccess, openPlaces, type PathOf } from "../access/place.ts";
 import { settingPath } from "../access/setting-path.ts";
-import { checkOpen } from "../config/channels.ts";
-import { type ChannelAccountSection, channelAccounts } from "../config/merge.ts";
+import { checkOpen } from "../config/checking/channels.ts";
+import { type ChannelAccountSection, channelAccounts } from "../config/checking/merge.ts";
+import { unexpanded } from "../config/checking/unexpanded.ts";
+import { isRecord, validateSection } from "../config/checking/validate.ts";
 import { renderPath } from "../config/path.ts";
 import { type Problem, renderProblem } from "../config/problem.ts";
 import { accessSchema } from "../config/schema/channels.ts";
 import type { Environment, Secrets } from "../config/secrets.ts";
-import { unexpanded } from "../config/unexpanded.ts";
-import { isRecord, validateSection } from "../config/validate.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import type { ChannelDefinition } from "../sdk.ts";
 

@@ -1,10 +1,10 @@
 /** Chats that their platform leads under another id from now on: what is known of a group by its id goes along. */
 import { setTimeout as wait } from "node:timers/promises";
-import { editConfig, renameConfigKey } from "../config/edit.ts";
+import { isRecord } from "../config/checking/validate.ts";
+import { editConfig, renameConfigKey } from "../config/editing/edit.ts";
 import { getPath, renderPath, type Segment } from "../config/path.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import type { Environment } from "../config/secrets.ts";
-import { isRecord } from "../config/validate.ts";
 import { reasonOf } from "../contract/errors.ts";
 import type { Address, Inbound, Silent } from "../contract/types.ts";
 import type { Log } from "../log/log.ts";

@@ -3,13 +3,13 @@
 import { type AccountSettings, accountPath, readAccounts } from "../channels/account-settings.ts";
 import type { LookOptions } from "../channels/look.ts";
 import type { ProbeOptions, ProbeReport } from "../channels/probe.ts";
-import type { LoadedConfig } from "../config/load.ts";
-import { channelAccounts } from "../config/merge.ts";
+import { channelAccounts } from "../config/checking/merge.ts";
 import type { Problem } from "../config/problem.ts";
+import type { LoadedConfig } from "../config/reading/load.ts";
 import { createSecrets } from "../config/secrets.ts";
 import { createIds } from "../state/ids.ts";
 import type { CommandContext } from "./context.ts";
-import { type Declared, readyPlugins } from "./declarations.ts";
+import { type Declared, readyPlugins } from "./plugins/declarations.ts";
 
 export interface ConfiguredAccount {
   readonly channel: string;

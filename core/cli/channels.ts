@@ -8,10 +8,10 @@ import { visibleLine } from "../log/visible.ts";
 import type { ChannelStatus } from "../sdk.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "./accounts.ts";
 import type { CommandContext } from "./context.ts";
-import { readDeclarations } from "./declarations.ts";
-import type { Style, Terminal } from "./terminal.ts";
-import { renderAgo } from "./times.ts";
-import { waitingLine } from "./waiting-line.ts";
+import type { Style, Terminal } from "./output/terminal.ts";
+import { renderAgo } from "./output/times.ts";
+import { waitingLine } from "./output/waiting-line.ts";
+import { readDeclarations } from "./plugins/declarations.ts";
 
 interface AccountView {
   readonly channel: string;

@@ -1,17 +1,18 @@
 /** `config`: read, change and check the configuration file. */
-import { waitsForStart } from "../config/at-start.ts";
-import { editConfig } from "../config/edit.ts";
-import { renderJsonSchema } from "../config/json-schema.ts";
-import type { CheckedConfig } from "../config/load.ts";
+
+import { nearestOf } from "../config/checking/suggest.ts";
+import { editConfig } from "../config/editing/edit.ts";
+import { parseConfigValue, showConfigValue } from "../config/editing/values.ts";
 import { getPath } from "../config/path.ts";
 import { type Problem, renderProblem } from "../config/problem.ts";
-import { nearestOf } from "../config/suggest.ts";
-import { parseConfigValue, showConfigValue } from "../config/values.ts";
+import { waitsForStart } from "../config/reading/at-start.ts";
+import type { CheckedConfig } from "../config/reading/load.ts";
+import { renderJsonSchema } from "../config/showing/json-schema.ts";
 import { HostError } from "../contract/errors.ts";
 import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../gateway/config-problems.ts";
 import { hookProblems } from "../gateway/hook-problems.ts";
 import type { CommandContext } from "./context.ts";
-import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./declarations.ts";
+import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./plugins/declarations.ts";
 
 interface ConfigOptions {
   readonly json?: boolean;

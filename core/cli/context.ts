@@ -2,14 +2,14 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { type Glance, glanceAt } from "../config/glance.ts";
-import type { LoadedConfig } from "../config/load.ts";
-import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/locate.ts";
+import { type Glance, glanceAt } from "../config/reading/glance.ts";
+import type { LoadedConfig } from "../config/reading/load.ts";
+import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/reading/locate.ts";
 import { HostError } from "../contract/errors.ts";
 import { product } from "../contract/product.ts";
 import type { Store } from "../state/store.ts";
+import type { Terminal } from "./output/terminal.ts";
 import { findGateway, type RunningGateway, runningConfigFile } from "./running-gateway.ts";
-import type { Terminal } from "./terminal.ts";
 
 export interface CommandContext {
   readonly terminal: Terminal;
@@ -61,7 +61,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   const env = directory === undefined ? process.env : { ...process.env, [stateVariable]: resolve(directory) };
   const configFile = locateConfig({ ...configFlag(config, { directory, looks, home }), env, home });
 
-  const load = async () => (await import("../config/load.ts")).loadConfig({ ...configFile, env });
+  const load = async () => (await import("../config/reading/load.ts")).loadConfig({ ...configFile, env });
   let glanced: Promise<Glance> | undefined;
   const glance = () => (glanced ??= glanceAt(configFile));
   const locate = async (): Promise<string> => {

@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { HostError } from "../contract/errors.ts";
 import { renderLogLine } from "../log/log-line.ts";
 import type { CommandContext } from "./context.ts";
-import { parseSince } from "./times.ts";
+import { parseSince } from "./output/times.ts";
 
 interface LogsOptions {
   readonly follow?: boolean;

@@ -9,7 +9,7 @@ const supported = (major === 24 && minor >= 16) || (major === 26 && minor >= 1) 
 if (supported) {
   // Later starts read the compiled code from a cache, and need not load what strips types: in the repository half of the time to the first line.
   nodeModule.enableCompileCache();
-  const { takeNodeFlags } = await import("./node-flags.ts");
+  const { takeNodeFlags } = await import("./start/node-flags.ts");
   takeNodeFlags(process.argv.slice(2));
   const { runCommandLine } = await import("./program.ts");
   process.exitCode = await runCommandLine(process.argv.slice(2));

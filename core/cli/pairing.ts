@@ -1,7 +1,7 @@
 /** `pairing`: who may write to the agent in direct chats. Works on the store, and tells a running gateway to look. */
 import { approvedText, namesOwner } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
-import { channelAccounts, normalizeAccountId } from "../config/merge.ts";
+import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
@@ -10,7 +10,7 @@ import { visibleLine } from "../log/visible.ts";
 import { createIds } from "../state/ids.ts";
 import type { Store } from "../state/store.ts";
 import type { CommandContext } from "./context.ts";
-import { renderAgo } from "./times.ts";
+import { renderAgo } from "./output/times.ts";
 
 interface PairingOptions {
   readonly account?: string;

@@ -8,8 +8,8 @@ import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
+import { createTerminal, type Terminal } from "./output/terminal.ts";
 import { addSessions } from "./sessions/commands.ts";
-import { createTerminal, type Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
 /** Exit codes: 0 done, 1 failed, 2 wrong usage. */
@@ -108,7 +108,10 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
       const [word] = operands;
       const forHelp = word === undefined && !unknown.some((option) => option === "-v" || option === "--version");
       if (!forHelp && (word === undefined || program.commands.some((command) => command.name() === word))) return;
-      const [{ addPluginCommands }, { createContext }] = await Promise.all([import("./plugin-commands.ts"), import("./context.ts")]);
+      const [{ addPluginCommands }, { createContext }] = await Promise.all([
+        import("./plugins/plugin-commands.ts"),
+        import("./context.ts"),
+      ]);
       const { config, state } = program.opts<{ readonly config?: string; readonly state?: string }>();
       // What there is to say about the state is said by the command itself.
       const context = createContext({ terminal: { ...terminal, note() {} }, looks: true, config, state });
@@ -134,7 +137,7 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
     example: `${programCommand} gateway --config ./config.jsonc`,
   })
     .option(...acceptNewState)
-    .action(handle(async () => (await import("./gateway.ts")).runGateway, starts));
+    .action(handle(async () => (await import("./start/gateway.ts")).runGateway, starts));
   add(program, "dev", {
     summary: "Run the gateway with the playground, the echo engine and hooks.",
     example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0`,
@@ -142,14 +145,14 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
     .option("--port <number>", "port of the gateway; 0 takes any free one", portNumber)
     .option("--page-port <number>", "port of the playground's page; 0 takes any free one", portNumber)
     .option(...acceptNewState)
-    .action(handle(async () => (await import("./dev.ts")).runDev, starts));
+    .action(handle(async () => (await import("./start/dev.ts")).runDev, starts));
   add(program, "playground", {
     summary: "Run the emulated chat platform alone.",
     example: `${programCommand} playground --port 18790 --token 42:secret`,
   })
     .option("--port <number>", "port of its page and API; 0 takes any free one (default: 18790)", portNumber)
     .option("--token <token>", "token of the bot that it knows: digits, a colon, a secret")
-    .action(handle(async () => (await import("./playground.ts")).runPlayground, starts));
+    .action(handle(async () => (await import("./start/playground.ts")).runPlayground, starts));
 }
 
 function addLooking(program: Command, add: Add, handle: Handle): void {
@@ -164,7 +167,7 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     json: true,
   })
     .option("--chat <id>", "the newest event of a chat, such as botchat:1001 or 1001")
-    .action(handle(async () => (await import("./why.ts")).tellWhy));
+    .action(handle(async () => (await import("./why/why.ts")).tellWhy));
   add(program, "logs", {
     summary: "Show the log.",
     example: `${programCommand} logs --follow --level warn\n${programCommand} logs --since yesterday`,
@@ -180,7 +183,7 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     summary: "List plugins, their hooks, and why one is not loaded.",
     example: `${programCommand} plugins list`,
     json: true,
-  }).action(handle(async () => (await import("./plugins.ts")).listPlugins));
+  }).action(handle(async () => (await import("./plugins/plugins.ts")).listPlugins));
   add(plugins, "check <plugin>", {
     summary:
       "Try a folder or package out: whether its plugin comes up, in a gateway of its own that is thrown away. Exits with 1 when it does not.",
@@ -188,7 +191,7 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     json: true,
   })
     .option("--options <json>", "what would stand in plugins.entries.<id>.options")
-    .action(handle(async () => (await import("./plugin-check.ts")).checkPlugin, starts));
+    .action(handle(async () => (await import("./plugins/plugin-check.ts")).checkPlugin, starts));
 }
 
 function addPairing(program: Command, add: Add, handle: Handle): void {

@@ -1,11 +1,11 @@
 /** A sandbox for one command, as a gateway would have it. */
-import type { LoadedConfig } from "../config/load.ts";
+import type { LoadedConfig } from "../config/reading/load.ts";
 import { visible } from "../log/visible.ts";
 import type { PluginLog } from "../sdk.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import { createTransforms, type Transforms } from "../transforms/sandbox.ts";
 import type { CommandContext } from "./context.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./output/terminal.ts";
 
 export function openSandbox({ terminal, now }: CommandContext, { config, directory }: LoadedConfig): Transforms {
   const { hooks } = config;

@@ -5,9 +5,9 @@ import { HostError } from "../contract/errors.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import type { StoreStats } from "../state/report.ts";
 import type { CommandContext } from "./context.ts";
-import type { Style } from "./terminal.ts";
-import { renderAgo, renderDuration } from "./times.ts";
-import { waitingLine } from "./waiting-line.ts";
+import type { Style } from "./output/terminal.ts";
+import { renderAgo, renderDuration } from "./output/times.ts";
+import { waitingLine } from "./output/waiting-line.ts";
 
 interface Status {
   readonly running: boolean;

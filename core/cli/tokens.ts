@@ -4,18 +4,18 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseDuration } from "../agents/heartbeat/duration.ts";
-import { digestOf } from "../config/digest.ts";
-import { editConfig } from "../config/edit.ts";
+import { editConfig } from "../config/editing/edit.ts";
 import { expandPath } from "../config/expand-path.ts";
-import { readConfigText } from "../config/file.ts";
-import type { LoadedConfig } from "../config/load.ts";
+import { digestOf } from "../config/reading/digest.ts";
+import { readConfigText } from "../config/reading/file.ts";
+import type { LoadedConfig } from "../config/reading/load.ts";
 import { createSecrets } from "../config/secrets.ts";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import { writeWhole } from "../state/directory.ts";
 import type { CommandContext } from "./context.ts";
+import { renderClock } from "./output/times.ts";
 import type { RunningGateway } from "./running-gateway.ts";
-import { renderClock } from "./times.ts";
 
 interface Options {
   readonly keep: string;

@@ -1,6 +1,6 @@
 /** `transforms list` and `transforms test`: what transform files there are, and what one makes of a delivery. No gateway is needed. */
 import { readFile } from "node:fs/promises";
-import type { LoadedConfig } from "../config/load.ts";
+import type { LoadedConfig } from "../config/reading/load.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import type { Json } from "../contract/types.ts";
 import { visible, visibleLine } from "../log/visible.ts";
@@ -10,8 +10,8 @@ import { resolveTransformsRoot } from "../transforms/root.ts";
 import type { Transforms } from "../transforms/sandbox.ts";
 import { readFixture } from "../webhooks/mapping/fixture.ts";
 import type { CommandContext } from "./context.ts";
+import type { Terminal } from "./output/terminal.ts";
 import { openSandbox } from "./sandbox.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface Bench {
   readonly loaded: LoadedConfig;

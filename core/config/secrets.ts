@@ -1,8 +1,8 @@
 /** Secrets: a text, `{ env }` or `{ file }`. Each value that was handed out is remembered, so that the log can remove it. */
 import { readFileSync, statSync } from "node:fs";
 import { HostError, reasonOf } from "../contract/errors.ts";
+import { isRecord } from "./checking/validate.ts";
 import { expandPath } from "./expand-path.ts";
-import { isRecord } from "./validate.ts";
 
 export { expandPath };
 

@@ -5,7 +5,7 @@ import { type Commands, createCommands } from "../agents/commands/commands.ts";
 import { configCommand } from "../agents/commands/config-command.ts";
 import { type NativeCommandsOptions, nativeCommands } from "../agents/commands/native-commands.ts";
 import type { Accounts } from "../channels/accounts.ts";
-import { createConfigEditor } from "../config/editor.ts";
+import { createConfigEditor } from "../config/editing/editor.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import type { Environment } from "../config/secrets.ts";
 import type { Registry } from "../host/registry.ts";

@@ -1,13 +1,13 @@
 /** What is wrong with a configuration beyond its own schema: options of plugins, accounts of channels, mappings of hooks. */
 
 import { readAccounts } from "../channels/account-settings.ts";
-import type { CheckedConfig } from "../config/load.ts";
+import { suggestKey } from "../config/checking/suggest.ts";
+import { validateSection } from "../config/checking/validate.ts";
 import type { PluginSchemas } from "../config/plugin-schemas.ts";
 import type { Problem } from "../config/problem.ts";
+import type { CheckedConfig } from "../config/reading/load.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { createSecrets, type Environment } from "../config/secrets.ts";
-import { suggestKey } from "../config/suggest.ts";
-import { validateSection } from "../config/validate.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk.ts";
 import { hookProblems } from "./hook-problems.ts";
 

@@ -1,8 +1,8 @@
 /** The mappings of a configuration as a gateway would have them, from the files alone: for what is wrong with them. */
 
 import { readAccounts } from "../channels/account-settings.ts";
-import type { CheckedConfig } from "../config/load.ts";
 import type { Problem } from "../config/problem.ts";
+import type { CheckedConfig } from "../config/reading/load.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { createSecrets, type Environment } from "../config/secrets.ts";
 import type { PluginDefinition } from "../sdk.ts";

@@ -1,6 +1,7 @@
 /** What the hook server stands on: mappings of the configuration as it is now, transforms, results of runs. */
-import type { LoadedConfig } from "../config/load.ts";
+
 import type { Problem } from "../config/problem.ts";
+import type { LoadedConfig } from "../config/reading/load.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { reasonOf } from "../contract/errors.ts";

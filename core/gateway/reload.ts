@@ -1,15 +1,15 @@
 /** The configuration while the gateway runs: problems are told, edits are followed. */
 import { isDeepStrictEqual } from "node:util";
 import type { Heartbeat } from "../agents/heartbeat/heartbeat.ts";
-import { readAtStart } from "../config/at-start.ts";
-import { rememberSecrets } from "../config/known-secrets.ts";
-import { keepLastGood } from "../config/last-good.ts";
-import type { CheckedConfig, LoadedConfig } from "../config/load.ts";
 import { getPath } from "../config/path.ts";
 import type { Problem } from "../config/problem.ts";
+import { readAtStart } from "../config/reading/at-start.ts";
+import { rememberSecrets } from "../config/reading/known-secrets.ts";
+import { keepLastGood } from "../config/reading/last-good.ts";
+import type { CheckedConfig, LoadedConfig } from "../config/reading/load.ts";
+import { watchConfig } from "../config/reading/watch.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import type { Environment, Secrets } from "../config/secrets.ts";
-import { watchConfig } from "../config/watch.ts";
 import { type HostError, reasonOf } from "../contract/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { Results } from "../webhooks/endpoint/results.ts";

@@ -1,8 +1,8 @@
 /** What a gateway says of itself: whether it is ready, and what runs in it. */
 
 import type { AccountReport } from "../channels/accounts.ts";
-import type { LoadedConfig } from "../config/load.ts";
 import type { Problem } from "../config/problem.ts";
+import type { LoadedConfig } from "../config/reading/load.ts";
 import type { PluginReport, Plugins } from "../host/plugins.ts";
 import type { StoreStats } from "../state/report.ts";
 import type { Store } from "../state/store.ts";

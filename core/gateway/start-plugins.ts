@@ -1,5 +1,5 @@
 /** Brings up the plugins of a gateway: with what they are handed, and their commands among those of chats. */
-import type { LoadedConfig } from "../config/load.ts";
+import type { LoadedConfig } from "../config/reading/load.ts";
 import { reasonOf } from "../contract/errors.ts";
 import type { Loader } from "../host/load.ts";
 import { createPlugins, type Plugins } from "../host/plugins.ts";

@@ -1,6 +1,7 @@
 /** Brings the plugins up, one after the other, and down again in reverse. What fails is left out; the rest runs. */
+
+import { validateSection } from "../config/checking/validate.ts";
 import type { GatewayConfig } from "../config/schema.ts";
-import { validateSection } from "../config/validate.ts";
 import { HostError, PluginError, reasonOf } from "../contract/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { PluginDefinition, TObject } from "../sdk.ts";

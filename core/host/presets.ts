@@ -1,6 +1,7 @@
 /** Presets of a plugin, checked before anybody can switch them on: a user cannot mend what a plugin has wrong. */
+
+import { validateSection } from "../config/checking/validate.ts";
 import { mappingSchema } from "../config/schema/hooks.ts";
-import { validateSection } from "../config/validate.ts";
 import { PluginError } from "../contract/errors.ts";
 import type { PluginDefinition, PresetDefinition, PresetMapping } from "../sdk.ts";
 import { compileParts, type MappingSettings } from "../webhooks/mapping/mapping.ts";

@@ -1,6 +1,6 @@
 /** Presets on the workbench of their author: deliveries, and what each becomes under a configuration that has nothing but the preset. */
 import { describe, expect, test } from "vitest";
-import { checkConfig } from "../config/load.ts";
+import { checkConfig } from "../config/reading/load.ts";
 import type { Json } from "../contract/types.ts";
 import { checkDeclaration } from "../host/declare.ts";
 import type { PluginDefinition } from "../sdk.ts";

@@ -2,12 +2,12 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ChannelAccount, ChannelError, type ChannelStatus, type Json } from "service-gateway/sdk";
-import type { BotApi } from "./api.ts";
-import { createBackoff, pause } from "./backoff.ts";
-import { record, text } from "./fields.ts";
+import { record, text } from "./intake/fields.ts";
+import type { BotIdentity } from "./intake/place.ts";
+import { failureDetail, unauthorizedDetail } from "./intake/polling.ts";
 import type { AccountOptions } from "./options.ts";
-import type { BotIdentity } from "./place.ts";
-import { failureDetail, unauthorizedDetail } from "./polling.ts";
+import type { BotApi } from "./wire/api.ts";
+import { createBackoff, pause } from "./wire/backoff.ts";
 
 /** The bot's name: what waits in the inbox is parsed before the platform was asked. */
 function createIdentityFile(directory: string) {

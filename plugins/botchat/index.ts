@@ -1,9 +1,9 @@
 /** The channel `botchat`: bots of the Telegram Bot API. */
 import { defineChannel } from "service-gateway/sdk";
 import { createConnection } from "./connection.ts";
-import { checkListeners } from "./listeners.ts";
+import { checkListeners } from "./intake/listeners.ts";
 import { accountOptions, connectionOptions } from "./options.ts";
-import { messageLimit } from "./render.ts";
+import { messageLimit } from "./send/render.ts";
 import { checkOptions, signsInAs } from "./token.ts";
 
 export default defineChannel({

@@ -1,9 +1,9 @@
 /** The menu of commands: registered when the platform has another one, tried again when it failed. */
 import { isDeepStrictEqual } from "node:util";
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk";
-import type { BotApi } from "./api.ts";
-import { createBackoff, pause } from "./backoff.ts";
 import type { AccountOptions } from "./options.ts";
+import type { BotApi } from "./wire/api.ts";
+import { createBackoff, pause } from "./wire/backoff.ts";
 
 interface Command {
   readonly name: string;

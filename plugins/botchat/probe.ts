@@ -1,8 +1,8 @@
 /** What the platform says of the bot when somebody asks: who it is, how it takes in, where it is a member. Changes nothing there. */
 import { ChannelError, type ChannelMembership, type ChannelProbe } from "service-gateway/sdk";
-import type { BotApi, Result } from "./api.ts";
+import { failureDetail } from "./intake/polling.ts";
 import type { AccountOptions } from "./options.ts";
-import { failureDetail } from "./polling.ts";
+import type { BotApi, Result } from "./wire/api.ts";
 
 export interface ProbeOptions {
   readonly api: () => Promise<BotApi>;

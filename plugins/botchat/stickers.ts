@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InboundMedia, Json } from "service-gateway/sdk";
-import { type Fields, record, text } from "./fields.ts";
+import { type Fields, record, text } from "./intake/fields.ts";
 import { type FoundSticker, searchStickers } from "./sticker-search.ts";
 
 /** The oldest go when there are more. */

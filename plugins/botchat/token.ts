@@ -1,7 +1,7 @@
 /** What an account signs in with, as the host has resolved it. */
 import { ChannelError, type OptionProblem } from "service-gateway/sdk";
 import type { AccountOptions } from "./options.ts";
-import { messageLimit } from "./render.ts";
+import { messageLimit } from "./send/render.ts";
 
 type TokenOptions = Pick<AccountOptions, "botToken" | "tokenFile" | "webhookUrl" | "webhookSecret">;
 type CheckedOptions = TokenOptions & Pick<AccountOptions, "textChunkLimit">;

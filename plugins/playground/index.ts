@@ -1,7 +1,7 @@
 /** The emulated platform as a plugin: the gateway's botchat account talks to it as to the real one. */
 import { readFile } from "node:fs/promises";
 import { definePlugin, Type } from "service-gateway/sdk";
-import type { Approve } from "./platform/approval.ts";
+import type { Approve } from "./platform/server/approval.ts";
 
 /** Every gateway reads the declaration; few open the platform. In a function of its own: the compiler overlooks the path inside an exported call. */
 const loadPlatform = () => import("./platform/index.ts");

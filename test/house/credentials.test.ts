@@ -19,9 +19,9 @@ test("nowhere else is a secret compared with what somebody sent", () => {
   /** Each with the reason why it is no comparison with what a client sent. */
   const allowed: Readonly<Record<string, string>> = {
     "core/http/credentials.ts: if (secret !== current) adopt(secret);": "notices that the configuration changed",
-    "core/config/rules.ts: if (gatewayToken !== hookToken) return weak;": "both stand in the configuration",
+    "core/config/checking/rules.ts: if (gatewayToken !== hookToken) return weak;": "both stand in the configuration",
     "core/http/attempts.ts: if (secret === known) return name;": "notices that the configuration changed",
-    "core/config/watch.ts: if (signal.aborted || next === digest) return;": "of a file's text",
+    "core/config/reading/watch.ts: if (signal.aborted || next === digest) return;": "of a file's text",
   };
   const found = sources("{core,plugins/botchat}/**/*.ts").flatMap((path) =>
     linesMatching(path, withoutComments(read(path)), compared).map((line) => line.replace(/:\d+: /, ": ")),

@@ -1,7 +1,7 @@
 /** One chat of the platform in this process, behind the client's interface: with its limits, its waits, and faults by chance. */
-import type { BotApi } from "../../../plugins/botchat/api.ts";
-import { refusalError, wireError } from "../../../plugins/botchat/platform-error.ts";
-import { WireError } from "../../../plugins/botchat/wire.ts";
+import type { BotApi } from "../../../plugins/botchat/wire/api.ts";
+import { refusalError, wireError } from "../../../plugins/botchat/wire/platform-error.ts";
+import { WireError } from "../../../plugins/botchat/wire/wire.ts";
 import { createLimiter, type Limits } from "../../../plugins/playground/platform/limits.ts";
 import type { ChatCall } from "./judge.ts";
 

@@ -10,12 +10,12 @@ import { renderSayings } from "../../../core/path/formatting.ts";
 import type { ChannelConnection } from "../../../core/sdk.ts";
 import type { OutboxRow, Store } from "../../../core/state/store.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
-import { createLimits, type Limits } from "../../../plugins/botchat/limits.ts";
 import { type AccountOptions, accountOptions } from "../../../plugins/botchat/options.ts";
-import { createPreview } from "../../../plugins/botchat/preview.ts";
-import { renderReply } from "../../../plugins/botchat/render.ts";
-import { createSender } from "../../../plugins/botchat/send.ts";
-import { createShown, type Shown } from "../../../plugins/botchat/shown.ts";
+import { createLimits, type Limits } from "../../../plugins/botchat/send/limits.ts";
+import { createPreview } from "../../../plugins/botchat/send/preview.ts";
+import { renderReply } from "../../../plugins/botchat/send/render.ts";
+import { createSender } from "../../../plugins/botchat/send/send.ts";
+import { createShown, type Shown } from "../../../plugins/botchat/send/shown.ts";
 import { createFakeChat, type FakeChat } from "./fake-chat.ts";
 
 /** Those of the platform. */

@@ -1,7 +1,8 @@
 /** `/config` in the chat: looks at the configuration and changes it, for owners, where the configuration says so. */
-import { waitsForStart } from "../../config/at-start.ts";
-import type { ConfigEditor } from "../../config/editor.ts";
+
+import type { ConfigEditor } from "../../config/editing/editor.ts";
 import { renderProblem } from "../../config/problem.ts";
+import { waitsForStart } from "../../config/reading/at-start.ts";
 import { HostError } from "../../contract/errors.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk.ts";
 

@@ -1,12 +1,12 @@
 /** The file: what is wrong in it, who can read the secrets in it, whether its tokens can be guessed. */
 import { chmodSync, statSync } from "node:fs";
+import { isWeakSecret, weakSecret } from "../../config/checking/weak-secret.ts";
+import { showConfigValue } from "../../config/editing/values.ts";
 import type { Problem } from "../../config/problem.ts";
 import { createSecrets } from "../../config/secrets.ts";
-import { showConfigValue } from "../../config/values.ts";
-import { isWeakSecret, weakSecret } from "../../config/weak-secret.ts";
 import { reasonOf } from "../../contract/errors.ts";
 import { pluginProblems } from "../config.ts";
-import { declaredSchemas } from "../declarations.ts";
+import { declaredSchemas } from "../plugins/declarations.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { ignoredOf } from "./people.ts";

@@ -1,12 +1,12 @@
 /** Everything the checks look at, gathered once. Nothing of it changes anything. */
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
 import type { ProbeReport } from "../../channels/probe.ts";
-import type { LoadedConfig } from "../../config/load.ts";
+import type { LoadedConfig } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { GatewayDescription } from "../../gateway/gateway.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
-import { type Declared, readDeclarations } from "../declarations.ts";
+import { type Declared, readDeclarations } from "../plugins/declarations.ts";
 import type { RunningGateway } from "../running-gateway.ts";
 
 export interface Patient {

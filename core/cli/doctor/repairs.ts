@@ -1,5 +1,5 @@
 /** What `--fix` does to the configuration file: one edit of its syntax tree each, checked before it is written. */
-import { type EditOptions, editConfig, renameConfigKey } from "../../config/edit.ts";
+import { type EditOptions, editConfig, renameConfigKey } from "../../config/editing/edit.ts";
 import { getPath, parsePath } from "../../config/path.ts";
 import { pluginProblems } from "../config.ts";
 import type { Repair } from "./finding.ts";

@@ -1,6 +1,6 @@
 /** What the doctor says, for people and for programs. */
 import { programCommand } from "../../contract/command.ts";
-import type { Style, Terminal } from "../terminal.ts";
+import type { Style, Terminal } from "../output/terminal.ts";
 import type { Finding, Repair } from "./finding.ts";
 
 export interface Mended {

@@ -1,7 +1,7 @@
 /** A database that an earlier version made never gives room back to the disk, and is too large to be rewritten at a start. */
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
-import { lostRoom, rewriteDatabase } from "../../state/sqlite/shrinking.ts";
+import { lostRoom, rewriteDatabase } from "../../state/sqlite/database/shrinking.ts";
 import type { Finding } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 

@@ -1,6 +1,6 @@
 /** `doctor`: looks at everything that can be wrong, says what to do about it, and mends what can be mended without a decision. */
 import { constants, copyFileSync } from "node:fs";
-import type { LoadedConfig } from "../../config/load.ts";
+import type { LoadedConfig } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { checkConfiguration, checkFileMode, checkTokens } from "./configuration.ts";

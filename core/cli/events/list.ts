@@ -4,10 +4,10 @@ import type { Outcome } from "../../contract/types.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { EventFilter, EventReport } from "../../state/report.ts";
 import type { CommandContext } from "../context.ts";
-import { outcomeStyles } from "../decisions.ts";
 import { withUnit } from "../events.ts";
+import { parseSince, renderClock, renderDuration } from "../output/times.ts";
 import { parsePlatformId } from "../platform-id.ts";
-import { parseSince, renderClock, renderDuration } from "../times.ts";
+import { outcomeStyles } from "../why/decisions.ts";
 import { followEvents } from "./follow.ts";
 
 export interface Options {

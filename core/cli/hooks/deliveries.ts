@@ -9,8 +9,8 @@ import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks
 import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
 import { type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
 import type { CommandContext } from "../context.ts";
-import { outcomeStyles } from "../decisions.ts";
-import { renderAgo, renderClock, renderDuration } from "../times.ts";
+import { renderAgo, renderClock, renderDuration } from "../output/times.ts";
+import { outcomeStyles } from "../why/decisions.ts";
 import { deliveryFilter } from "./delivery.ts";
 
 interface Options {

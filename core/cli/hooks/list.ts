@@ -2,7 +2,7 @@
 import type { Problem } from "../../config/problem.ts";
 import type { Mapping } from "../../webhooks/mapping/mapping.ts";
 import type { CommandContext } from "../context.ts";
-import type { Style, Terminal } from "../terminal.ts";
+import type { Style, Terminal } from "../output/terminal.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";
 
 interface ListedHook {

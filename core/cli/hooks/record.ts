@@ -7,8 +7,8 @@ import { trimSlashes } from "../../webhooks/mapping/address.ts";
 import type { Fixture } from "../../webhooks/mapping/fixture.ts";
 import { reservedPaths } from "../../webhooks/mapping/mapping-rules.ts";
 import type { CommandContext } from "../context.ts";
+import { renderDuration } from "../output/times.ts";
 import type { RunningGateway } from "../running-gateway.ts";
-import { renderDuration } from "../times.ts";
 
 interface Options {
   readonly out?: string;

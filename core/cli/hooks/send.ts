@@ -1,6 +1,6 @@
 /** `hooks send`: a delivery to the running gateway, as its sender would make it. */
 import { randomUUID } from "node:crypto";
-import type { LoadedConfig } from "../../config/load.ts";
+import type { LoadedConfig } from "../../config/reading/load.ts";
 import { createSecrets } from "../../config/secrets.ts";
 import { programCommand } from "../../contract/command.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";

@@ -6,10 +6,10 @@ import { visible, visibleLine } from "../../log/visible.ts";
 import { describeAccess } from "../../webhooks/mapping/kept.ts";
 import type { KeptDelivery } from "../../webhooks/mapping/mapped-events.ts";
 import type { CommandContext } from "../context.ts";
-import { renderHeadline, tellDecisions } from "../decisions.ts";
-import { renderRepeated } from "../repetition.ts";
-import type { Terminal } from "../terminal.ts";
-import { renderAgo, renderClock } from "../times.ts";
+import type { Terminal } from "../output/terminal.ts";
+import { renderAgo, renderClock } from "../output/times.ts";
+import { renderHeadline, tellDecisions } from "../why/decisions.ts";
+import { renderRepeated } from "../why/repetition.ts";
 import { type FoundDelivery, findDelivery } from "./delivery.ts";
 
 /** Lines of a payload or a message; `--json` shows all of them. */

@@ -4,7 +4,7 @@ import { trimSlashes } from "../../webhooks/mapping/address.ts";
 import type { MappedRun } from "../../webhooks/mapping/mapped.ts";
 import { type DryRun, type DryStep, dryRun } from "../../webhooks/workbench/dry-run.ts";
 import type { CommandContext } from "../context.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../output/terminal.ts";
 import { readDelivery } from "./delivery-file.ts";
 import { openWorkbench } from "./workbench.ts";
 

@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { mainSessionKey } from "../../agents/conversation/sessions.ts";
 import { defaultAgentId } from "../../config/agents.ts";
-import type { LoadedConfig } from "../../config/load.ts";
+import type { LoadedConfig } from "../../config/reading/load.ts";
 import { compileHooks } from "../../gateway/hook-problems.ts";
 import { withPlace } from "../../transforms/error.ts";
 import type { MappedDeps } from "../../webhooks/mapping/mapped.ts";
 import type { MappingTable } from "../../webhooks/mapping/mapping.ts";
 import type { CommandContext } from "../context.ts";
-import { readDeclarations, readyPlugins } from "../declarations.ts";
+import { readDeclarations, readyPlugins } from "../plugins/declarations.ts";
 import { openSandbox } from "../sandbox.ts";
 
 export interface Workbench {

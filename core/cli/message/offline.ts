@@ -10,7 +10,7 @@ import type { Json } from "../../contract/types.ts";
 import { createIds } from "../../state/ids.ts";
 import { configuredAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
-import { readDeclarations } from "../declarations.ts";
+import { readDeclarations } from "../plugins/declarations.ts";
 
 /** The message lies in the state, and goes out when a gateway runs. */
 export interface Stored {

@@ -3,7 +3,7 @@ import type { ActionResult, FoundSticker } from "../../actions/result.ts";
 import type { ActionName } from "../../actions/schema.ts";
 import { programCommand } from "../../contract/command.ts";
 import { visibleLine } from "../../log/visible.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../output/terminal.ts";
 import type { Stored } from "./offline.ts";
 
 type Done = Exclude<ActionResult, { readonly ok: false }> | Stored;

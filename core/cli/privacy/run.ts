@@ -4,7 +4,7 @@ import { createPairing } from "../../access/pairing.ts";
 import type { Person } from "../../state/removals.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
-import { writeOut } from "../out-file.ts";
+import { writeOut } from "../output/out-file.ts";
 import { type Collected, collect } from "./collect.ts";
 import { parsePerson, settingsNaming } from "./person.ts";
 
@@ -91,7 +91,7 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     return unfinished === 0 ? 0 : 1;
   });
   // Removed rows leave their bytes in free pages, until the whole file is written anew. Beside a gateway that is not possible.
-  if (!running && !dryRun) (await import("../../state/sqlite/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
+  if (!running && !dryRun) (await import("../../state/sqlite/database/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
   return code;
 }
 

@@ -1,6 +1,6 @@
 /** `sessions export`: a session with everything that was said in it, as JSON. */
 import type { CommandContext } from "../context.ts";
-import { writeOut } from "../out-file.ts";
+import { writeOut } from "../output/out-file.ts";
 import { findSession } from "./find.ts";
 import { withAgent } from "./list.ts";
 

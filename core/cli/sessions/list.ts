@@ -4,7 +4,7 @@ import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { CommandContext } from "../context.ts";
-import { renderAgo } from "../times.ts";
+import { renderAgo } from "../output/times.ts";
 
 const mostAtOnce = 1_000;
 

@@ -5,8 +5,8 @@ import { visible, visibleLine } from "../../log/visible.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { SessionMessage } from "../../state/session.ts";
 import type { CommandContext } from "../context.ts";
-import type { Style, Terminal } from "../terminal.ts";
-import { renderAgo, renderClock } from "../times.ts";
+import type { Style, Terminal } from "../output/terminal.ts";
+import { renderAgo, renderClock } from "../output/times.ts";
 import { findSession } from "./find.ts";
 import { settingsOf, withAgent } from "./list.ts";
 

@@ -6,11 +6,14 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Identity, type IdentityRecord, openIdentity } from "../identity.ts";
-import { createDesk, type WriterDesk } from "./desk.ts";
-import { examineTables } from "./examine.ts";
-import { diskError, endsTransaction, packFailure } from "./failure.ts";
-import { examineIdentity, identify } from "./identify.ts";
-import { nameOf } from "./operation-codes.ts";
+import { createDesk, type WriterDesk } from "./database/desk.ts";
+import { examineTables } from "./database/examine.ts";
+import { examineIdentity, identify } from "./database/identify.ts";
+import { migrate } from "./database/schema.ts";
+import { makeShrinkable, prepareForShrinking } from "./database/shrinking.ts";
+import { createStatements } from "./database/statements.ts";
+import { diskError, endsTransaction, packFailure } from "./thread/failure.ts";
+import { nameOf } from "./thread/operation-codes.ts";
 import {
   createOperations,
   type Failure,
@@ -19,10 +22,7 @@ import {
   type Reply,
   type Request,
   type WriterOptions,
-} from "./protocol.ts";
-import { migrate } from "./schema.ts";
-import { makeShrinkable, prepareForShrinking } from "./shrinking.ts";
-import { createStatements } from "./statements.ts";
+} from "./thread/protocol.ts";
 
 /**
  * Pages of log after which they are folded into the database. Small checkpoints keep the longest pause short,

@@ -1,7 +1,7 @@
 /** One condition of a `match`: what it looks at, what must be there, and the sentence for people when it is not. */
 
 import { linearPatterns } from "../../config/linear-pattern.ts";
-import { isSecretName } from "../../config/redact.ts";
+import { isSecretName } from "../../config/showing/redact.ts";
 import type { Json } from "../../contract/types.ts";
 import { exactDigits } from "../../http/exact-json.ts";
 import type { HookDelivery } from "./delivery.ts";

@@ -1,9 +1,9 @@
 /** All mappings of a configuration, in the order in which they are asked: the user's, then those of its presets. */
 import { hash } from "node:crypto";
+import { nearestOf } from "../../config/checking/suggest.ts";
+import { isWeakSecret, weakSecret } from "../../config/checking/weak-secret.ts";
 import { renderPath, type Segment } from "../../config/path.ts";
 import type { Problem } from "../../config/problem.ts";
-import { nearestOf } from "../../config/suggest.ts";
-import { isWeakSecret, weakSecret } from "../../config/weak-secret.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { PresetDefinition } from "../../sdk.ts";
 import { compileSignature, SignatureError } from "../signature/signature.ts";

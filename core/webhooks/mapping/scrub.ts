@@ -1,5 +1,5 @@
 /** Removes from a delivery what looks like a secret, so that it can be kept as a file and shown to others. */
-import { isSecretName } from "../../config/redact.ts";
+import { isSecretName } from "../../config/showing/redact.ts";
 import type { Json } from "../../contract/types.ts";
 import { exactDigits, parseExactJson } from "../../http/exact-json.ts";
 import { createRedactor } from "../../log/redactor.ts";

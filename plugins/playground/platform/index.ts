@@ -6,24 +6,24 @@
 import type { Server } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Approve } from "./approval.ts";
-import { createAskedMessages } from "./asked.ts";
-import { createCalling } from "./calling.ts";
-import { type CallLog, createCallLog, type RecordedCall } from "./calls.ts";
 import type { Core, OpenPress, PlatformEvent } from "./core.ts";
-import { createDesk } from "./desk.ts";
-import { createFaults, type Faults } from "./faults.ts";
 import { createFeed, type Feed } from "./feed.ts";
-import { createFileRoute } from "./file-route.ts";
 import { createFileStore, type FileStore } from "./files.ts";
 import { createLimiter, type Limits } from "./limits.ts";
-import { createPeople, type People } from "./people.ts";
+import { createPeople, type People } from "./people/people.ts";
+import type { Approve } from "./server/approval.ts";
+import { createAskedMessages } from "./server/asked.ts";
+import { createCalling } from "./server/calling.ts";
+import { type CallLog, createCallLog, type RecordedCall } from "./server/calls.ts";
+import { createDesk } from "./server/desk.ts";
+import { createFaults, type Faults } from "./server/faults.ts";
+import { createFileRoute } from "./server/file-route.ts";
 import { createWebhook, type Webhook } from "./webhook.ts";
 import { type Bot, createBot, createWorld, defaultSeed, type World, type WorldSeed } from "./world.ts";
 
-export type { RecordedCall } from "./calls.ts";
 export type { PlatformEvent } from "./core.ts";
-export type { Chance, Mishap } from "./faults.ts";
+export type { RecordedCall } from "./server/calls.ts";
+export type { Chance, Mishap } from "./server/faults.ts";
 export type { Message } from "./wire.ts";
 
 export interface BotOptions {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseSince, renderAgo, renderDuration } from "../../../core/cli/times.ts";
+import { parseSince, renderAgo, renderDuration } from "../../../core/cli/output/times.ts";
 
 test.each([
   [0, "0 ms"],

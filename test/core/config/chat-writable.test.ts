@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { notChatWritable } from "../../../core/config/chat-writable.ts";
+import { notChatWritable } from "../../../core/config/editing/chat-writable.ts";
 import { parsePath } from "../../../core/config/path.ts";
 import { wholeSchema } from "../../../core/config/plugin-schemas.ts";
 import type { SchemaNode } from "../../../core/config/schema-node.ts";

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { editConfig, renameConfigKey } from "../../../core/config/edit.ts";
+import { editConfig, renameConfigKey } from "../../../core/config/editing/edit.ts";
 import { temporary, thrownBy, writeConfig } from "./fixture.ts";
 
 const nasty = `// first line

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { type LoadedConfig, loadConfig } from "../../../core/config/load.ts";
+import { type LoadedConfig, loadConfig } from "../../../core/config/reading/load.ts";
 import { HostError } from "../../../core/contract/errors.ts";
 
 const made: string[] = [];

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadConfig } from "../../../core/config/load.ts";
-import { locateConfig, locateState } from "../../../core/config/locate.ts";
 import { renderProblem } from "../../../core/config/problem.ts";
+import { loadConfig } from "../../../core/config/reading/load.ts";
+import { locateConfig, locateState } from "../../../core/config/reading/locate.ts";
 import { errorsOf, load, temporary, thrownBy, writeConfig } from "./fixture.ts";
 
 describe("files", () => {

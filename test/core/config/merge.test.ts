@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { channelAccounts } from "../../../core/config/merge.ts";
+import { channelAccounts } from "../../../core/config/checking/merge.ts";
 
 test("without accounts there is one, `default`, from the root keys", () => {
   expect(channelAccounts({ token: "t" })).toEqual([{ id: "default", enabled: true, raw: { token: "t" }, own: {} }]);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { findNodeAtLocation, type Node, parse, parseTree } from "jsonc-parser";
 import { expect, test } from "vitest";
-import { editText } from "../../../core/config/edit-text.ts";
-import { checkConfig } from "../../../core/config/load.ts";
+import { editText } from "../../../core/config/editing/edit-text.ts";
 import { getPath } from "../../../core/config/path.ts";
+import { checkConfig } from "../../../core/config/reading/load.ts";
 import { HostError } from "../../../core/contract/errors.ts";
 
 const check = (text: string) => checkConfig({ text, file: "/nowhere/config.jsonc", env: {} });

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { renderReference } from "../../../core/config/reference.ts";
+import { renderReference } from "../../../core/config/showing/reference.ts";
 
-test("README.md holds every key as the schema has it (written by `node core/config/reference.ts`)", () => {
+test("README.md holds every key as the schema has it (written by `node core/config/showing/reference.ts`)", () => {
   const readme = readFileSync(new URL("../../../core/config/README.md", import.meta.url), "utf8");
   // The formatter aligns the columns; that is no difference.
   const plain = (text: string) =>

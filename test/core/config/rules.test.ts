@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadConfig } from "../../../core/config/load.ts";
+import { loadConfig } from "../../../core/config/reading/load.ts";
 import { errorsOf, load, writeConfig } from "./fixture.ts";
 
 const hooks = (more: object) => ({ hooks: { enabled: true, token: "a-long-hook-token", ...more } });

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { describe, expect, test } from "vitest";
-import { validateSection } from "../../../core/config/validate.ts";
+import { validateSection } from "../../../core/config/checking/validate.ts";
 
 const options = Type.Object({
   server: Type.String(),

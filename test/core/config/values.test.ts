@@ -1,8 +1,8 @@
 import Type from "typebox";
 import { describe, expect, test } from "vitest";
-import { renderJsonSchema } from "../../../core/config/json-schema.ts";
+import { parseConfigValue, showConfigValue } from "../../../core/config/editing/values.ts";
 import type { PluginSchemas } from "../../../core/config/plugin-schemas.ts";
-import { parseConfigValue, showConfigValue } from "../../../core/config/values.ts";
+import { renderJsonSchema } from "../../../core/config/showing/json-schema.ts";
 import { load, thrownBy } from "./fixture.ts";
 
 const schemas: PluginSchemas = {

@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
-import { loadConfig } from "../../../core/config/load.ts";
-import { type ConfigChange, watchConfig } from "../../../core/config/watch.ts";
+import { loadConfig } from "../../../core/config/reading/load.ts";
+import { type ConfigChange, watchConfig } from "../../../core/config/reading/watch.ts";
 import { temporary, writeConfig } from "./fixture.ts";
 
 let stop = new AbortController();
@@ -125,7 +125,7 @@ test("after the abort nothing is told any more", async () => {
 
 test("watching does not keep a process alive", async () => {
   const file = writeConfig({});
-  const module = new URL("../../../core/config/watch.ts", import.meta.url).href;
+  const module = new URL("../../../core/config/reading/watch.ts", import.meta.url).href;
   const code = `const { watchConfig } = await import(${JSON.stringify(module)}); watchConfig(${JSON.stringify(file)}, () => {}, { signal: new AbortController().signal, env: {} });`;
   await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], { timeout: 10_000 });
 });

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { checkConfig } from "../../../core/config/load.ts";
+import { checkConfig } from "../../../core/config/reading/load.ts";
 import { createLoader } from "../../../core/host/load.ts";
 import { createPlugins, type PluginsOptions } from "../../../core/host/plugins.ts";
 import { createRegistry } from "../../../core/host/registry.ts";

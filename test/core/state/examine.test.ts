@@ -2,9 +2,9 @@ import { copyFileSync, openSync, readFileSync, truncateSync, writeSync } from "n
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { examineFile, tablesOf } from "../../../core/state/sqlite/examine.ts";
+import { examineFile, tablesOf } from "../../../core/state/sqlite/database/examine.ts";
+import { knownVersion } from "../../../core/state/sqlite/database/schema.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { knownVersion } from "../../../core/state/sqlite/schema.ts";
 import { newDirectory } from "./directory.ts";
 
 test("the tables that are looked for are those that a new database has", async () => {

@@ -1,19 +1,19 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { expect, test } from "vitest";
-import { packEvent } from "../../../core/state/sqlite/acceptance.ts";
-import { decisionReads } from "../../../core/state/sqlite/decisions.ts";
-import { createDesk } from "../../../core/state/sqlite/desk.ts";
-import { eventQueueReads } from "../../../core/state/sqlite/event-queue.ts";
-import { inboxReads } from "../../../core/state/sqlite/inbox.ts";
-import { keyValueReads } from "../../../core/state/sqlite/key-value.ts";
-import { outboxReads, packSaying } from "../../../core/state/sqlite/outbox.ts";
-import { createOperations } from "../../../core/state/sqlite/protocol.ts";
-import { migrate } from "../../../core/state/sqlite/schema.ts";
-import { packSent } from "../../../core/state/sqlite/sent.ts";
-import { sessionReads } from "../../../core/state/sqlite/sessions.ts";
-import { createStatements, type Statements } from "../../../core/state/sqlite/statements.ts";
-import { transcriptReads } from "../../../core/state/sqlite/transcripts.ts";
-import { packSettlement } from "../../../core/state/sqlite/units.ts";
+import { createDesk } from "../../../core/state/sqlite/database/desk.ts";
+import { migrate } from "../../../core/state/sqlite/database/schema.ts";
+import { createStatements, type Statements } from "../../../core/state/sqlite/database/statements.ts";
+import { packEvent } from "../../../core/state/sqlite/events/acceptance.ts";
+import { eventQueueReads } from "../../../core/state/sqlite/events/event-queue.ts";
+import { inboxReads } from "../../../core/state/sqlite/events/inbox.ts";
+import { outboxReads, packSaying } from "../../../core/state/sqlite/events/outbox.ts";
+import { packSettlement } from "../../../core/state/sqlite/events/units.ts";
+import { decisionReads } from "../../../core/state/sqlite/records/decisions.ts";
+import { keyValueReads } from "../../../core/state/sqlite/records/key-value.ts";
+import { packSent } from "../../../core/state/sqlite/records/sent.ts";
+import { sessionReads } from "../../../core/state/sqlite/records/sessions.ts";
+import { transcriptReads } from "../../../core/state/sqlite/records/transcripts.ts";
+import { createOperations } from "../../../core/state/sqlite/thread/protocol.ts";
 
 /** Lanes that wait, units that run, sessions up to a limit, messages of one transcript: as many as the answer has. Dedupe keys: up to their limit, once a prune. */
 const bounded = /dedupe_until|inbox_heads|units_running|sessions_updated|^SCAN \(subquery|^SCAN chain$/;

@@ -3,7 +3,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseDocument } from "../../../core/config/document.ts";
+import { parseDocument } from "../../../core/config/reading/document.ts";
 import { read } from "../../house/sources.ts";
 import {
   createEngine,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkConfig } from "../../../core/config/load.ts";
+import { checkConfig } from "../../../core/config/reading/load.ts";
 import { HostError } from "../../../core/contract/errors.ts";
 import type { PresetDefinition } from "../../../core/sdk.ts";
 import type { MappingTable } from "../../../core/webhooks/mapping/mapping.ts";

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { showConfigValue } from "../../../core/config/values.ts";
+import { showConfigValue } from "../../../core/config/editing/values.ts";
 import { type SignatureSettings, schemes } from "../../../core/webhooks/signature/schemes.ts";
 import { compileSignature, SignatureError } from "../../../core/webhooks/signature/signature.ts";
 import { publicUrl, senderOf } from "../../support/senders.ts";

@@ -1,5 +1,5 @@
 /** Received calls as text that a person can read: one call a block, sorted parameters, nothing that differs from run to run. */
-import type { RecordedCall } from "../../../plugins/playground/platform/calls.ts";
+import type { RecordedCall } from "../../../plugins/playground/platform/server/calls.ts";
 
 /** What shows something to people; typing goes by the clock. */
 const shows = /^(?:send(?!ChatAction)|edit|delete(?!MyCommands|Webhook)|setMessageReaction)/;

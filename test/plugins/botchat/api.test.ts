@@ -3,8 +3,8 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { ChannelError } from "service-gateway/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type BotApi, createBotApi } from "../../../plugins/botchat/api.ts";
-import { createTransport, type TransportOptions } from "../../../plugins/botchat/transport.ts";
+import { type BotApi, createBotApi } from "../../../plugins/botchat/wire/api.ts";
+import { createTransport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";
 
 const token = "7000000001:very-secret-token";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBackoff, pause } from "../../../plugins/botchat/backoff.ts";
+import { createBackoff, pause } from "../../../plugins/botchat/wire/backoff.ts";
 
 test("waits grow by 1.8 up to the longest, with up to a quarter more, and begin anew after a success", () => {
   const backoff = createBackoff({ minMs: 2_000, maxMs: 30_000 });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { chunkText } from "../../../plugins/botchat/chunk.ts";
-import { renderHtml } from "../../../plugins/botchat/html.ts";
-import { parseMarkdown } from "../../../plugins/botchat/markdown.ts";
+import { chunkText } from "../../../plugins/botchat/text/chunk.ts";
+import { renderHtml } from "../../../plugins/botchat/text/html.ts";
+import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 import { leastCostOf } from "../../support/cost.ts";
 import { parseStrictHtml } from "./html-parser.ts";
 

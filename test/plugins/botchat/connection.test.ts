@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Address, ChannelConnection, Part, Receipt, Reply } from "service-gateway/sdk";
 import { describe, expect, test } from "vitest";
-import type { PartBody } from "../../../plugins/botchat/part-body.ts";
+import type { PartBody } from "../../../plugins/botchat/send/part-body.ts";
 import { createTestAccount, openConnection, until } from "./account.ts";
 import { ada, callsOf, direct, forum, messageIn, never, openPlatform, quick, reply, start, token } from "./platform.ts";
 

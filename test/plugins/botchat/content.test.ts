@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import type { Json } from "service-gateway/sdk";
 import { describe, expect, test } from "vitest";
-import { parseContent } from "../../../plugins/botchat/content.ts";
-import { contentKinds } from "../../../plugins/botchat/content-kinds.ts";
-import type { Fields } from "../../../plugins/botchat/fields.ts";
-import { parseUpdate } from "../../../plugins/botchat/parse.ts";
-import { serviceFields } from "../../../plugins/botchat/service-fields.ts";
+import { parseContent } from "../../../plugins/botchat/intake/content.ts";
+import { contentKinds } from "../../../plugins/botchat/intake/content-kinds.ts";
+import type { Fields } from "../../../plugins/botchat/intake/fields.ts";
+import { parseUpdate } from "../../../plugins/botchat/intake/parse.ts";
+import { serviceFields } from "../../../plugins/botchat/intake/service-fields.ts";
 import { examples } from "../../fixtures/botchat/content.ts";
 import { leastCostOf } from "../../support/cost.ts";
 

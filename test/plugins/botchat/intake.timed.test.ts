@@ -1,6 +1,6 @@
 /** Messages of people made to cost more than their length. */
 import { expect, test } from "vitest";
-import { entitiesToMarkdown } from "../../../plugins/botchat/entities.ts";
+import { entitiesToMarkdown } from "../../../plugins/botchat/intake/entities.ts";
 import { leastCostOf } from "../../support/cost.ts";
 import { expectLinear } from "../../support/linear.ts";
 

@@ -1,6 +1,6 @@
 /** What waits for whom, with a clock of the test's own. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createLimits, type Limits } from "../../../plugins/botchat/limits.ts";
+import { createLimits, type Limits } from "../../../plugins/botchat/send/limits.ts";
 import { createLimiter } from "../../../plugins/playground/platform/limits.ts";
 import { never } from "./platform.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { renderHtml } from "../../../plugins/botchat/html.ts";
-import { parseMarkdown } from "../../../plugins/botchat/markdown.ts";
+import { renderHtml } from "../../../plugins/botchat/text/html.ts";
+import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 import { parseStrictHtml } from "./html-parser.ts";
 
 const html = (markdown: string) => {

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ChannelError, type InboundMedia } from "service-gateway/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createTransport, type TransportOptions } from "../../../plugins/botchat/transport.ts";
-import { WireError } from "../../../plugins/botchat/wire.ts";
+import { createTransport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";
+import { WireError } from "../../../plugins/botchat/wire/wire.ts";
 import { callsOf, never, openPlatform, start, token } from "./platform.ts";
 
 const megabyte = 1024 * 1024;

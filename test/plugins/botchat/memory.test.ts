@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createMemory } from "../../../plugins/botchat/memory.ts";
+import { createMemory } from "../../../plugins/botchat/intake/memory.ts";
 
 test("what was set lately is there as it was set last, and what was deleted is not", () => {
   const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.constantFrom("set", "delete")), { maxLength: 200 });

@@ -1,7 +1,7 @@
 /** What an account of the channel has when its section sets nothing, and where each option is read. */
 import { describe, expect, test } from "vitest";
+import { validateSection } from "../../../core/config/checking/validate.ts";
 import { accessSchema } from "../../../core/config/schema/channels.ts";
-import { validateSection } from "../../../core/config/validate.ts";
 import { accountOptions } from "../../../plugins/botchat/options.ts";
 
 const path = "channels.botchat";

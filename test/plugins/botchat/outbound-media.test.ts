@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OutboundMedia, Reply } from "service-gateway/sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createBotApi } from "../../../plugins/botchat/api.ts";
-import { renderReply } from "../../../plugins/botchat/render.ts";
-import { createSender, type Sender } from "../../../plugins/botchat/send.ts";
-import { createShown } from "../../../plugins/botchat/shown.ts";
-import { createTransport, type Transport } from "../../../plugins/botchat/transport.ts";
+import { renderReply } from "../../../plugins/botchat/send/render.ts";
+import { createSender, type Sender } from "../../../plugins/botchat/send/send.ts";
+import { createShown } from "../../../plugins/botchat/send/shown.ts";
+import { createBotApi } from "../../../plugins/botchat/wire/api.ts";
+import { createTransport, type Transport } from "../../../plugins/botchat/wire/transport.ts";
 import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
 import { ada, callsOf, direct, messageIn, never, reply, token } from "./platform.ts";
 

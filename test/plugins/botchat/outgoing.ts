@@ -1,8 +1,8 @@
 /** What holds for every text that goes out. Says what does not: an assertion for each of many thousand texts would take longer than the work. */
-import { chunkText } from "../../../plugins/botchat/chunk.ts";
-import { renderHtml } from "../../../plugins/botchat/html.ts";
-import { parseMarkdown } from "../../../plugins/botchat/markdown.ts";
-import { isBlank, type RichText } from "../../../plugins/botchat/rich-text.ts";
+import { chunkText } from "../../../plugins/botchat/text/chunk.ts";
+import { renderHtml } from "../../../plugins/botchat/text/html.ts";
+import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
+import { isBlank, type RichText } from "../../../plugins/botchat/text/rich-text.ts";
 import { parseStrictHtml } from "./html-parser.ts";
 import { crossing, readAsPlatform, readAsStranger } from "./readers.ts";
 import { differenceFromTree, visible } from "./tree-text.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import type { ChannelInbound, Json } from "service-gateway/sdk";
 import { describe, expect, test } from "vitest";
-import { parseUpdate } from "../../../plugins/botchat/parse.ts";
-import { laneOf } from "../../../plugins/botchat/place.ts";
+import { parseUpdate } from "../../../plugins/botchat/intake/parse.ts";
+import { laneOf } from "../../../plugins/botchat/intake/place.ts";
 
 const bot = { id: "7000000001", username: "House_Bot" };
 const ada = { id: 1001, is_bot: false, first_name: "Ada", last_name: "Lind", username: "ada" };

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Json } from "service-gateway/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { updateKinds } from "../../../plugins/botchat/parse.ts";
+import { updateKinds } from "../../../plugins/botchat/intake/parse.ts";
 import { createTestAccount, openConnection, until } from "./account.ts";
 import { ada, callsOf, openPlatform, quick, start, token } from "./platform.ts";
 

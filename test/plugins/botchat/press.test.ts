@@ -1,7 +1,7 @@
 import type { Json } from "service-gateway/sdk";
 import { expect, test } from "vitest";
-import { parseUpdate } from "../../../plugins/botchat/parse.ts";
-import { type ButtonScope, buttonScope } from "../../../plugins/botchat/press.ts";
+import { parseUpdate } from "../../../plugins/botchat/intake/parse.ts";
+import { type ButtonScope, buttonScope } from "../../../plugins/botchat/intake/press.ts";
 
 test.each([
   [{ inlineButtons: "dm" } as const, "dm"],

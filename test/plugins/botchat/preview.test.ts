@@ -1,6 +1,6 @@
 /** The live preview, against the emulated platform. */
 import { describe, expect, test } from "vitest";
-import { blockEnd } from "../../../plugins/botchat/preview-blocks.ts";
+import { blockEnd } from "../../../plugins/botchat/send/preview-blocks.ts";
 import { until } from "./account.ts";
 import { ada, callsOf, direct, forum, messageIn, never, reply, start } from "./platform.ts";
 

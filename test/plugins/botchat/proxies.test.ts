@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ChannelError } from "service-gateway/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createBotApi } from "../../../plugins/botchat/api.ts";
-import { createTransport, type TransportOptions } from "../../../plugins/botchat/transport.ts";
+import { createBotApi } from "../../../plugins/botchat/wire/api.ts";
+import { createTransport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";
 import { createCertificate, trust } from "./certificate.ts";
 import { type Account, httpProxy, listen, socksProxy, type TestProxy } from "./proxies.ts";
 

@@ -1,7 +1,7 @@
 /** Replies made to cost more than their length, on their whole way to the messages of the platform. */
 import { describe, test } from "vitest";
-import { createGrowingText } from "../../../plugins/botchat/growing-text.ts";
-import { chunkMarkdown, textPayload } from "../../../plugins/botchat/render.ts";
+import { createGrowingText } from "../../../plugins/botchat/send/growing-text.ts";
+import { chunkMarkdown, textPayload } from "../../../plugins/botchat/send/render.ts";
 import { hostileFamilies } from "../../support/hostile-texts.ts";
 import { expectLinear } from "../../support/linear.ts";
 

@@ -1,6 +1,6 @@
 /** The text of a Markdown tree, put together from the parser's tokens by a walk of its own, without white space: what has to arrive. */
 import type { Token } from "markdown-it";
-import { markdownParser } from "../../../plugins/botchat/markdown-parser.ts";
+import { markdownParser } from "../../../plugins/botchat/text/markdown-parser.ts";
 
 /** A table is shown in one of two ways; which one depends on its width alone. */
 interface TableText {

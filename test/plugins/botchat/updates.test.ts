@@ -1,6 +1,6 @@
 import type { Json } from "service-gateway/sdk";
 import { describe, expect, test } from "vitest";
-import { parseUpdate, updateKinds } from "../../../plugins/botchat/parse.ts";
+import { parseUpdate, updateKinds } from "../../../plugins/botchat/intake/parse.ts";
 import { house, updates } from "../../fixtures/botchat/updates.ts";
 
 const bot = { id: String(house.id), username: "house_bot" };

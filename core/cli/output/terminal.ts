@@ -1,0 +1,52 @@
+/** What the commands print with: colours only on a terminal, one way to show an error. */
+import { stripVTControlCharacters, styleText } from "node:util";
+import { HostError, reasonOf } from "../../contract/errors.ts";
+import { visible } from "../../log/visible.ts";
+
+export type Style = Parameters<typeof styleText>[0];
+
+export interface Terminal {
+  /** A line on the standard output. */
+  line(text?: string): void;
+  /** Data for programs, on the standard output. */
+  json(value: unknown): void;
+  /** A line for people on the standard error output: progress, notices. */
+  note(text: string): void;
+  /** Colours the text when the standard output is a terminal that wants it (`NO_COLOR`, `FORCE_COLOR` are obeyed). */
+  style(style: Style, text: string): string;
+  /** Rows in columns, as wide as they need; the last column is not padded. */
+  table(rows: readonly (readonly string[])[], options?: { readonly indent?: string }): void;
+  /** One sentence and what to do, on the standard error output. */
+  error(thrown: unknown): void;
+}
+
+const visibleLength = (text: string) => [...stripVTControlCharacters(text)].length;
+
+export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout" | "stderr">): Terminal {
+  const style = (format: Style, text: string) => styleText(format, text, { stream: stdout });
+  const line = (text = "") => void stdout.write(`${text}\n`);
+  return {
+    line,
+    json: (value) => line(JSON.stringify(value, null, 2)),
+    note: (text) => void stderr.write(`${text}\n`),
+    style,
+    table(rows, { indent = "" } = {}) {
+      const widths = rows.reduce<readonly number[]>(
+        (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, visibleLength(cell))),
+        [],
+      );
+      for (const row of rows) {
+        const cells = row.map((cell, column) =>
+          column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - visibleLength(cell)),
+        );
+        line(`${indent}${cells.join("  ")}`.trimEnd());
+      }
+    },
+    error(thrown) {
+      const red = (text: string) => styleText("red", text, { stream: stderr });
+      const text = thrown instanceof HostError ? thrown.message : `${reasonOf(thrown)}.`;
+      stderr.write(`${red("error:")} ${visible(text)}\n`);
+      if (thrown instanceof HostError && thrown.hint !== "") stderr.write(`       ${visible(thrown.hint)}\n`);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** Times as people say them. */
+import { HostError } from "../../contract/errors.ts";
+import { sinceForms } from "../declare.ts";
+
+export { renderClock } from "../../log/log-line.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const day = 24 * 60 * minute;
+
+/** `12 ms`, `1.4 s`, `3 min`, `2 h 5 min`, `4 days`: rounded first, so that no unit overflows (`60 s`). */
+export function renderDuration(ms: number): string {
+  if (ms < second) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 9.95 * second) return `${(ms / second).toFixed(1)} s`;
+  const seconds = Math.round(ms / second);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(ms / minute);
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h${minutes % 60 === 0 ? "" : ` ${minutes % 60} min`}`;
+  const days = Math.round(ms / day);
+  return `${days} ${days === 1 ? "day" : "days"}`;
+}
+
+/** `just now`, `3 min ago`, `in 57 min`. */
+export function renderAgo(at: number, now: number): string {
+  const distance = now - at;
+  if (Math.abs(distance) < 2 * second) return "just now";
+  const whole = renderDuration(Math.round(Math.abs(distance) / second) * second).replace(/\.0 s$/, " s");
+  return distance > 0 ? `${whole} ago` : `in ${whole}`;
+}
+
+const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: 60 * minute, d: day, w: 7 * day };
+const dated = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** The time that somebody means by a distance back from now, a day or a time; local, unless it says otherwise. Throws `usage`. */
+export function parseSince(text: string, now: number): number {
+  const wanted = text.trim().toLowerCase();
+  const [, amount, unit = ""] = /^(\d{1,6}) ?([a-z]+)$/.exec(wanted) ?? [];
+  const size = units[unit];
+  if (amount !== undefined && size !== undefined) return now - Number(amount) * size;
+  if (wanted === "today" || wanted === "yesterday") {
+    const midnight = new Date(now);
+    midnight.setHours(0, 0, 0, 0);
+    // By the calendar: a day may have 23 hours.
+    if (wanted === "yesterday") midnight.setDate(midnight.getDate() - 1);
+    return midnight.getTime();
+  }
+  // A date alone would be read as UTC.
+  const at = dated.test(text.trim())
+    ? Date.parse(text.trim().length === 10 ? `${text.trim()}T00:00` : text.trim().replace(" ", "T"))
+    : Number.NaN;
+  if (Number.isNaN(at)) throw new HostError("usage", { reason: `--since: "${text}" is not a time: write ${sinceForms}` });
+  return at;
+}

@@ -1,0 +1,77 @@
+/** What plugins declare, read without setting them up: for commands that work while no gateway runs. */
+import { join } from "node:path";
+import type { PluginSchemas } from "../../config/plugin-schemas.ts";
+import type { CheckedConfig } from "../../config/reading/load.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
+import { HostError, PluginError, reasonOf } from "../../contract/errors.ts";
+import { optionProblems, schemasOf } from "../../gateway/config-problems.ts";
+import { checkDeclaration } from "../../host/declare.ts";
+import { bundledPlugins, namedPlugin, type PluginSource } from "../../host/find.ts";
+import { createLoader } from "../../host/load.ts";
+import type { PluginReport } from "../../host/plugins.ts";
+import type { PluginDefinition } from "../../sdk.ts";
+import { withProgress } from "../output/progress.ts";
+import type { Terminal } from "../output/terminal.ts";
+
+export interface Declared extends Omit<PluginReport, "state"> {
+  /** `ready`: a gateway would set it up. */
+  readonly state: "ready" | "off" | "failed";
+  readonly definition?: PluginDefinition;
+}
+
+export async function readDeclarations(
+  { config, directory }: CheckedConfig,
+  stateDirectory: string,
+  { note }: Pick<Terminal, "note">,
+): Promise<readonly Declared[]> {
+  const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh: false });
+  const declared: Declared[] = [];
+  const sources = [
+    ...bundledPlugins().map((source) => () => source),
+    ...config.plugins.load.map((name) => () => namedPlugin(name, directory)),
+  ];
+  for (const [index, find] of sources.entries()) {
+    let source: PluginSource | undefined;
+    try {
+      source = find();
+      const found = stateOf(checkDeclaration(source.name, await withProgress(source.name, loader.load(source), note)), source, config);
+      // What is off takes no id, as in a gateway that starts.
+      const taken = found.state !== "off" && declared.some(({ id, state }) => id === found.id && state !== "off");
+      if (taken) throw new PluginError("plugin_duplicate", { plugin: found.id });
+      declared.push(found);
+    } catch (thrown) {
+      const id = source?.name ?? config.plugins.load[index - (sources.length - config.plugins.load.length)] ?? "plugin";
+      const hint = thrown instanceof HostError ? { hint: thrown.hint } : {};
+      declared.push({ id, bundled: source?.bundled ?? false, state: "failed", reason: reasonOf(thrown), ...hint });
+    }
+  }
+  return declared;
+}
+
+function stateOf(definition: PluginDefinition, { bundled }: PluginSource, config: GatewayConfig): Declared {
+  const { id, version } = definition;
+  const base = { id, version, bundled, definition };
+  const entry = config.plugins.entries[id];
+  if (entry?.enabled === false) return { ...base, state: "off", reason: `plugins.entries.${id}.enabled is false` };
+  if (definition.optIn === true && entry?.enabled !== true) {
+    return { ...base, state: "off", reason: `plugins.entries.${id}.enabled is not set` };
+  }
+  const [problem] = optionProblems(definition, config).filter(({ severity }) => severity === "error");
+  if (problem === undefined) return { ...base, state: "ready" };
+  return {
+    ...base,
+    state: "failed",
+    reason: `${problem.path}: ${problem.message}`,
+    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+  };
+}
+
+/** Those that a gateway would set up. */
+export function readyPlugins(declared: readonly Declared[]): readonly PluginDefinition[] {
+  return declared.filter(({ state }) => state === "ready").flatMap(({ definition }) => definition ?? []);
+}
+
+/** The schemas of everything that is declared, also of what is off. */
+export function declaredSchemas(declared: readonly Declared[]): PluginSchemas {
+  return schemasOf(declared.flatMap(({ definition }) => definition ?? []));
+}

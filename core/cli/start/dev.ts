@@ -1,0 +1,96 @@
+/** `dev`: a gateway with the playground, the echo engine and hooks, ready to be tried. */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { editConfig } from "../../config/editing/edit.ts";
+import { getPath } from "../../config/path.ts";
+import { loadConfig } from "../../config/reading/load.ts";
+import { HostError } from "../../contract/errors.ts";
+import { product } from "../../contract/product.ts";
+import { type CommandContext, devDirectory } from "../context.ts";
+import { packageDirectory } from "../version.ts";
+import { runUntilStopped, type StartOptions } from "./gateway.ts";
+import { quoted, welcome } from "./welcome.ts";
+
+interface DevOptions extends StartOptions {
+  readonly config?: string;
+  readonly state?: string;
+  readonly port?: number;
+  readonly pagePort?: number;
+}
+
+const stateVariable = `${product.environmentPrefix}STATE_DIR`;
+const playgroundPort = "plugins.entries.playground.options.port";
+const playgroundToken = "plugins.entries.playground.options.gatewayTokenFile";
+
+export async function runDev({ terminal, env, home }: CommandContext, _: readonly [], options: DevOptions): Promise<number> {
+  if (options.config !== undefined) {
+    throw new HostError("usage", { reason: `dev keeps a ${product.configFile} of its own in its state directory; name that with --state` });
+  }
+  const directory = resolve(options.state ?? env[stateVariable] ?? devDirectory(home));
+  const configFile = join(directory, product.configFile);
+  await prepare(directory, configFile, { ...env, [stateVariable]: directory });
+  await setPorts(configFile, options, { ...env, [stateVariable]: directory });
+  return await runUntilStopped(terminal, {
+    options: {
+      configFile,
+      environment: { ...env, [stateVariable]: directory },
+      home,
+      print: "human",
+      acceptNewState: options.acceptNewState ?? false,
+    },
+    announce: async (gateway) => {
+      const { hooks, plugins, url } = await gateway.describe();
+      const config = gateway.config();
+      welcome(terminal, {
+        page: pageUrl(Number(getPath(config, playgroundPort))),
+        gateway: url,
+        hooks: `${url}${hooks.path}`,
+        channel: Object.keys(config.channels)[0] ?? "CHANNEL",
+        directory,
+        stateFlag: directory === devDirectory(home) ? "" : ` --state ${quoted(directory)}`,
+        failures: plugins.flatMap(({ state, reason = "" }) => (state === "failed" ? [`${reason}.`] : [])),
+      });
+    },
+  });
+}
+
+/** What is there is the user's, and stays. */
+async function prepare(directory: string, configFile: string, env: CommandContext["env"]): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (!existsSync(configFile)) {
+    await copyFile(join(packageDirectory(), "examples", "dev", product.configFile), configFile);
+    await chmod(configFile, 0o600);
+    // Whoever opens the page of a gateway of their own is its operator.
+    await editConfig(configFile, playgroundToken, join(directory, "gateway-token"), { env });
+  }
+  const tokenFile = join(directory, "hook-token");
+  if (!existsSync(tokenFile)) await writeFile(tokenFile, `${randomBytes(24).toString("base64url")}\n`, { mode: 0o600 });
+}
+
+/** Ports that were asked for are written down: the channel and the playground must agree on theirs. */
+async function setPorts(configFile: string, { port, pagePort }: DevOptions, env: CommandContext["env"]): Promise<void> {
+  if (port !== undefined) await editConfig(configFile, "gateway.port", port, { env });
+  if (pagePort === undefined) return;
+  const free = pagePort === 0 ? await freePort() : pagePort;
+  await editConfig(configFile, playgroundPort, free, { env });
+  const { config } = await loadConfig({ file: configFile, env });
+  for (const channel of Object.keys(config.channels))
+    await editConfig(configFile, ["channels", channel, "apiRoot"], pageUrl(free), { env });
+}
+
+const pageUrl = (port: number) => `http://127.0.0.1:${port}`;
+
+/** The channel has to know the port before the playground has it. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,94 @@
+/** `gateway`: runs the gateway in the foreground until it is told to stop. */
+import { existsSync } from "node:fs";
+import { constants } from "node:os";
+import type { ConfigLocation } from "../../config/reading/locate.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
+import { programCommand } from "../../contract/command.ts";
+import { type HostError, reasonOf } from "../../contract/errors.ts";
+import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
+import type { CommandContext } from "../context.ts";
+import type { Terminal } from "../output/terminal.ts";
+import { keepMemorySmall } from "./memory.ts";
+
+const leftoverMs = 2_000;
+
+export interface StartOptions {
+  readonly acceptNewState?: boolean;
+}
+
+export async function runGateway(context: CommandContext, _: readonly [], { acceptNewState = false }: StartOptions): Promise<number> {
+  const { configFile, env, home } = context;
+  return await runUntilStopped(context.terminal, {
+    options: { ...(configFile.named ? { configFile: configFile.file } : {}), environment: env, home, acceptNewState },
+    announce: (gateway) => {
+      context.terminal.note(`The gateway is ready at ${gateway.url} (process ${process.pid}).`);
+      for (const line of whatIsMissing(gateway.config(), configFile)) context.terminal.note(line);
+    },
+  });
+}
+
+/** A gateway that nothing can reach runs well and looks broken. */
+function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocation): readonly string[] {
+  const open = Object.values(channels).some(({ enabled }) => enabled !== false) || hooks.enabled;
+  if (open) return [];
+  return [
+    existsSync(file)
+      ? `No channel and no webhook is on in ${file}: nothing reaches this gateway yet.`
+      : `There is no configuration: ${file} does not exist, so no channel and no webhook reaches this gateway yet.`,
+    `To try everything without an account: ${programCommand} dev`,
+    `For a bot of your own, write a channel into that file; it is read at once. README.md has a whole one, and ${programCommand} config validate checks it.`,
+  ];
+}
+
+/** Starts a gateway, and closes it at the first SIGINT or SIGTERM; the second one ends the process at once. */
+export async function runUntilStopped(
+  terminal: Terminal,
+  { options, announce }: { readonly options: GatewayOptions; readonly announce: (gateway: Gateway) => void | Promise<void> },
+): Promise<number> {
+  const stopped = Promise.withResolvers<NodeJS.Signals | "stop" | "restart" | HostError>();
+  let asked = false;
+  let again = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    // Also while it closes to start again: who sends a signal wants it to end.
+    again = false;
+    if (asked) process.exit(128 + constants.signals[signal]);
+    asked = true;
+    stopped.resolve(signal);
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  const onAsked = (how: "stop" | "restart") => {
+    // Not on Windows.
+    if (how === "restart" && process.execve === undefined) return false;
+    again = how === "restart";
+    stopped.resolve(how);
+    return true;
+  };
+  let gateway: Gateway | undefined;
+  // A promise that a plugin forgot is no reason to stop; what was accepted is on disk either way.
+  process.on("unhandledRejection", (reason) => {
+    if (gateway === undefined) terminal.note(`error: A promise failed and nobody looked: ${reasonOf(reason)}.`);
+    else gateway.logStray(reason, { ending: false });
+  });
+  // After an error in the middle of anything nobody knows what still holds: the process ends, and whoever keeps it up starts it anew.
+  process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
+
+  gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", onLost: stopped.resolve, onAsked, ...options });
+  await announce(gateway);
+  const up = new AbortController();
+  void keepMemorySmall(gateway, up.signal);
+  const why = await stopped.promise;
+  up.abort();
+  if (typeof why !== "string") {
+    terminal.error(why);
+    // At once: whatever it still did would be done a second time by the gateway that has the state now.
+    process.exit(1);
+  }
+  terminal.note("Stopping: what runs is finished or handed back. Again to end at once.");
+  await gateway.close();
+  process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  // The same process id, terminal and supervisor: whoever watches over it sees no end.
+  if (again) process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], process.env);
+  // All is closed; a timer or a socket that a plugin forgot must not keep the process.
+  setTimeout(() => process.exit(), leftoverMs).unref();
+  return 0;
+}

@@ -1,0 +1,25 @@
+/** `playground`: the emulated platform alone, in a process of its own. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { CommandContext } from "../context.ts";
+import { packageDirectory } from "../version.ts";
+
+/** TypeScript in the repository, JavaScript in the published package. */
+const program = import.meta.url.endsWith(".ts") ? "plugins/playground/serve.ts" : "dist/plugins/playground/serve.js";
+
+interface PlaygroundOptions {
+  readonly port?: number;
+  readonly token?: string;
+}
+
+export async function runPlayground(_: CommandContext, __: readonly [], { port, token }: PlaygroundOptions): Promise<number> {
+  const args = [...(port === undefined ? [] : [`--port=${port}`]), ...(token === undefined ? [] : [`--token=${token}`])];
+  const child = spawn(process.execPath, [join(packageDirectory(), program), ...args], { stdio: "inherit" });
+  const pass = (signal: NodeJS.Signals) => void child.kill(signal);
+  // Ctrl+C reaches the child by itself; a signal to this process alone must be handed on.
+  process.on("SIGINT", () => {}).on("SIGTERM", pass);
+  const [code] = (await once(child, "close")) as [number | null];
+  process.off("SIGTERM", pass);
+  return code ?? 0;
+}

@@ -1,0 +1,52 @@
+/** What `dev` says when it is up: where things are, and four steps that work as they are printed. */
+import { join } from "node:path";
+import { programCommand } from "../../contract/command.ts";
+import { product } from "../../contract/product.ts";
+import type { Terminal } from "../output/terminal.ts";
+
+export interface Welcome {
+  /** Addresses, without a slash at the end. */
+  readonly page: string;
+  readonly gateway: string;
+  readonly hooks: string;
+  readonly channel: string;
+  readonly directory: string;
+  /** What other commands need to find this gateway; empty when they find it by themselves. */
+  readonly stateFlag: string;
+  /** One sentence for each plugin that is not up. */
+  readonly failures: readonly string[];
+}
+
+export function welcome({ line, style }: Terminal, at: Welcome): void {
+  const say = (texts: readonly string[]) => {
+    for (const text of texts) line(text === "" ? "" : `  ${text}`);
+  };
+  const typed = (text: string) => say(text.split("\n").map((part) => `     ${style("cyan", part)}`));
+
+  say(["", `${style("bold", "Page")}     ${style("cyan", `${at.page}/`)}`]);
+  say([`${style("bold", "Gateway")}  ${at.gateway}`]);
+  say([`${style("bold", "Config")}   ${join(at.directory, product.configFile)}  ${style("dim", "(yours; changes apply at once)")}`, ""]);
+  if (at.failures.length > 0)
+    say([...at.failures.map((failure) => style("red", failure)), "(Where a port is taken, --port and --page-port choose another.)", ""]);
+  say(["1  Open the page and write to the bot. It answers with a pairing code.", "2  Approve it on the page, or in another terminal:"]);
+  typed(`${programCommand} pairing approve ${at.channel} CODE${at.stateFlag}`);
+  say(["3  Write again: the echo engine answers. Then ask through a webhook; the answer arrives in your chat:"]);
+  typed(curl(at, "agent", { message: "Say hello.", deliver: true }));
+  say(["   Or tell the agent that something happened:"]);
+  typed(curl(at, "wake", { text: "The door bell rang.", mode: "now" }));
+  say(["4  See what happened to it:"]);
+  typed(`${programCommand} why last${at.stateFlag}`);
+  say(["", style("dim", "Ctrl+C stops it."), ""]);
+}
+
+/** The token is read by the shell: it stands in no terminal, no screenshot and no history. */
+function curl({ hooks, directory }: Welcome, path: string, body: object): string {
+  return [
+    `curl -X POST ${hooks}/${path} \\`,
+    `  -H "Authorization: Bearer $(cat ${quoted(join(directory, "hook-token"))})" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${JSON.stringify(body)}'`,
+  ].join("\n");
+}
+
+export const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

@@ -1,0 +1,52 @@
+/** How an event ended, and the chain of decisions about it, as people read it. */
+
+import type { Decision } from "../../contract/types.ts";
+import { visibleLine } from "../../log/visible.ts";
+import type { EventReport } from "../../state/report.ts";
+import type { Style, Terminal } from "../output/terminal.ts";
+import { renderDuration } from "../output/times.ts";
+
+const marks: Readonly<Record<Decision["verdict"], { readonly mark: string; readonly style: Style }>> = {
+  pass: { mark: "✓", style: "green" },
+  done: { mark: "✓", style: "green" },
+  silent: { mark: "·", style: "yellow" },
+  retry: { mark: "↻", style: "yellow" },
+  refused: { mark: "✗", style: "red" },
+  failed: { mark: "✗", style: "red" },
+};
+
+export const outcomeStyles = { answered: "green", silent: "yellow", refused: "red", failed: "red" } as const;
+
+/** `refused (sender_not_allowed) after 12 ms` */
+export function renderHeadline(report: EventReport, now: number, style: Terminal["style"]): string {
+  const { outcome, reason, state } = report;
+  if (outcome === undefined) return style("cyan", state);
+  const why = reason === outcome ? "" : style("dim", ` (${reason})`);
+  return `${style(outcomeStyles[outcome], outcome)}${why} after ${renderDuration((report.settledAt ?? now) - report.acceptedAt)}`;
+}
+
+export function tellDecisions(report: EventReport, terminal: Terminal): void {
+  const { style } = terminal;
+  if (report.decisions.length === 0) {
+    terminal.line(report.state === "settled" ? "  No station decided anything." : "  No station has decided anything yet.");
+    return;
+  }
+  const times = report.decisions.map((decision) => `+${renderDuration(decision.at - report.acceptedAt)}`);
+  const width = Math.max(...times.map((time) => time.length));
+  const indent = " ".repeat(width + 18);
+  report.decisions.forEach((decision, index) => {
+    const { mark, style: colour } = marks[decision.verdict];
+    const by = decision.plugin === "core" ? "" : style("dim", ` by ${decision.plugin}`);
+    const time = style("dim", (times[index] ?? "").padStart(width));
+    terminal.line(`  ${style(colour, mark)} ${time}  ${decision.station.padEnd(11)} ${style(colour, decision.code)}${by}`);
+    for (const line of detailsOf(decision, style)) terminal.line(`${indent}${line}`);
+  });
+}
+
+function detailsOf({ detail, path, hint }: Decision, style: Terminal["style"]): readonly string[] {
+  return [
+    ...(detail === undefined || detail === "" ? [] : [visibleLine(detail, 1_000)]),
+    ...(path === undefined || path === "" ? [] : [`${style("dim", "decided by")} ${path}`]),
+    ...(hint === undefined || hint === "" ? [] : [`${style("dim", "to change")}  ${hint}`]),
+  ];
+}

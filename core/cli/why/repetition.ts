@@ -1,0 +1,35 @@
+/** Deliveries of webhooks that came again, for people. */
+import type { Repeated } from "../../webhooks/endpoint/repetitions.ts";
+import type { Terminal } from "../output/terminal.ts";
+import { renderAgo, renderClock } from "../output/times.ts";
+
+/** How often a delivery came again, or `undefined` when it never did. */
+export function renderRepeated(repeated: Repeated | undefined, now: number): string | undefined {
+  if (repeated === undefined) return undefined;
+  const times = repeated.count === 1 ? "once" : `${repeated.count} times`;
+  return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first answer and ran no second time`;
+}
+
+export function tellRepetition(
+  eventId: string,
+  repeated: Repeated | undefined,
+  { terminal, now }: { terminal: Terminal; now: number },
+): void {
+  const { style } = terminal;
+  terminal.line(`${style("yellow", "repeated")} ${style("dim", "(the delivery came before)")}`);
+  terminal.line();
+  terminal.table(
+    [
+      ["event", eventId],
+      ["again", renderRepeated(repeated, now) ?? ""],
+    ].map(([name = "", text = ""]) => [style("dim", name), text]),
+    { indent: "  " },
+  );
+  terminal.line();
+  terminal.line(
+    `  ${style("yellow", "✗")} accept  A delivery with the same id, or the same signed content, was accepted within seven days.`,
+  );
+  terminal.line(
+    `            ${style("dim", "to change")}  A sender that says the same thing twice signs a time or an id, or has a path for each kind of event.`,
+  );
+}

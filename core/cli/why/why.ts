@@ -1,0 +1,136 @@
+/** `why`: the chain of decisions about one event, as a story. */
+import { HostError } from "../../contract/errors.ts";
+import { visibleLine } from "../../log/visible.ts";
+import type { EventReport, PlatformId } from "../../state/report.ts";
+import type { Store } from "../../state/store.ts";
+import { readLastRepetition, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
+import { describeAccess, isDelivery, readKept } from "../../webhooks/mapping/kept.ts";
+import type { CommandContext } from "../context.ts";
+import { findByPrefix, withUnit } from "../events.ts";
+import type { Terminal } from "../output/terminal.ts";
+import { renderAgo, renderClock } from "../output/times.ts";
+import { parsePlatformId, renderPlatformId } from "../platform-id.ts";
+import { renderHeadline, tellDecisions } from "./decisions.ts";
+import { failedSince, tellFailedAccount } from "./failed-account.ts";
+import { refusedSince, tellRefusedHook } from "./refused-hook.ts";
+import { renderRepeated, tellRepetition } from "./repetition.ts";
+
+/** How many events of the gateway's own may lie above the one that somebody sent. */
+const lastSearch = 50;
+
+/** Followed from another event: the summary of a hook's run, the notice of an approval. Nobody who asks for the last means them. */
+const isOwn = ({ source, kind }: EventReport): boolean => source === "operator" || kind === "summary";
+
+interface Options {
+  readonly chat?: string;
+  readonly json?: boolean;
+}
+
+export async function tellWhy(context: CommandContext, [wanted]: readonly [string | undefined], options: Options): Promise<number> {
+  const chat = options.chat === undefined ? undefined : parsePlatformId("--chat", options.chat);
+  if (chat !== undefined && wanted !== undefined && wanted !== "last") {
+    throw new HostError("usage", { reason: "An event and --chat are two questions: leave one out" });
+  }
+  const store = await context.openState();
+  try {
+    const found = await findEvent(store, wanted ?? "last", chat);
+    const last = wanted === undefined || wanted === "last";
+    const asked = chat === undefined ? undefined : { channel: chat.channel ?? found?.source };
+    if (last && (await toldNewer(store, found?.acceptedAt ?? 0, { context, options, asked }))) return 0;
+    const report = found === null ? null : await withUnit(store, found);
+    if (report === null) throw noEvent(wanted ?? "last", chat);
+    const repeated = await readRepeated(store, report.id);
+    const kept = isDelivery(report) ? readKept(await store.body(report.id), report.kind) : undefined;
+    const hook = kept === undefined ? undefined : { mapping: kept.hook, access: describeAccess(kept) };
+    const shown = { ...report, ...(hook?.access === undefined ? {} : { hook }), ...(repeated === undefined ? {} : { repeated }) };
+    if (options.json === true) context.terminal.json(shown);
+    else tell(report, context.terminal, { now: context.now(), again: renderRepeated(repeated, context.now()), hook });
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+function noEvent(wanted: string, chat: PlatformId | undefined): HostError {
+  if (chat !== undefined) return new HostError("chat_without_events", { chat: renderPlatformId(chat) });
+  return wanted === "last" ? new HostError("event_none") : new HostError("event_unknown", { event: wanted });
+}
+
+/**
+ * What led to no event, when it is newer than the newest event: a refused or repeated webhook, an account that is down. A webhook that was
+ * refused was for no chat yet.
+ */
+async function toldNewer(
+  store: Store,
+  since: number,
+  {
+    context: { terminal, now },
+    options: { json },
+    asked,
+  }: {
+    readonly context: CommandContext;
+    readonly options: Options;
+    /** The channel of a chat that was asked for, where it is known. */
+    readonly asked: { readonly channel: string | undefined } | undefined;
+  },
+): Promise<boolean> {
+  const [refused, account, repetition] = await Promise.all([
+    asked === undefined ? refusedSince(store, since) : null,
+    failedSince(store, since, asked?.channel),
+    asked === undefined ? readLastRepetition(store) : undefined,
+  ]);
+  if (repetition !== undefined && repetition.at > Math.max(since, refused?.at ?? 0, account?.since ?? 0)) {
+    const { eventId, at } = repetition;
+    const repeated = (await readRepeated(store, eventId)) ?? { count: 1, at };
+    if (json === true) terminal.json({ repeated: { event: eventId, ...repeated } });
+    else tellRepetition(eventId, repeated, { terminal, now: now() });
+    return true;
+  }
+  if (account !== null && account.since > (refused?.at ?? 0)) {
+    if (json === true) terminal.json({ account });
+    else tellFailedAccount(account, terminal, now());
+    return true;
+  }
+  if (refused === null) return false;
+  if (json === true) terminal.json({ refused });
+  else tellRefusedHook(refused, terminal, now());
+  return true;
+}
+
+async function findEvent(store: Store, wanted: string, chat: PlatformId | undefined): Promise<EventReport | null> {
+  if (wanted !== "last") return findByPrefix(store, wanted, { includeInternal: true });
+  const newest = await store.events({ limit: lastSearch, ...(chat === undefined ? {} : { chat }) });
+  return newest.find((event) => !isOwn(event)) ?? newest[0] ?? null;
+}
+
+interface Beside {
+  readonly now: number;
+  readonly again: string | undefined;
+  /** The mapping of a delivery, and what let the delivery in. */
+  readonly hook: { readonly mapping: string; readonly access: string | undefined } | undefined;
+}
+
+function tell(report: EventReport, terminal: Terminal, { now, again, hook }: Beside): void {
+  const { style } = terminal;
+  terminal.line(renderHeadline(report, now, style));
+  terminal.line();
+  const facts: (readonly [string, string | undefined])[] = [
+    ["event", report.id],
+    ["from", [report.source, report.kind, report.account].filter(Boolean).join(", ")],
+    ["mapping", hook?.access === undefined ? undefined : visibleLine(hook.mapping)],
+    ["let in by", hook?.access],
+    ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now)})`],
+    ["lane", report.lane],
+    ["agent", report.agentId],
+    ["session", report.sessionKey === report.lane ? undefined : report.sessionKey],
+    ["attempts", report.attempts > 1 ? String(report.attempts) : undefined],
+    ["again", again],
+    ["together", report.unitId === undefined || report.unitId === report.id ? undefined : `handled with ${report.unitId}`],
+  ];
+  terminal.table(
+    facts.flatMap(([name, value]) => (value === undefined ? [] : [[style("dim", name), value]])),
+    { indent: "  " },
+  );
+  terminal.line();
+  tellDecisions(report, terminal);
+}

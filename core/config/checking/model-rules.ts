@@ -1,0 +1,121 @@
+/** Models and the servers that answer for them: names that lead nowhere, secrets that cannot be read. */
+import { HostError } from "../../contract/errors.ts";
+import { isFullModelName, type ModelChoice, modelNames, resolveModel } from "../model-names.ts";
+import { renderPath, type Segment } from "../path.ts";
+import type { Problem } from "../problem.ts";
+import type { Draft, GatewayConfig } from "../schema.ts";
+import type { Secrets } from "../secrets.ts";
+import { suggestKey } from "./suggest.ts";
+import type { PlacedProblem } from "./validate.ts";
+
+type AgentDraft = Draft["agents"]["defaults"];
+
+interface ModelContext {
+  readonly secrets: Secrets;
+  /** Index in the file of an element of a list that may have lost others. */
+  readonly indexOf: (list: readonly unknown[], index: number) => number;
+}
+
+/** Warnings: an engine of a plugin may know providers of its own, and the gateway's environment may be another one. */
+export function checkModels(draft: Draft, { secrets, indexOf }: ModelContext): readonly PlacedProblem[] {
+  const { defaults, list } = draft.agents;
+  const agents = [
+    { agent: defaults, at: ["agents", "defaults"] },
+    ...list.map((agent, index) => ({ agent, at: ["agents", "list", indexOf(list, index)] })),
+  ];
+  const named = agents.flatMap(({ agent, at }) =>
+    namesOf(agent, at).flatMap((name) => unknownModel(name, { draft, table: agent.models ?? defaults.models })),
+  );
+  return [...named, ...agents.flatMap(({ agent, at }) => unusableEntries(agent, at)), ...unreadable(draft, secrets)];
+}
+
+/** Entries of a list of allowed models that allow nothing. */
+function unusableEntries({ models }: Pick<AgentDraft, "models">, at: readonly Segment[]): readonly PlacedProblem[] {
+  return modelNames(models)
+    .filter((name) => !isFullModelName(name))
+    .map((name) => {
+      const hint = 'Write it as provider/model; an alias is a field of the map, { "provider/model": { "alias": "fast" } }.';
+      return warning([...at, "models"], `lists ${JSON.stringify(name)}, which is not of the form provider/model and allows nothing`, hint);
+    });
+}
+
+/** Models of agents that their own lists do not allow. An operator may choose such a model in the file, a chat may not. */
+export function modelsOutsideList({ agents: { defaults, list } }: Pick<GatewayConfig, "agents">): readonly Problem[] {
+  const agents = [
+    { agent: defaults, at: ["agents", "defaults"] },
+    ...list.map((agent, index) => ({ agent, at: ["agents", "list", index] })),
+  ];
+  return agents.flatMap(({ agent, at }) =>
+    namesOf(agent, at).flatMap((named): readonly Problem[] => {
+      if (resolveModel(named.name, agent.models ?? defaults.models) !== undefined) return [];
+      const message = `is ${JSON.stringify(named.name)}, which is not an allowed model`;
+      return [
+        {
+          severity: "error",
+          path: renderPath(named.at),
+          message,
+          hint: "Choose a model that /model lists, by its alias or as provider/model.",
+        },
+      ];
+    }),
+  );
+}
+
+interface ModelName {
+  readonly name: string;
+  readonly at: readonly Segment[];
+}
+
+function namesOf({ model }: { readonly model?: ModelChoice | undefined }, at: readonly Segment[]): readonly ModelName[] {
+  if (model === undefined) return [];
+  if (typeof model === "string") return [{ name: model, at: [...at, "model"] }];
+  const { primary, fallbacks = [] } = model;
+  return [
+    ...(primary === undefined ? [] : [{ name: primary, at: [...at, "model", "primary"] }]),
+    ...fallbacks.map((name, index) => ({ name, at: [...at, "model", "fallbacks", index] })),
+  ];
+}
+
+function unknownModel(
+  { name, at }: ModelName,
+  { draft, table }: { readonly draft: Draft; readonly table: AgentDraft["models"] },
+): readonly PlacedProblem[] {
+  const { providers } = draft.models;
+  // The operator's own choice need not be in the table.
+  const model = resolveModel(name, table) ?? resolveModel(name, undefined);
+  const [provider = ""] = model?.split("/", 1) ?? [];
+  if (model !== undefined && Object.hasOwn(providers, provider)) return [];
+  if (model === undefined) {
+    return [warning(at, `is ${JSON.stringify(name)}, which is no alias and not of the form provider/model`, "Write it as provider/model.")];
+  }
+  const known = Object.keys(providers);
+  const hint = suggestKey(provider, known) ?? `Add models.providers.${provider} with its api, baseUrl and apiKey.`;
+  return [warning(at, `is ${JSON.stringify(name)}, and models.providers has no ${JSON.stringify(provider)}`, hint)];
+}
+
+/** A provider whose secret cannot be read is left out of every turn. */
+function unreadable(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
+  return Object.entries(draft.models.providers).flatMap(([id, { apiKey, headers = {} }]) => {
+    const at = ["models", "providers", id];
+    const values = [
+      ...(apiKey === undefined ? [] : [{ at: [...at, "apiKey"], value: apiKey }]),
+      ...Object.entries(headers).map(([name, value]) => ({ at: [...at, "headers", name], value })),
+    ];
+    return values.flatMap(({ at: place, value }) => unresolved(place, value, secrets));
+  });
+}
+
+function unresolved(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
+  const path = renderPath(at);
+  try {
+    secrets.resolve(value, path);
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof HostError)) throw thrown;
+    return [warning(at, thrown.message.replace(`${path}: `, "").replace(/\.$/, ""), thrown.hint)];
+  }
+}
+
+function warning(at: readonly Segment[], message: string, hint: string): PlacedProblem {
+  return { severity: "warning", at, path: renderPath(at), message, hint };
+}

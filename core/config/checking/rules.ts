@@ -1,0 +1,206 @@
+/** What one schema cannot say: rules between fields, addresses, paths. Mends the draft so that nothing becomes less safe. */
+import { statSync } from "node:fs";
+import { isIP } from "node:net";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { HostError } from "../../contract/errors.ts";
+import { expandPath } from "../expand-path.ts";
+import { renderPath, type Segment } from "../path.ts";
+import type { Draft } from "../schema.ts";
+import type { Secrets } from "../secrets.ts";
+import type { PlacedProblem } from "./validate.ts";
+import { isWeakSecret, weakSecret } from "./weak-secret.ts";
+
+interface RuleContext {
+  readonly directory: string;
+  readonly secrets: Secrets;
+  /** Index in the file of an element of a list that may have lost others. */
+  readonly indexOf: (list: readonly unknown[], index: number) => number;
+}
+
+export function checkRules(draft: Draft, context: RuleContext): readonly PlacedProblem[] {
+  return [...checkGateway(draft, context), ...checkHooks(draft, context), ...checkAgents(draft, context)];
+}
+
+function error(at: readonly Segment[], message: string, hint?: string): PlacedProblem {
+  return { severity: "error", at, path: renderPath(at), message, ...(hint === undefined ? {} : { hint }) };
+}
+
+const warning = (at: readonly Segment[], message: string, hint?: string): PlacedProblem => ({
+  ...error(at, message, hint),
+  severity: "warning",
+});
+
+const hostname = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+
+function checkGateway(draft: Draft, { indexOf, secrets }: RuleContext): readonly PlacedProblem[] {
+  const { gateway } = draft;
+  const problems: PlacedProblem[] = [...checkGatewayToken(draft, secrets)];
+  if (!isHost(gateway.host)) {
+    problems.push(error(["gateway", "host"], `is ${JSON.stringify(gateway.host)}, but must be an address or a host name without port`));
+    gateway.host = "127.0.0.1";
+  }
+  gateway.trustedProxies.forEach((proxy, index) => {
+    if (isNetwork(proxy)) return;
+    const at = ["gateway", "trustedProxies", indexOf(gateway.trustedProxies, index)];
+    problems.push(error(at, `is ${JSON.stringify(proxy)}, but must be an address or a CIDR range such as 10.0.0.0/8`));
+  });
+  gateway.trustedProxies = gateway.trustedProxies.filter(isNetwork);
+  return [...problems, ...checkHosts(draft, indexOf)];
+}
+
+const isHost = (text: string): boolean => isIP(text) !== 0 || (hostname.test(text) && !/^[0-9.]+$/.test(text));
+
+/** What names no host would let nobody in, and its author would look for the reason elsewhere. */
+function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readonly PlacedProblem[] {
+  const problems = gateway.allowedHosts.flatMap((host, index): readonly PlacedProblem[] => {
+    if (isHost(host)) return [];
+    const at = ["gateway", "allowedHosts", indexOf(gateway.allowedHosts, index)];
+    return [error(at, `is ${JSON.stringify(host)}, but must be an address or a host name without port`)];
+  });
+  gateway.allowedHosts = gateway.allowedHosts.filter(isHost);
+  if (gateway.publicUrl === undefined || URL.canParse(gateway.publicUrl)) return problems;
+  delete gateway.publicUrl;
+  return [
+    ...problems,
+    error(["gateway", "publicUrl"], "is no address that can be read", "Set it to something like https://gateway.example."),
+  ];
+}
+
+/** No gateway starts without it; but its environment may be another one than that of whoever checks the file. */
+function checkGatewayToken({ gateway: { auth } }: Draft, secrets: Secrets): readonly PlacedProblem[] {
+  const fromEnvironment = typeof auth.token === "object" && "env" in auth.token;
+  const at = ["gateway", "auth", "token"];
+  const wrong = unreadable(at, auth.token, secrets).map(
+    (problem): PlacedProblem =>
+      fromEnvironment ? { ...problem, severity: "warning", message: `${problem.message}; no gateway starts without it` } : problem,
+  );
+  return [...wrong, ...guessable(at, auth.token, secrets)];
+}
+
+function isNetwork(text: string): boolean {
+  const [address = "", bits, ...more] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+function checkHooks(draft: Draft, context: RuleContext): readonly PlacedProblem[] {
+  const { hooks } = draft;
+  const problems = [...checkHooksPath(draft), ...checkSessionKeys(draft), ...checkTransforms(draft, context.directory)];
+  return hooks.enabled ? [...checkHooksToken(draft, context.secrets), ...problems] : problems;
+}
+
+function checkHooksToken(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
+  const at = ["hooks", "token"];
+  if (draft.hooks.token === undefined) return [error(at, "is missing, and hooks.enabled needs it", "Set a long random text of its own.")];
+  const wrong = unreadable(at, draft.hooks.token, secrets);
+  if (wrong.length > 0) return wrong;
+  const weak = guessable(at, draft.hooks.token, secrets);
+  const hookToken = tryResolve(secrets, draft.hooks.token, "hooks.token");
+  if (draft.gateway.auth.token === undefined) return weak;
+  const gatewayToken = tryResolve(secrets, draft.gateway.auth.token, "gateway.auth.token");
+  if (gatewayToken !== hookToken) return weak;
+  return [error(at, "is the same as gateway.auth.token", "Give the hook endpoints a token of their own.")];
+}
+
+/** What is wrong with a secret that is set and cannot be read. */
+function unreadable(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
+  if (value === undefined) return [];
+  const path = renderPath(at);
+  const found = tryResolve(secrets, value, path);
+  return found instanceof HostError ? [error(at, found.message.replace(`${path}: `, "").replace(/\.$/, ""), found.hint)] : [];
+}
+
+/** A warning about a secret that can be read and is too short. */
+function guessable(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
+  if (value === undefined) return [];
+  const found = tryResolve(secrets, value, renderPath(at));
+  return typeof found === "string" && isWeakSecret(found) ? [warning(at, weakSecret.message, weakSecret.hint)] : [];
+}
+
+function tryResolve(secrets: Secrets, value: unknown, path: string): string | HostError {
+  try {
+    return secrets.resolve(value, path);
+  } catch (thrown) {
+    if (thrown instanceof HostError) return thrown;
+    throw thrown;
+  }
+}
+
+/** Nothing makes the directory: an agent without one has no skills and no files, and would not say why. */
+function missingWorkspace(at: readonly Segment[], workspace: string | undefined, directory: string): readonly PlacedProblem[] {
+  if (workspace === undefined) return [];
+  const full = expandPath(workspace, directory);
+  if (statSync(full, { throwIfNoEntry: false })?.isDirectory() === true) return [];
+  const hint = "Create the directory, or correct the path. Until then the agent has no skills, no HEARTBEAT.md and no files.";
+  return [warning([...at, "workspace"], `is ${JSON.stringify(workspace)}, and there is no directory ${full}`, hint)];
+}
+
+function checkHooksPath(draft: Draft): readonly PlacedProblem[] {
+  const given = draft.hooks.path;
+  const path = normalizeHooksPath(given);
+  draft.hooks.path = path;
+  if (path === "/") return [error(["hooks", "path"], `is ${JSON.stringify(given)}, which leaves no path`, "Name one, such as /hooks.")];
+  if (/[?#\s\\]|\/\/|\/\.{1,2}(\/|$)/.test(path)) {
+    return [error(["hooks", "path"], `is ${JSON.stringify(given)}, but must be a plain URL path such as /hooks`)];
+  }
+  return [];
+}
+
+/** Trimmed, one slash in front, none behind; `/` when nothing is left. */
+function normalizeHooksPath(given: string): string {
+  return `/${given.trim().replace(/^\//, "").replace(/\/+$/, "")}`;
+}
+
+function checkSessionKeys(draft: Draft): readonly PlacedProblem[] {
+  const { defaultSessionKey: key, allowedSessionKeyPrefixes: prefixes } = draft.hooks;
+  if (key === undefined || prefixes === undefined || prefixes.some((prefix) => key.startsWith(prefix))) return [];
+  const hint = "Choose a key that begins with one of the prefixes, or add its prefix.";
+  return [error(["hooks", "defaultSessionKey"], `is ${JSON.stringify(key)}, which hooks.allowedSessionKeyPrefixes does not allow`, hint)];
+}
+
+function checkTransforms(draft: Draft, directory: string): readonly PlacedProblem[] {
+  const given = draft.hooks.transformsDir;
+  if (given === undefined) return [];
+  const root = resolve(directory, "transforms");
+  const inside = relative(root, resolve(root, given));
+  const escapes = inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+  if (!escapes && !given.startsWith("~") && !/[\0\\]/.test(given) && !/^[a-z][a-z0-9+.-]*:/i.test(given)) return [];
+  return [
+    error(
+      ["hooks", "transformsDir"],
+      `is ${JSON.stringify(given)}, which lies outside ${root}`,
+      "Name a directory inside the transforms root.",
+    ),
+  ];
+}
+
+function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonly PlacedProblem[] {
+  const ids = new Set<string>();
+  const { defaults, list } = draft.agents;
+  const problems: PlacedProblem[] = [
+    ...missingWorkspace(["agents", "defaults"], defaults.workspace, directory),
+    ...list.flatMap(({ workspace }, index) => missingWorkspace(["agents", "list", indexOf(list, index)], workspace, directory)),
+  ];
+  draft.agents.list = list.filter((agent, index) => {
+    if (!ids.has(agent.id)) return ids.add(agent.id);
+    problems.push(
+      error(["agents", "list", indexOf(list, index), "id"], `is ${JSON.stringify(agent.id)}, which an agent before it already has`),
+    );
+    return false;
+  });
+  if (list.filter((agent) => agent.default).length > 1) {
+    problems.push(warning(["agents", "list"], "more than one agent is marked as default; the first one is it"));
+  }
+  draft.bindings.forEach((binding, index) => {
+    if (ids.has(binding.agentId) || (ids.size === 0 && binding.agentId === "main")) return;
+    problems.push(
+      warning(
+        ["bindings", indexOf(draft.bindings, index), "agentId"],
+        `is ${JSON.stringify(binding.agentId)}, which is not in agents.list`,
+        "Name an agent of agents.list, or add this one; until then the default agent answers.",
+      ),
+    );
+  });
+  return problems;
+}

@@ -1,0 +1,266 @@
+/**
+ * One walk over a value that checks it, applies defaults, drops what cannot stand and says what is wrong.
+ *
+ * TypeBox has a validator of its own; it costs 50 ms to import, and knows neither "did you mean" nor our fallbacks. So it is asked
+ * only about keywords that this walk does not read, which no bundled schema uses.
+ */
+import type { Static, TSchema } from "typebox";
+import { forbiddenKeys, parsePath, renderPath, type Segment } from "../path.ts";
+import type { Problem } from "../problem.ts";
+import { isMap, nodeOf, propertyOf, type SchemaNode } from "../schema-node.ts";
+import { describeAllowed, describeValue } from "./describe.ts";
+import { checkForeign, isForeign } from "./foreign.ts";
+import { suggestKey } from "./suggest.ts";
+
+export interface SectionOptions {
+  /** Names of keys, directly in the value, that hold a secret: their values are never quoted. */
+  readonly secrets?: readonly string[];
+  /** `keep`: unknown keys of the value itself belong to somebody else; they stay, without a warning. */
+  readonly unknownKeys?: "warn" | "keep";
+  /** Keys of the value itself that somebody else knows: what a key that nobody knows may have been meant to be. */
+  readonly known?: readonly string[];
+}
+
+export interface CheckedSection<T> {
+  /** With defaults. To be used only when no problem is an error. */
+  readonly value: T;
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Checks the options of a plugin, or of one account of a channel, by their own schema.
+ *
+ * @example
+ * const { value, problems } = validateSection(definition.options, raw, "plugins.entries.hello.options");
+ */
+export function validateSection<S extends TSchema>(
+  schema: S,
+  value: unknown,
+  path: string,
+  options: SectionOptions = {},
+): CheckedSection<Static<S>> {
+  const checked = checkValue(nodeOf(schema), value, parsePath(path) ?? [path], options);
+  return { value: checked.value as Static<S>, problems: checked.problems };
+}
+
+/** The same with a path in segments; `value` is `undefined` when nothing can stand. */
+export function checkValue(schema: SchemaNode, value: unknown, at: readonly Segment[], options: SectionOptions = {}): CheckedValue {
+  const problems: PlacedProblem[] = [];
+  const origins = new WeakMap<readonly unknown[], readonly number[]>();
+  const result = walk(schema, value, { at, problems, root: at.length, options, secret: false, origins });
+  const indexOf = (list: readonly unknown[], index: number) => origins.get(list)?.[index] ?? index;
+  return { value: result === absent ? undefined : result, problems, indexOf };
+}
+
+interface CheckedValue extends CheckedSection<unknown> {
+  readonly problems: readonly PlacedProblem[];
+  /** The index that an element of a returned list had before wrong elements were dropped. */
+  readonly indexOf: (list: readonly unknown[], index: number) => number;
+}
+
+/** A problem that still knows its path in segments, so that its line can be found. */
+export interface PlacedProblem extends Problem {
+  readonly at: readonly Segment[];
+}
+
+/** The value cannot stand, and the schema offers nothing instead. */
+const absent = Symbol("absent");
+
+interface Walk {
+  readonly at: readonly Segment[];
+  readonly problems: PlacedProblem[];
+  readonly root: number;
+  readonly options: SectionOptions;
+  readonly secret: boolean;
+  readonly origins: WeakMap<readonly unknown[], readonly number[]>;
+}
+
+function walk(schema: SchemaNode, value: unknown, to: Walk): unknown {
+  if (value === undefined) return defaultOf(schema, to);
+  const here: Walk = schema.secret ? { ...to, secret: true } : to;
+  if (schema.withoutEffect) report(here, "warning", "has no effect in this version", "Remove it, or keep it for a later version.");
+  if (isForeign(schema)) return walkForeign(schema, value, here);
+  if (schema.anyOf) return walkUnion(schema, schema.anyOf, value, here);
+  if (schema.enum) return schema.enum.includes(value as string) ? value : wrong(schema, value, here);
+  if (schema.const !== undefined) return value === schema.const ? value : wrong(schema, value, here);
+  switch (schema.type) {
+    case "string":
+      return isText(schema, value) ? value : wrong(schema, value, here);
+    case "number":
+    case "integer":
+      return isNumber(schema, value) ? value : wrong(schema, value, here);
+    case "boolean":
+      return typeof value === "boolean" ? value : wrong(schema, value, here);
+    case "null":
+      return value === null ? value : wrong(schema, value, here);
+    case "array":
+      return walkArray(schema, value, here);
+    case "object":
+      return walkObject(schema, value, here);
+    default:
+      return cloneJson(value);
+  }
+}
+
+function defaultOf(schema: SchemaNode, to: Walk): unknown {
+  if (schema.default === undefined) return absent;
+  const value = typeof schema.default === "function" ? (schema.default as () => unknown)() : schema.default;
+  return walk(schema, cloneJson(value), to);
+}
+
+function wrong(schema: SchemaNode, value: unknown, to: Walk): unknown {
+  const allowed = describeAllowed(schema);
+  const message = to.secret ? `must be ${allowed}` : `is ${describeValue(value)}, but must be ${allowed}`;
+  report(to, "error", message, to.secret ? undefined : quotesHint(schema, value));
+  return insteadOf(schema, to);
+}
+
+function insteadOf(schema: SchemaNode, to: Walk): unknown {
+  return schema.fallback === undefined ? defaultOf(schema, to) : walk(schema, cloneJson(schema.fallback), to);
+}
+
+function report(to: Walk, severity: Problem["severity"], message: string, hint?: string): void {
+  to.problems.push({ severity, at: to.at, path: renderPath(to.at), message, ...(hint === undefined ? {} : { hint }) });
+}
+
+/** The most common slip: quotes that are too many, or missing. */
+function quotesHint(schema: SchemaNode, value: unknown): string | undefined {
+  if (typeof value === "number" && schema.type === "string") return "Put it in double quotes.";
+  if (typeof value !== "string") return undefined;
+  const numeric = (schema.type === "integer" || schema.type === "number") && value.trim() !== "" && isNumber(schema, Number(value));
+  const truth = schema.type === "boolean" && (value === "true" || value === "false");
+  return numeric || truth ? "Write it without quotes." : undefined;
+}
+
+function isText(schema: SchemaNode, value: unknown): value is string {
+  if (typeof value !== "string") return false;
+  if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY)) return false;
+  return schema.pattern === undefined || new RegExp(schema.pattern, "u").test(value);
+}
+
+function isNumber(schema: SchemaNode, value: unknown): value is number {
+  if (typeof value !== "number" || !Number.isFinite(value)) return false;
+  if (schema.type === "integer" && !Number.isSafeInteger(value)) return false;
+  if (value < (schema.minimum ?? Number.NEGATIVE_INFINITY) || value > (schema.maximum ?? Number.POSITIVE_INFINITY)) return false;
+  if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum) return false;
+  if (schema.exclusiveMaximum !== undefined && value >= schema.exclusiveMaximum) return false;
+  return schema.multipleOf === undefined || Number.isInteger(value / schema.multipleOf);
+}
+
+function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
+  if (!Array.isArray(value)) return wrong(schema, value, to);
+  const count = value.length;
+  const isRepeated = schema.uniqueItems === true && new Set(value.map((item) => JSON.stringify(item))).size < count;
+  // Element by element: a list that lost a wrong entry is never wider than the list that was meant.
+  const items = schema.items as SchemaNode | undefined;
+  const kept: unknown[] = [];
+  const origin: number[] = [];
+  value.forEach((item, index) => {
+    const place = { ...to, at: [...to.at, index] };
+    const checked = items ? walkItem(items, item ?? null, place) : cloneJson(item);
+    if (checked === absent) return;
+    kept.push(checked);
+    origin.push(index);
+  });
+  to.origins.set(kept, origin);
+  if (count < (schema.minItems ?? 0) || count > (schema.maxItems ?? Number.POSITIVE_INFINITY)) return wrong(schema, value, to);
+  if (!isRepeated) return kept;
+  report(to, "error", "holds the same element twice");
+  return insteadOf(schema, to);
+}
+
+/** An empty text means nothing where texts are not empty: left in a list by a form or a template, it costs no section. A secret is missed. */
+function walkItem(schema: SchemaNode, item: unknown, to: Walk): unknown {
+  if (item !== "" || to.secret) return walk(schema, item, to);
+  const problems: PlacedProblem[] = [];
+  const checked = walk(schema, item, { ...to, problems });
+  if (countErrors(problems) === 0) return checked;
+  report(to, "warning", "is empty and is ignored", "Remove it.");
+  return absent;
+}
+
+function walkObject(schema: SchemaNode, value: unknown, to: Walk): unknown {
+  if (!isRecord(value)) return wrong(schema, value, to);
+  const errorsBefore = countErrors(to.problems);
+  // A map is read by keys that may come from outside: without a prototype, `constructor` finds nothing.
+  const result: Record<string, unknown> = isMap(schema) ? Object.create(null) : {};
+  let whole = true;
+  for (const [key, inner] of Object.entries(schema.properties ?? {})) {
+    const given = Object.hasOwn(value, key) ? value[key] : undefined;
+    const child = { ...to, at: [...to.at, key], secret: to.secret || isNamedSecret(key, to) };
+    const checked = walk(inner, given, child);
+    if (checked !== absent) result[key] = checked;
+    else if (schema.required?.includes(key)) {
+      whole = false;
+      if (given === undefined) report(child, "error", `is missing; it must be ${describeAllowed(inner)}`);
+    }
+  }
+  for (const key of Object.keys(value)) {
+    if (schema.properties && Object.hasOwn(schema.properties, key)) continue;
+    const checked = walkFreeKey(schema, key, value[key], to);
+    if (checked !== absent) result[key] = checked;
+  }
+  if (schema.whole && countErrors(to.problems) > errorsBefore) return absent;
+  return whole ? result : insteadOf(schema, to);
+}
+
+function walkFreeKey(schema: SchemaNode, key: string, value: unknown, to: Walk): unknown {
+  const child = { ...to, at: [...to.at, key], secret: to.secret || isNamedSecret(key, to) };
+  if (forbiddenKeys.has(key)) {
+    report(child, "warning", "this key is never used", "Remove it.");
+    return absent;
+  }
+  const inner = propertyOf(schema, key);
+  if (inner) return walk(inner, value, child);
+  const kept = schema.additionalProperties === true || (to.options.unknownKeys === "keep" && to.at.length === to.root);
+  if (kept) return cloneJson(value);
+  const elsewhere = to.at.length === to.root ? (to.options.known ?? []) : [];
+  report(child, "warning", "this key is not known", suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]));
+  return absent;
+}
+
+function walkUnion(schema: SchemaNode, branches: readonly SchemaNode[], value: unknown, to: Walk): unknown {
+  const tries = branches.map((branch) => {
+    const problems: PlacedProblem[] = [];
+    return { branch, problems, result: walk(branch, value, { ...to, problems }) };
+  });
+  const fits = tries.filter(
+    (one) => countErrors(one.problems) === 0 && !(one.branch.additionalProperties === false && one.problems.length > 0),
+  );
+  const best = fits.sort((a, b) => a.problems.length - b.problems.length)[0];
+  if (best) {
+    to.problems.push(...best.problems);
+    return best.result;
+  }
+  // Two objects to choose from: say what is wrong inside only when it is clear which one was meant.
+  const alike = tries.filter((one) => one.branch.type !== undefined && one.branch.type === containerType(value));
+  const meant = alike.length === 1 && !to.secret ? alike[0] : undefined;
+  if (!meant || countErrors(meant.problems) === 0) return wrong(schema, value, to);
+  to.problems.push(...meant.problems);
+  return schema.fallback === undefined && meant.result !== absent ? meant.result : insteadOf(schema, to);
+}
+
+function walkForeign(schema: SchemaNode, value: unknown, to: Walk): unknown {
+  const checked = checkForeign(schema, cloneJson(value));
+  for (const problem of checked.errors) report({ ...to, at: [...to.at, ...problem.at] }, "error", problem.message);
+  return checked.errors.length === 0 ? checked.value : insteadOf(schema, to);
+}
+
+const containerType = (value: unknown) => (Array.isArray(value) ? "array" : isRecord(value) ? "object" : undefined);
+
+const isNamedSecret = (key: string, to: Walk) => to.at.length === to.root && (to.options.secrets?.includes(key) ?? false);
+
+const countErrors = (problems: readonly Problem[]) => problems.filter((problem) => problem.severity === "error").length;
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A copy of JSON without the keys that are never used, so that nobody shares, and nobody reaches a prototype. */
+export function cloneJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneJson);
+  if (!isRecord(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) if (!forbiddenKeys.has(key)) copy[key] = cloneJson(value[key]);
+  return copy;
+}

@@ -1,0 +1,132 @@
+/** A configuration file as text: JSON with comments and trailing commas, its values and where they stand. */
+import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import { HostError } from "../../contract/errors.ts";
+import { forbiddenKeys, getPath, renderPath, type Segment } from "../path.ts";
+import type { Problem } from "../problem.ts";
+
+export interface Position {
+  /** From 1. */
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface ConfigDocument {
+  readonly text: string;
+  /** Plain JSON, made of own properties only. */
+  readonly value: unknown;
+  /** Forbidden and repeated keys. */
+  readonly problems: readonly Problem[];
+  /** Where a value stands; the nearest parent that is there when it is not. */
+  locate(path: readonly Segment[]): Position | undefined;
+  /** Whether the file itself holds a value there. */
+  has(path: readonly Segment[]): boolean;
+}
+
+/** Deeper files are refused: reading them would exhaust the stack. */
+const maxDepth = 64;
+
+/** Token kinds of jsonc-parser's scanner; its `const enum` cannot be imported. */
+const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 } as const;
+
+const parseOptions = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
+
+const reasons: Readonly<Record<string, string>> = {
+  InvalidSymbol: "this is no value; texts need double quotes",
+  InvalidNumberFormat: "this is not a number",
+  PropertyNameExpected: "a key in double quotes is missing here",
+  ValueExpected: "a value is missing here",
+  ColonExpected: "a colon is missing before this",
+  CommaExpected: "a comma is missing before this",
+  CloseBraceExpected: "a closing brace } is missing",
+  CloseBracketExpected: "a closing bracket ] is missing",
+  EndOfFileExpected: "the file should end here",
+  InvalidCommentToken: "this is not a comment; write // or /* */",
+  UnexpectedEndOfComment: "a comment is not closed with */",
+  UnexpectedEndOfString: "a text is not closed with a double quote",
+  UnexpectedEndOfNumber: "a number breaks off here",
+  InvalidUnicode: "\\u needs four hexadecimal digits",
+  InvalidEscapeCharacter: 'after a backslash only one of " \\ / b f n r t u may stand',
+  InvalidCharacter: "a text holds a control character; write it as an escape",
+};
+
+/** Throws `config_syntax` with file, line and column. An empty file, or one with comments only, is an empty object. */
+export function parseDocument(source: string, file: string): ConfigDocument {
+  const text = source.charCodeAt(0) === 0xfeff ? ` ${source.slice(1)}` : source;
+  const refuse = (offset: number, reason: string): never => {
+    throw new HostError("config_syntax", { file, ...positionAt(text, offset), reason });
+  };
+  const deep = tooDeepAt(text);
+  if (deep !== undefined) refuse(deep, `the file is nested more than ${maxDepth} levels deep`);
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, parseOptions);
+  const first = errors[0];
+  if (first) refuse(first.offset, reasons[printParseErrorCode(first.error)] ?? "this cannot be read");
+  if (root && root.type !== "object") refuse(root.offset, "the file must hold one object in braces");
+  const problems: Problem[] = [];
+  const value = root ? toValue(root, [], text, problems) : {};
+  return { text, value, problems, locate: (path) => locate(text, root, path), has: (path) => getPath(value, path) !== undefined };
+}
+
+function tooDeepAt(text: string): number | undefined {
+  const scanner = createScanner(text, true);
+  let depth = 0;
+  for (let kind = scanner.scan(); kind !== token.end; kind = scanner.scan()) {
+    if (kind === token.openBrace || kind === token.openBracket) depth += 1;
+    else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
+    if (depth > maxDepth) return scanner.getTokenOffset();
+  }
+  return undefined;
+}
+
+function positionAt(text: string, offset: number): Position {
+  const before = text.slice(0, offset).split(/\r\n|\r|\n/);
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}
+
+function locate(text: string, root: Node | undefined, path: readonly Segment[]): Position | undefined {
+  let node = root;
+  for (const segment of path) {
+    const next = node && childAt(node, segment);
+    if (!next) break;
+    node = next;
+  }
+  return node && positionAt(text, node.offset);
+}
+
+function childAt(node: Node, segment: Segment): Node | undefined {
+  if (node.type === "array") return node.children?.[Number(segment)];
+  // The last of several equal keys is the one that counts.
+  return node.children?.findLast((property) => property.children?.[0]?.value === String(segment))?.children?.[1];
+}
+
+function toValue(node: Node, path: readonly Segment[], text: string, problems: Problem[]): unknown {
+  if (node.type === "array") return (node.children ?? []).map((child, index) => toValue(child, [...path, index], text, problems));
+  if (node.type !== "object") return node.value;
+  const object: Record<string, unknown> = {};
+  for (const property of node.children ?? []) {
+    const [keyNode, valueNode] = property.children ?? [];
+    if (!keyNode || !valueNode) continue;
+    const key = String(keyNode.value);
+    const at = positionAt(text, keyNode.offset);
+    if (forbiddenKeys.has(key)) {
+      problems.push({
+        severity: "warning",
+        path: renderPath([...path, key]),
+        message: "this key is never used",
+        hint: "Remove it.",
+        ...at,
+      });
+      continue;
+    }
+    if (Object.hasOwn(object, key)) {
+      problems.push({
+        severity: "warning",
+        path: renderPath([...path, key]),
+        message: "the key stands here twice; the last one counts",
+        ...at,
+      });
+    }
+    object[key] = toValue(valueNode, [...path, key], text, problems);
+  }
+  return object;
+}

@@ -1,0 +1,149 @@
+/** From a file to a configuration that can be used, and a list of everything that is wrong with it. */
+
+import { dirname, resolve } from "node:path";
+import { HostError } from "../../contract/errors.ts";
+import { checkChannels } from "../checking/channels.ts";
+import { checkModels } from "../checking/model-rules.ts";
+import { checkRules } from "../checking/rules.ts";
+import { unexpanded } from "../checking/unexpanded.ts";
+import { checkValue, isRecord, type PlacedProblem } from "../checking/validate.ts";
+import { forbiddenKeys, getPath, parsePath, renderPath, type Segment } from "../path.ts";
+import type { Problem } from "../problem.ts";
+import { presetSchema } from "../schema/hooks.ts";
+import { configSchema, type Draft, type GatewayConfig } from "../schema.ts";
+import { nodeOf, type SchemaNode, withProperties } from "../schema-node.ts";
+import { createSecrets, type Environment } from "../secrets.ts";
+import { digestOf } from "./digest.ts";
+import { type ConfigDocument, type Position, parseDocument } from "./document.ts";
+import { readConfigText } from "./file.ts";
+
+export interface LoadedConfig {
+  /** Errors of the file in sections that stay as they last were in force. */
+  readonly refused?: readonly Problem[];
+  readonly file: string;
+  /** False when the default file does not exist: everything is at its default. */
+  readonly found: boolean;
+  /** Of the file's text, so that a watcher knows what was loaded; empty when there is no file. */
+  readonly digest: string;
+  /** Directory of the file; relative paths of the configuration begin here. */
+  readonly directory: string;
+  readonly config: GatewayConfig;
+  readonly problems: readonly Problem[];
+  /** Sections that are switched off by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`. */
+  readonly disabled: ReadonlySet<string>;
+  /** The file's own value, nothing checked. */
+  readonly written: unknown;
+  /** The configuration before errors switched sections off: what else is wrong in them is worth knowing at once. Nothing runs with it. */
+  readonly checkable: GatewayConfig;
+  /** Where a value stands in the file, or its nearest parent; an account's value may stand at the channel's root. */
+  locate(path: string): Position | undefined;
+}
+
+/**
+ * Reads and checks the file. Throws `HostError` `config_missing`, `config_unreadable` or `config_syntax`; anything else that is
+ * wrong becomes a problem, and the value its default (or something that allows less).
+ */
+export async function loadConfig(options: {
+  readonly file: string;
+  readonly named?: boolean;
+  readonly env: Environment;
+}): Promise<LoadedConfig> {
+  const file = resolve(options.file);
+  const text = await readConfigText(file);
+  if (text === undefined && options.named !== false) throw new HostError("config_missing", { file });
+  return { ...checkConfig({ text: text ?? "", file, env: options.env }), found: text !== undefined, digest: digestOf(text) };
+}
+
+/** What a text says, wherever it comes from. */
+export type CheckedConfig = Omit<LoadedConfig, "found" | "digest" | "refused">;
+
+/** The same from a text, for a check before it is written. */
+export function checkConfig(from: { readonly text: string; readonly file: string; readonly env: Environment }): CheckedConfig {
+  const document = parseDocument(from.text, from.file);
+  const directory = dirname(from.file);
+  const schema = schemaFor(document.value);
+  const { value, problems, indexOf } = checkValue(schema, document.value, []);
+  const draft = value as Draft;
+  const secrets = createSecrets({ env: from.env, directory });
+  // A rule about a value that was dropped would only repeat that it is wrong.
+  const isNew = ({ at }: PlacedProblem) => !problems.some((one) => one.severity === "error" && isAbove(one.at, at));
+  const { channels: _, ...beside } = isRecord(document.value) ? document.value : {};
+  const all = [
+    ...problems,
+    ...checkChannels(draft.channels),
+    ...[...checkRules(draft, { directory, secrets, indexOf }), ...checkModels(draft, { secrets, indexOf })].filter(isNew),
+    ...unexpanded(beside, [], schema),
+  ];
+  const placed = [...document.problems, ...all.map((problem) => place(problem, document))];
+  const disabled = new Set(placed.flatMap((problem) => problem.section ?? []));
+  const checkable = deepFreeze(structuredClone(draft)) as GatewayConfig;
+  switchOff(draft, disabled);
+  return {
+    file: from.file,
+    directory,
+    written: document.value,
+    config: deepFreeze(draft) as GatewayConfig,
+    checkable,
+    problems: placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
+    disabled,
+    locate: (path) => locateLoosely(document, parsePath(path) ?? []),
+  };
+}
+
+/** Presets come from plugins, which no schema knows: those that the file names have their settings in `hooks`, in a key of their name. */
+function schemaFor(value: unknown): SchemaNode {
+  const named = getPath(value, ["hooks", "presets"]);
+  const names = Array.isArray(named) ? named.filter((name): name is string => typeof name === "string" && !forbiddenKeys.has(name)) : [];
+  const schema = nodeOf(configSchema);
+  if (names.length === 0) return schema;
+  const settings = Object.fromEntries(names.map((name) => [name, nodeOf(presetSchema)]));
+  const hooks = withProperties(nodeOf(configSchema.properties.hooks), settings);
+  return { ...schema, properties: { ...schema.properties, hooks } };
+}
+
+const isAbove = (at: readonly Segment[], inner: readonly Segment[]) => at.every((segment, index) => segment === inner[index]);
+
+function place(problem: PlacedProblem, document: ConfigDocument): Problem {
+  const { at, ...rest } = problem;
+  const section = problem.severity === "error" ? (problem.section ?? sectionOf(at)) : undefined;
+  return { ...rest, ...(section === undefined ? {} : { section }), ...document.locate(at) };
+}
+
+/** The section that an error switches off; `undefined`: the rest of the configuration, where the default is used instead. */
+function sectionOf(at: readonly Segment[]): string | undefined {
+  // A mapping that is wrong costs itself alone; one that is none at all cannot be told from others that were meant.
+  if (at[0] === "hooks") return at[1] === "mappings" && at.length > 3 ? renderPath(at.slice(0, 3)) : "hooks";
+  // One bot's mistake is no reason to stop the others; what they all inherit is.
+  if (at[0] === "channels" && at.length > 1) return renderPath(at.slice(0, at[2] === "accounts" && at.length > 3 ? 4 : 2));
+  if (at[0] === "plugins" && at[1] === "entries" && at.length > 2) return renderPath(at.slice(0, 3));
+  return undefined;
+}
+
+// Also in the values, so that code which only looks at `enabled` starts nothing that is broken.
+function switchOff(draft: Draft, disabled: ReadonlySet<string>): void {
+  if (disabled.has("hooks")) draft.hooks = checkValue(nodeOf(configSchema.properties.hooks), {}, []).value as Draft["hooks"];
+  for (const [id, channel] of Object.entries(draft.channels)) {
+    if (disabled.has(renderPath(["channels", id]))) channel.enabled = false;
+  }
+  for (const section of disabled) {
+    const [top, entries, id] = parsePath(section) ?? [];
+    if (top === "plugins" && entries === "entries" && id !== undefined) draft.plugins.entries[id] = { enabled: false, options: {} };
+  }
+}
+
+function locateLoosely(document: ConfigDocument, at: readonly Segment[]): Position | undefined {
+  const inAccount = at[0] === "channels" && at[2] === "accounts" && at.length > 4;
+  if (inAccount && !document.has(at)) {
+    const atRoot = [...at.slice(0, 2), ...at.slice(4)];
+    if (document.has(atRoot)) return document.locate(atRoot);
+  }
+  return document.locate(at);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (isRecord(value) || Array.isArray(value)) {
+    for (const inner of Object.values(value)) deepFreeze(inner);
+    Object.freeze(value);
+  }
+  return value;
+}

@@ -1,0 +1,75 @@
+/** What the write operations of every subject work with, inside the writer thread. */
+import { HostError } from "../../../contract/errors.ts";
+import type { Statements } from "./statements.ts";
+
+/** Running totals, kept so that `stats` never scans. `kept` counts the settled events that are still in the inbox, `commits` those that were flushed. */
+export type Total = "waiting" | "running" | "outbox" | "kept" | "commits" | "answered" | "silent" | "refused" | "failed";
+
+export interface Desk extends Statements {
+  /** Adds to a total; written once per transaction. */
+  count(total: Total, difference: number): void;
+  /** Whether this process began and nobody began after it. */
+  holdsFence(): boolean;
+  /** Throws `state_fenced` where it does not hold the fence. */
+  requireFence(): void;
+  /** Raises the fence and holds it. */
+  takeFence(): number;
+}
+
+export interface WriterDesk extends Desk {
+  /** Forgets what an earlier transaction left, and what it had read of the fence. */
+  open(): void;
+  /** Writes the totals; the last thing of a transaction. */
+  finish(): void;
+  /** Runs one operation; undoes its totals when it throws. */
+  guard<Result>(operation: () => Result): Result;
+}
+
+const addTo = "INSERT INTO numbers (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value";
+
+export function createDesk(sql: Statements): WriterDesk {
+  let totals = new Map<Total, number>();
+  let ours: number | undefined;
+  let current: number | undefined;
+
+  const fence = (): number => {
+    current ??= sql.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'fence'")?.value ?? 0;
+    return current;
+  };
+
+  const holdsFence = () => ours !== undefined && fence() === ours;
+
+  return {
+    ...sql,
+    holdsFence,
+    count(total, difference) {
+      if (difference !== 0) totals.set(total, (totals.get(total) ?? 0) + difference);
+    },
+    requireFence() {
+      if (!holdsFence()) throw new HostError("state_fenced");
+    },
+    takeFence() {
+      ours = fence() + 1;
+      current = ours;
+      sql.run("INSERT INTO numbers (name, value) VALUES ('fence', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", ours);
+      return ours;
+    },
+    open() {
+      totals.clear();
+      current = undefined;
+    },
+    finish() {
+      for (const [total, difference] of totals) sql.run(addTo, total, difference);
+      totals.clear();
+    },
+    guard(operation) {
+      const before = new Map(totals);
+      try {
+        return operation();
+      } catch (error) {
+        totals = before;
+        throw error;
+      }
+    },
+  };
+}

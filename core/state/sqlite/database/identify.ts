@@ -1,0 +1,34 @@
+/** Holds a database against what its directory remembers of it. */
+import { randomInt } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { type Identity, readIdentity } from "../../identity.ts";
+import { behind, replaced } from "./examine.ts";
+
+const largest = 2 ** 47;
+
+function numberIn(db: DatabaseSync, name: string): number | undefined {
+  const row = db.prepare("SELECT value FROM numbers WHERE name = ?").get(name);
+  return row === undefined ? undefined : Number(row.value);
+}
+
+const read = (db: DatabaseSync) => ({ database: numberIn(db, "identity"), commits: numberIn(db, "commits") ?? 0 });
+
+/** Throws where the directory remembers another database, or more commits. The database has its tables. */
+export function examineIdentity(db: DatabaseSync, directory: string): void {
+  // Before the database is read: other processes only add to it.
+  const known = readIdentity(directory);
+  if (known === undefined) return;
+  const { database, commits } = read(db);
+  if (database === undefined) throw replaced(directory, "an earlier version wrote it");
+  if (database !== known.database) throw replaced(directory, "it belongs to another installation");
+  if (commits < known.commits) throw behind(directory, { missing: known.commits - commits, commits: known.commits });
+}
+
+/** A database that is new, or of an earlier version, gets its number here. */
+export function identify(db: DatabaseSync): Identity {
+  const { database, commits } = read(db);
+  if (database !== undefined) return { database, commits };
+  // Another process may be doing the same.
+  db.prepare("INSERT OR IGNORE INTO numbers (name, value) VALUES ('identity', ?)").run(randomInt(1, largest));
+  return { database: read(db).database ?? 0, commits };
+}

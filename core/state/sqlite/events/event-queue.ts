@@ -1,0 +1,191 @@
+/**
+ * Queues: gather keys of which a unit takes the newest events, and under which a bounded number waits. What is left out ends
+ * `silent(left_out)` and is counted, until a turn has reported the count.
+ */
+import { isQueueKey, type Queue } from "../../queue-key.ts";
+import type { Desk } from "../database/desk.ts";
+import { unitState } from "../database/schema.ts";
+import type { Statements } from "../database/statements.ts";
+import { appendDecisions, packDecisions } from "../records/decisions.ts";
+
+/** Waiting events of one queue. */
+const maxWaiting = 1_000;
+/** A queue that is full is emptied down to this, so that not every acceptance has to look for the oldest event. */
+const roomMade = 900;
+const keepMs = 7 * 24 * 3_600_000;
+/** What one unit takes: so many events with a text, or so many characters of it. */
+const maxTaken = 50;
+const maxCharacters = 20_000;
+
+interface Candidate {
+  readonly sequence: number;
+  readonly id: string;
+  readonly unit: number | null;
+  readonly accepted_at: number;
+  readonly characters: number;
+}
+
+/** An event whose turn is done belongs to its unit. */
+const waiting = `state = 2 AND lane = ? AND gather_key = ?
+  AND NOT EXISTS (SELECT 1 FROM units u WHERE u.id = inbox.unit AND u.stage = 'delivery')`;
+export const hasText = "coalesce(json_extract(body, '$.text'), '') <> ''";
+
+const countName = (key: string) => `left_out:${key}`;
+
+/** Removes a unit that no event belongs to any more, with what is kept for it. */
+export function removeUnitWithoutEvents(desk: Desk, unit: number): void {
+  if (desk.one("SELECT 1 FROM inbox WHERE unit = ? LIMIT 1", unit)) return;
+  desk.run("DELETE FROM decisions WHERE unit = ?", unit);
+  desk.run("DELETE FROM outbox WHERE unit = ?", unit);
+  desk.run("DELETE FROM units WHERE id = ?", unit);
+}
+
+/** Ends the waiting events for which `where` holds. */
+function leaveOut(
+  desk: Desk,
+  { lane, key }: Queue,
+  { where, value, at }: { readonly where: string; readonly value: string | number; readonly at: number },
+): number {
+  const those = `${waiting} AND ${where}`;
+  const first = desk.one<{ id: string }>(`SELECT id FROM inbox WHERE ${those} ORDER BY sequence LIMIT 1`, lane, key, value);
+  if (first === undefined) return 0;
+  const former = desk.all<{ unit: number }>(`SELECT DISTINCT unit FROM inbox WHERE ${those} AND unit IS NOT NULL`, lane, key, value);
+  const unit = desk.insert(
+    "INSERT INTO units (event_id, lane, state, outcome, reason, settled_at) VALUES (?, ?, ?, 'silent', 'left_out', ?)",
+    first.id,
+    lane,
+    unitState.settled,
+    at,
+  );
+  const left = desk.run(`UPDATE inbox SET state = 5, unit = ? WHERE ${those}`, unit, lane, key, value);
+  for (const row of former) removeUnitWithoutEvents(desk, row.unit);
+  const decision = {
+    at,
+    station: "accept",
+    plugin: "core",
+    verdict: "silent",
+    code: "left_out",
+    detail: `${left} of the oldest waiting events were left out`,
+    hint: "More events waited than one turn takes. Send fewer, or let heartbeats run more often (agents.defaults.heartbeat.every).",
+  } as const;
+  appendDecisions(desk, unit, packDecisions([decision]));
+  desk.count("waiting", -left);
+  desk.count("silent", left);
+  desk.count("kept", left);
+  desk.run(
+    "INSERT INTO numbers (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+    countName(key),
+    left,
+  );
+  return left;
+}
+
+/** Newest first. */
+function candidates(
+  desk: Desk,
+  { lane, key }: Queue,
+  { withoutDue, also }: { readonly withoutDue: 0 | 1; readonly also: string },
+): readonly Candidate[] {
+  return desk.all<Candidate>(
+    `SELECT sequence, id, unit, accepted_at, length(coalesce(json_extract(body, '$.text'), '')) AS characters FROM inbox
+     WHERE ${waiting} AND (due IS NULL) = ${withoutDue} AND ${also} ORDER BY sequence DESC LIMIT ?`,
+    lane,
+    key,
+    // Events without a text, such as ticks, take no room.
+    maxTaken * 2,
+  );
+}
+
+/** The events of the queue that the next unit takes, oldest first; all others for which `also` holds are left out. */
+export function takeNewest(
+  desk: Desk,
+  queue: Queue,
+  { now, also = "TRUE" }: { readonly now: number; readonly also?: string },
+): readonly Candidate[] {
+  const taken: Candidate[] = [];
+  let texts = 0;
+  let characters = 0;
+  // An event that asks for a turn is always part of it.
+  const asking = candidates(desk, queue, { withoutDue: 0, also });
+  const others = candidates(desk, queue, { withoutDue: 1, also }).filter((event) => event.accepted_at > now - keepMs);
+  for (const side of [asking, others]) {
+    for (const event of side) {
+      if (event.characters > 0) {
+        if (texts > 0 && (texts >= maxTaken || characters + event.characters > maxCharacters)) break;
+        texts += 1;
+        characters += event.characters;
+      }
+      taken.push(event);
+    }
+  }
+  const sequences = JSON.stringify(taken.map(({ sequence }) => sequence));
+  leaveOut(desk, queue, { where: `${also} AND sequence NOT IN (SELECT value FROM json_each(?))`, value: sequences, at: now });
+  return taken.sort((a, b) => a.sequence - b.sequence);
+}
+
+/** How many events of a queue were left out since a turn last reported it. */
+export function leftOutOf(desk: Desk, key: string): number {
+  return desk.one<{ value: number }>("SELECT value FROM numbers WHERE name = ?", countName(key))?.value ?? 0;
+}
+
+export interface QueueBounds {
+  /** An event was added. */
+  added(queue: Queue, at: number): void;
+}
+
+/** Counts by itself, because an acceptance is the hot path; the count is never too low while this process alone takes events out. */
+export function createQueueBounds(desk: Desk): QueueBounds {
+  const counts = new Map<string, number>();
+  const exact = ({ lane, key }: Queue) =>
+    desk.one<{ count: number }>("SELECT count(*) AS count FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ?", lane, key)?.count ??
+    0;
+  return {
+    added(queue, at) {
+      const known = counts.get(queue.key);
+      let count = known === undefined ? exact(queue) : known + 1;
+      if (count > maxWaiting) {
+        count = exact(queue);
+        if (count > maxWaiting) {
+          const oldest = desk.one<{ sequence: number }>(
+            "SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?",
+            queue.lane,
+            queue.key,
+            roomMade,
+          );
+          count -= leaveOut(desk, queue, { where: "sequence <= ?", value: oldest?.sequence ?? 0, at });
+        }
+      }
+      counts.set(queue.key, count);
+    },
+  };
+}
+
+/** Leaves out what waits for longer than seven days. */
+export function leaveOutOld(desk: Desk, now: number): number {
+  const queues = desk
+    .all<Queue>(
+      `SELECT DISTINCT lane, gather_key AS key FROM inbox
+       WHERE state = 2 AND gather_key IS NOT NULL AND due IS NULL AND accepted_at <= ?`,
+      now - keepMs,
+    )
+    .filter(({ key }) => isQueueKey(key));
+  let left = 0;
+  for (const queue of queues) left += leaveOut(desk, queue, { where: "due IS NULL AND accepted_at <= ?", value: now - keepMs, at: now });
+  return left;
+}
+
+export function eventQueueReads(sql: Statements) {
+  return {
+    queueWaits: ({ lane, key }: Queue) => sql.one(`SELECT 1 FROM inbox WHERE ${waiting} AND ${hasText} LIMIT 1`, lane, key) !== undefined,
+  };
+}
+
+export function eventQueueWrites(desk: Desk) {
+  return {
+    /** A turn that has ended reported the count. */
+    leftOutReported({ key, count }: { readonly key: string; readonly count: number }): void {
+      desk.run("UPDATE numbers SET value = value - ? WHERE name = ?", count, countName(key));
+      desk.run("DELETE FROM numbers WHERE name = ? AND value <= 0", countName(key));
+    },
+  };
+}

@@ -1,0 +1,176 @@
+/** The lanes in which events wait, and what is read of them. */
+import type { Json } from "../../../contract/types.ts";
+import type { StoredEvent, WaitingLane } from "../../store.ts";
+import type { Desk } from "../database/desk.ts";
+import { eventState } from "../database/schema.ts";
+import type { Statements } from "../database/statements.ts";
+
+export function inboxWrites(desk: Desk) {
+  return {
+    replay({ eventId, now }: { readonly eventId: string; readonly now: number }): boolean {
+      const event = desk.one<{ sequence: number; state: number }>("SELECT sequence, state FROM inbox WHERE id = ?", eventId);
+      const outcome = (["answered", "silent", "refused", "failed"] as const).find((name) => eventState[name] === event?.state);
+      if (!event || !outcome) return false;
+      // One that waited for others of its key has nobody to wait for any more, so it gets a time of its own.
+      desk.run(
+        "UPDATE inbox SET state = ?, attempts = 0, replays = replays + 1, unit = NULL, due = coalesce(due, ?) WHERE sequence = ?",
+        eventState.waiting,
+        now,
+        event.sequence,
+      );
+      desk.count(outcome, -1);
+      desk.count("kept", -1);
+      desk.count("waiting", 1);
+      return true;
+    },
+  };
+}
+
+/** An event as the database has it, on its way to the asker's side: flat, because this is the hot path. */
+export type PackedEventRow = readonly [
+  id: string,
+  sequence: number,
+  acceptedAt: number,
+  attempts: number,
+  source: string,
+  kind: string,
+  account: string | null,
+  lane: string,
+  authority: StoredEvent["authority"],
+  gatherKey: string | null,
+  dedupeKey: string | null,
+  due: number | null,
+  body: string,
+];
+
+/** What a `PackedEventRow` is read of. */
+export const eventColumns =
+  "id, sequence, accepted_at, attempts, source, kind, account, lane, authority, gather_key, dedupe_key, due, body";
+
+export function unpackEventRow(row: PackedEventRow): StoredEvent {
+  const [id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, body] = row;
+  return {
+    id,
+    sequence,
+    acceptedAt,
+    attempts,
+    source,
+    kind,
+    ...(account !== null && { account }),
+    lane,
+    authority,
+    ...(dedupeKey !== null && { dedupeKey }),
+    ...(gatherKey !== null && { gather: { key: gatherKey, due } }),
+    body: JSON.parse(body) as Json,
+  };
+}
+
+export interface PassedOverInput {
+  readonly eventId: string;
+  readonly reason: string;
+  readonly limit: number;
+  readonly after?: string;
+}
+
+/** A clock that is adjusted by so little is not taken for one that was set back. */
+const adjustedMs = 5_000;
+
+/** When something was to start, and since when it waits. */
+interface Hold {
+  readonly accepted_at: number;
+  readonly due: number;
+}
+
+export interface Head extends Hold {
+  readonly sequence: number;
+  readonly id: string;
+  readonly gather_key: string | null;
+  readonly unit: number | null;
+  readonly stage: "turn" | "delivery" | null;
+  readonly not_before: number | null;
+}
+
+const headColumns = "i.lane, i.sequence, i.id, i.accepted_at, i.due, i.gather_key, i.unit, u.stage, u.not_before";
+
+export function headOf(sql: Statements, lane: string): Head | undefined {
+  return sql.one<Head>(
+    `SELECT ${headColumns} FROM inbox i LEFT JOIN units u ON u.id = i.unit
+     WHERE i.lane = ? AND i.state = 2 AND i.due IS NOT NULL ORDER BY i.sequence LIMIT 1`,
+    lane,
+  );
+}
+
+/**
+ * When a lane's head may start. Where the newest event of its key extends, that one sets the time for all of them: so an
+ * acceptance moves the unit without touching the rows that wait already.
+ */
+export function dueOf(sql: Statements, lane: string, head: Head, now: number): number {
+  return dueSince(extensionOf(sql, lane, head) ?? head, head.not_before, now);
+}
+
+/**
+ * A clock that is before the acceptance of what waits was set back since then: what is due lies further away than anybody asked for, and
+ * may start at once. Otherwise an album that came just before would hold its lane for as long as the clock was set back.
+ */
+export function dueSince(hold: Hold, notBefore: number | null, now: number): number {
+  return hold.accepted_at - now > adjustedMs ? 0 : Math.max(hold.due, notBefore ?? 0);
+}
+
+/** The newest event of the head's key, where it sets the time for all. */
+function extensionOf(sql: Statements, lane: string, head: Head): Hold | undefined {
+  if (head.stage === "delivery" || head.gather_key === null) return undefined;
+  const newest = sql.one<Hold & { extend: 0 | 1 }>(
+    `SELECT accepted_at, due, extend FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? AND (due IS NULL) = 0
+     ORDER BY sequence DESC LIMIT 1`,
+    lane,
+    head.gather_key,
+  );
+  return newest?.extend === 1 ? newest : undefined;
+}
+
+export function inboxReads(sql: Statements, now: () => number) {
+  return {
+    first(dedupeKey: string): { readonly eventId: string; readonly fingerprint?: string } | null {
+      const row = sql.one<{ event_id: string; fingerprint: string | null }>(
+        "SELECT event_id, fingerprint FROM dedupe WHERE key = ? AND until > ?",
+        dedupeKey,
+        now(),
+      );
+      if (!row) return null;
+      return { eventId: row.event_id, ...(row.fingerprint !== null && { fingerprint: row.fingerprint }) };
+    },
+
+    passedOver(asked: PassedOverInput): readonly { readonly unit: number; readonly event: StoredEvent }[] {
+      const placeOf = (id: string) => sql.one<{ lane: string; sequence: number }>("SELECT lane, sequence FROM inbox WHERE id = ?", id);
+      const place = placeOf(asked.eventId);
+      if (!place) return [];
+      const after = asked.after === undefined ? 0 : (placeOf(asked.after)?.sequence ?? 0);
+      // The join is crossed so that the lane's index leads.
+      return sql
+        .allLists<readonly [unit: number, ...PackedEventRow]>(
+          `SELECT unit, ${eventColumns} FROM inbox CROSS JOIN (SELECT id AS ended, reason FROM units) ON ended = unit
+           WHERE lane = ? AND state = 5 AND sequence > ? AND sequence < ? AND reason = ? ORDER BY sequence DESC LIMIT ?`,
+          place.lane,
+          after,
+          place.sequence,
+          asked.reason,
+          asked.limit,
+        )
+        .toReversed()
+        .map(([unit, ...row]) => ({ unit, event: unpackEventRow(row) }));
+    },
+
+    waitingLanes(): readonly WaitingLane[] {
+      const heads = sql.all<Head & { lane: string }>(
+        `SELECT ${headColumns}
+         FROM (SELECT min(sequence) AS first FROM inbox WHERE state = 2 AND due IS NOT NULL GROUP BY lane)
+         JOIN inbox i ON i.sequence = first LEFT JOIN units u ON u.id = i.unit`,
+      );
+      const oldestFirst = heads.toSorted((a, b) => a.sequence - b.sequence);
+      return oldestFirst.map((head) => {
+        const gathers = head.unit === null && extensionOf(sql, head.lane, head) !== undefined;
+        return { lane: head.lane, due: dueOf(sql, head.lane, head, now()), ...(gathers && { gathers }) };
+      });
+    },
+  };
+}

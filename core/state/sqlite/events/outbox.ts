@@ -1,0 +1,210 @@
+/** What turns said, part by part, until the platform took it. */
+import type { Address, Part } from "../../../contract/types.ts";
+import type { OutboxRow, Store } from "../../store.ts";
+import type { Desk } from "../database/desk.ts";
+import { outboxStates } from "../database/schema.ts";
+import type { Statements } from "../database/statements.ts";
+import { appendDecisions, packDecisions } from "../records/decisions.ts";
+import { endRow, type PackedSent, recordSent } from "../records/sent.ts";
+import { type PackedMessage, packMessage, writeTranscript } from "../records/transcripts.ts";
+import { giveBackTaken, keepTaken } from "./taken-events.ts";
+import { runningUnit } from "./units.ts";
+
+const sentMs = 30 * 24 * 3_600_000;
+
+/** What a turn says, on its way to the writer: flat, because this is the hot path. */
+export type PackedSaying = readonly [
+  unitId: string,
+  /** JSON text. */
+  ending: string,
+  rows: readonly (readonly [address: string, operation: string, part: string])[],
+  /** Which of them is sent at once; -1: none. */
+  sending: number,
+  sessionKey: string | null,
+  messages: readonly PackedMessage[],
+  decisions: string | null,
+  /** Row of the unit, where it is known. */
+  row: number | null,
+  /** What becomes of the events that it took from a queue. */
+  taken: "none" | "ended" | "unread",
+];
+
+export function packSaying(
+  { unitId, rows, first, ending, transcript, decisions, tookQueued }: Parameters<Store["say"]>[0],
+  row: number | null,
+): PackedSaying {
+  return [
+    unitId,
+    JSON.stringify(ending),
+    rows.map(({ address, operation, part }) => [JSON.stringify(address), operation, JSON.stringify(part)] as const),
+    first === "waiting" ? -1 : 0,
+    transcript?.sessionKey ?? null,
+    transcript?.messages.map(packMessage) ?? [],
+    packDecisions(decisions),
+    row,
+    tookQueued !== true ? "none" : ending.unread === true ? "unread" : "ended",
+  ];
+}
+
+/** The unit that is to be sent for from now on, and how often it did so before. */
+interface Speaking {
+  readonly id: number;
+  /** It had to begin anew: some of what it says may stand here already. */
+  readonly anew: boolean;
+  /** It may have written to the transcript. */
+  readonly again: boolean;
+}
+
+function speak(desk: Desk, unitId: string, ending: string, row: number | null): Speaking {
+  desk.requireFence();
+  const isNew =
+    row !== null &&
+    desk.run(
+      "UPDATE units SET stage = 'delivery', ending = ? WHERE id = ? AND event_id = ? AND state = 1 AND stage = 'turn'",
+      ending,
+      row,
+      unitId,
+    ) > 0;
+  if (isNew) return { id: row, anew: false, again: false };
+  const { id, stage, replays } = runningUnit(desk, unitId);
+  desk.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", ending, id);
+  return { id, anew: stage !== "turn", again: stage !== "turn" || replays > 0 };
+}
+
+export function outboxWrites(desk: Desk) {
+  const markSending = (rowId: number) => desk.run("UPDATE outbox SET state = 1, attempts = attempts + 1 WHERE id = ? AND state < 2", rowId);
+
+  return {
+    /** Id and index of each row. */
+    say([unitId, ending, rows, sending, sessionKey, messages, decisions, row, taken]: PackedSaying): readonly (readonly [
+      id: number,
+      index: number,
+    ])[] {
+      const unit = speak(desk, unitId, ending, row);
+      if (taken === "unread") giveBackTaken(desk, unit.id, 1);
+      else if (taken === "ended") keepTaken(desk, unit.id);
+      // A unit says what it has to say at once, unless it had to begin anew.
+      const before = unit.anew
+        ? desk.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id)
+        : undefined;
+      const next = (before?.last ?? -1) + 1;
+      const placed = rows.map(([address, operation, part], offset) => {
+        const marked = offset === sending ? 1 : 0;
+        const id = desk.insert(
+          "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+          unit.id,
+          unitId,
+          next + offset,
+          address,
+          operation,
+          part,
+          marked,
+          marked,
+        );
+        return [id, next + offset] as const;
+      });
+      if (sessionKey !== null) writeTranscript(desk, { unitId, again: unit.again }, sessionKey, messages);
+      appendDecisions(desk, unit.id, decisions);
+      desk.count("outbox", placed.length);
+      return placed;
+    },
+
+    sending({ rowId }: { readonly rowId: number }): void {
+      desk.requireFence();
+      markSending(rowId);
+    },
+
+    notSent({ rowId }: { readonly rowId: number }): void {
+      desk.requireFence();
+      desk.run("UPDATE outbox SET state = 0 WHERE id = ? AND state = 1", rowId);
+    },
+
+    doubted({ rowId, decisions }: { readonly rowId: number; readonly decisions: string | null }): void {
+      desk.requireFence();
+      const row = desk.one<{ readonly unit: number }>(
+        "UPDATE outbox SET state = 0, doubts = doubts + 1 WHERE id = ? AND state < 2 RETURNING unit",
+        rowId,
+      );
+      if (row !== undefined) appendDecisions(desk, row.unit, decisions);
+    },
+
+    sent({ sent, next }: { readonly sent: PackedSent; readonly next: number | null }): void {
+      desk.requireFence();
+      recordSent(desk, sent);
+      if (next !== null) markSending(next);
+    },
+
+    unsendable(input: { readonly rowId: number; readonly at: number; readonly reason: string }): void {
+      desk.requireFence();
+      endRow(desk, input.rowId, { state: 3, at: input.at, reason: input.reason });
+    },
+  };
+}
+
+interface WaitingRow {
+  readonly id: number;
+  readonly position: number;
+  readonly address: string;
+  readonly operation: OutboxRow["operation"];
+  readonly part: string;
+  readonly state: number;
+  readonly attempts: number;
+  readonly doubts: number;
+}
+
+export function outboxReads(sql: Statements, now: () => number) {
+  return {
+    unsent(unitId: string): readonly OutboxRow[] {
+      const rows = sql.all<WaitingRow>(
+        `SELECT o.id, o.position, o.address, o.operation, o.part, o.state, o.attempts, o.doubts
+         FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state < 2 ORDER BY o.position`,
+        unitId,
+      );
+      return rows.map((row) => ({
+        id: row.id,
+        unitId,
+        index: row.position,
+        address: JSON.parse(row.address) as Address,
+        operation: row.operation,
+        part: JSON.parse(row.part) as Part,
+        state: outboxStates[row.state] ?? "waiting",
+        attempts: row.attempts,
+        doubts: row.doubts,
+      }));
+    },
+
+    failedPart(unitId: string): string | null {
+      const row = sql.one<{ readonly reason: string | null }>(
+        `SELECT o.reason FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 3 AND o.operation = 'send'
+         ORDER BY o.position LIMIT 1`,
+        unitId,
+      );
+      return row?.reason ?? null;
+    },
+
+    sentBy(unitId: string): readonly { readonly chat: string; readonly messageId: string }[] {
+      const rows = sql.all<{ readonly address: string; readonly message_id: string; readonly message_ids: string | null }>(
+        `SELECT o.address, o.message_id, o.message_ids
+         FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 2 AND o.operation = 'send' ORDER BY o.position`,
+        unitId,
+      );
+      return rows.flatMap(({ address, message_id, message_ids }) => {
+        const { chat } = JSON.parse(address) as Address;
+        const ids = message_ids === null ? [message_id] : (JSON.parse(message_ids) as readonly string[]);
+        return ids.map((messageId) => ({ chat, messageId }));
+      });
+    },
+
+    findSent(where: { channel: string; account: string; chat: string; messageId: string }) {
+      const row = sql.one<{ unit_id: string; thread: string | null; at: number }>(
+        "SELECT unit_id, thread, at FROM sent WHERE channel = ? AND account = ? AND chat = ? AND message_id = ?",
+        where.channel,
+        where.account,
+        where.chat,
+        where.messageId,
+      );
+      if (!row || row.at < now() - sentMs) return null;
+      return { unitId: row.unit_id, ...(row.thread !== null && { thread: row.thread }) };
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/** Events that have been due for longer than anything is waited for: an account that is configured and never opens, say. */
+import { programCommand } from "../../../contract/command.ts";
+import type { Desk } from "../database/desk.ts";
+import { eventState, unitState } from "../database/schema.ts";
+import { appendDecisions, packDecisions } from "../records/decisions.ts";
+
+const stepRows = 250;
+const reason = "waited_too_long";
+
+export interface OverdueInput {
+  readonly now: number;
+  /** What was accepted before this time goes. */
+  readonly before: number;
+  /** Sequence to go on from. */
+  readonly after: number;
+}
+
+/** `after`: where the next step goes on; `null` when there is nothing more to do. */
+export interface OverdueResult {
+  readonly ended: number;
+  readonly after: number | null;
+}
+
+interface OldEvent {
+  readonly sequence: number;
+  readonly id: string;
+  readonly lane: string;
+  readonly state: number;
+  readonly due: number | null;
+  readonly replays: number;
+  readonly unit: number | null;
+  readonly accepted_at: number;
+}
+
+export function overdueWrites(desk: Desk) {
+  /** A unit of its own, or the one that was handed back, with all that belongs to it. Returns how many events ended. */
+  const end = ({ sequence, id, lane, unit }: OldEvent, now: number): number => {
+    // It may have ended with the unit of an event before it.
+    if (desk.one<{ state: number }>("SELECT state FROM inbox WHERE sequence = ?", sequence)?.state !== eventState.waiting) return 0;
+    const row = unit ?? desk.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", id, lane, unitState.waiting);
+    if (unit === null) desk.run("UPDATE inbox SET unit = ? WHERE sequence = ?", row, sequence);
+    desk.run(
+      `UPDATE units SET state = ?, outcome = 'failed', reason = '${reason}', settled_at = ?, previews = NULL, ending = NULL WHERE id = ?`,
+      unitState.settled,
+      now,
+      row,
+    );
+    const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 2", eventState.failed, row);
+    const unsent = desk.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", now, row);
+    const hint = `See in the entries before, and in the log, what it waited for; \`${programCommand} hooks replay\` runs a delivery again.`;
+    const decision = { at: now, station: "settled", plugin: "core", verdict: "failed", code: reason, hint } as const;
+    appendDecisions(desk, row, packDecisions([decision]));
+    desk.count("waiting", -events);
+    desk.count("failed", events);
+    desk.count("kept", events);
+    desk.count("outbox", -unsent);
+    return events;
+  };
+
+  return {
+    /** One step. What gathers has no time of its own and stays, as does what was put back by hand: it is as new as that. */
+    endOverdue({ now, before, after }: OverdueInput): OverdueResult {
+      const rows = desk.all<OldEvent>(
+        "SELECT sequence, id, lane, state, due, replays, unit, accepted_at FROM inbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
+        after,
+        stepRows,
+      );
+      let ended = 0;
+      for (const row of rows) {
+        if (row.accepted_at >= before) return { ended, after: null };
+        if (row.state === eventState.waiting && row.due !== null && row.due < before && row.replays === 0) ended += end(row, now);
+      }
+      return { ended, after: rows.length < stepRows ? null : (rows.at(-1)?.sequence ?? null) };
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** Events of a queue in a unit that another event leads, such as a person's message. They end with it, or wait again. */
+import type { Queue } from "../../queue-key.ts";
+import type { Desk } from "../database/desk.ts";
+import { hasText, leftOutOf, removeUnitWithoutEvents, takeNewest } from "./event-queue.ts";
+import { eventColumns, type PackedEventRow } from "./inbox.ts";
+
+/** An event that so many attempts have begun with is left to the units of its queue, which fail it. */
+const maxAttempts = 3;
+
+/** The events that lead a unit of a queue have the queue's key. */
+const taken = `unit = ? AND state = 3 AND gather_key >= 'heartbeat:' AND gather_key < 'heartbeat;'
+  AND gather_key IS NOT (SELECT leader.gather_key FROM units JOIN inbox leader ON leader.id = event_id WHERE units.id = inbox.unit)`;
+
+export interface TakenEvents {
+  readonly events: readonly PackedEventRow[];
+  readonly leftOut: number;
+}
+
+export function takeQueued(
+  desk: Desk,
+  { unit, leader, queue, now }: { readonly unit: number; readonly leader: string; readonly queue: Queue; readonly now: number },
+): TakenEvents {
+  const attempts = desk.one<{ attempts: number }>("SELECT attempts FROM inbox WHERE id = ?", leader)?.attempts ?? 0;
+  if (attempts >= maxAttempts) return { events: [], leftOut: 0 };
+  const newest = takeNewest(desk, queue, { now, also: `${hasText} AND attempts < ${maxAttempts}` });
+  const events = newest.flatMap(({ sequence, unit: former }) => {
+    const event = desk.oneList<PackedEventRow>(
+      `UPDATE inbox SET state = 3, attempts = attempts + 1, unit = ? WHERE sequence = ? RETURNING ${eventColumns}`,
+      unit,
+      sequence,
+    );
+    if (former !== null) removeUnitWithoutEvents(desk, former);
+    return event === undefined ? [] : [event];
+  });
+  desk.count("waiting", -events.length);
+  desk.count("running", events.length);
+  return { events, leftOut: events.length === 0 ? 0 : leftOutOf(desk, queue.key) };
+}
+
+/** The turn did not end: another one takes them, at once where they asked for a turn. */
+export function giveBackTaken(desk: Desk, unit: number, uncounted: 0 | 1): void {
+  const events = desk.run(`UPDATE inbox SET state = 2, unit = NULL, attempts = attempts - ? WHERE ${taken}`, uncounted, unit);
+  desk.count("running", -events);
+  desk.count("waiting", events);
+}
+
+/** The turn has ended. What is left is sending, and their own lane has nothing to do with that. */
+export function keepTaken(desk: Desk, unit: number): void {
+  desk.run(`UPDATE inbox SET due = NULL WHERE ${taken}`, unit);
+}

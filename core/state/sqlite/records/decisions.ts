@@ -1,0 +1,153 @@
+/** The chain of decisions of a unit, and the reports of events made of it. */
+import type { Decision, Json, Outcome } from "../../../contract/types.ts";
+import type { EventFilter, EventReport, StoreStats } from "../../report.ts";
+import type { Desk, Total } from "../database/desk.ts";
+import { eventState } from "../database/schema.ts";
+import type { Statements } from "../database/statements.ts";
+import { conditionsOf } from "./event-filter.ts";
+
+/** One row for each write, not for each decision: they are only ever read together. */
+export function appendDecisions(desk: Desk, unit: number, entries: string | null): void {
+  if (entries !== null) desk.run("INSERT INTO decisions (unit, entries) VALUES (?, ?)", unit, entries);
+}
+
+/** A decision as it is stored, without the names: they would be half of what all the decisions weigh, and these are half of the database. */
+type PackedDecision = readonly [
+  at: number,
+  station: Decision["station"],
+  plugin: string,
+  verdict: Decision["verdict"],
+  code: string,
+  detail?: string | null,
+  path?: string | null,
+  hint?: string | null,
+  sender?: string,
+];
+
+function packDecision({ at, station, plugin, verdict, code, detail, path, hint, sender }: Decision): PackedDecision {
+  if (sender !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null, sender];
+  if (path !== undefined || hint !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null];
+  return detail === undefined ? [at, station, plugin, verdict, code] : [at, station, plugin, verdict, code, detail];
+}
+
+export function packDecisions(decisions: readonly Decision[] | undefined): string | null {
+  return decisions === undefined || decisions.length === 0 ? null : JSON.stringify(decisions.map(packDecision));
+}
+
+/** Earlier versions stored decisions as they are. */
+function unpackDecision(packed: PackedDecision | Decision): Decision {
+  if (!isList(packed)) return packed;
+  const [at, station, plugin, verdict, code, detail, path, hint, sender] = packed;
+  return {
+    at,
+    station,
+    plugin,
+    verdict,
+    code,
+    ...(detail != null && { detail }),
+    ...(path != null && { path }),
+    ...(hint != null && { hint }),
+    ...(sender !== undefined && { sender }),
+  };
+}
+
+const isList = (packed: PackedDecision | Decision): packed is PackedDecision => Array.isArray(packed);
+
+function unpackDecisions(entries: string): readonly Decision[] {
+  return (JSON.parse(entries) as readonly (PackedDecision | Decision)[]).map(unpackDecision);
+}
+
+interface ReportRow {
+  readonly id: string;
+  readonly source: string;
+  readonly kind: string;
+  readonly account: string | null;
+  readonly lane: string;
+  readonly accepted_at: number;
+  readonly state: number;
+  readonly attempts: number;
+  readonly unit: number | null;
+  readonly unit_id: string | null;
+  readonly outcome: Outcome | null;
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+  readonly session_key: string | null;
+  readonly agent_id: string | null;
+  readonly reply: string | null;
+}
+
+const reportSelect = `SELECT i.id, i.source, i.kind, i.account, i.lane, i.accepted_at, i.state, i.attempts, i.unit,
+  u.event_id AS unit_id, u.outcome, u.reason, u.settled_at, u.session_key, u.agent_id, u.reply
+  FROM inbox i LEFT JOIN units u ON u.id = i.unit`;
+
+function stateOf(code: number): EventReport["state"] {
+  if (code === eventState.waiting) return "waiting";
+  return code === eventState.running ? "running" : "settled";
+}
+
+function chainOf(sql: Statements, unit: number | null): readonly Decision[] {
+  if (unit === null) return [];
+  const rows = sql.all<{ entries: string }>("SELECT entries FROM decisions WHERE unit = ? ORDER BY id", unit);
+  return rows.flatMap((row) => unpackDecisions(row.entries));
+}
+
+function reportOf(sql: Statements, row: ReportRow): EventReport {
+  return {
+    id: row.id,
+    source: row.source,
+    kind: row.kind,
+    ...(row.account !== null && { account: row.account }),
+    lane: row.lane,
+    acceptedAt: row.accepted_at,
+    state: stateOf(row.state),
+    attempts: row.attempts,
+    ...(row.unit_id !== null && { unitId: row.unit_id }),
+    ...(row.outcome !== null && { outcome: row.outcome }),
+    ...(row.reason !== null && { reason: row.reason }),
+    ...(row.settled_at !== null && { settledAt: row.settled_at }),
+    ...(row.session_key !== null && { sessionKey: row.session_key }),
+    ...(row.agent_id !== null && { agentId: row.agent_id }),
+    ...(row.reply !== null && { reply: row.reply }),
+    decisions: chainOf(sql, row.unit),
+  };
+}
+
+export function decisionReads(sql: Statements) {
+  return {
+    event(id: string): EventReport | null {
+      const row = sql.one<ReportRow>(`${reportSelect} WHERE i.id = ?`, id);
+      return row ? reportOf(sql, row) : null;
+    },
+
+    events(filter: EventFilter): readonly EventReport[] {
+      const { where, values } = conditionsOf(filter);
+      const order = filter.oldestFirst === true ? "ASC" : "DESC";
+      const rows = sql.all<ReportRow>(
+        `${reportSelect} ${where} ORDER BY i.sequence ${order} LIMIT ?${values.length + 1}`,
+        ...values,
+        filter.limit,
+      );
+      return rows.map((row) => reportOf(sql, row));
+    },
+
+    body(eventId: string): Json | null {
+      const row = sql.one<{ body: string }>("SELECT body FROM inbox WHERE id = ?", eventId);
+      return row ? (JSON.parse(row.body) as Json) : null;
+    },
+
+    fence(): number {
+      return sql.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'fence'")?.value ?? 0;
+    },
+
+    stats(): StoreStats {
+      const rows = sql.all<{ name: Total; value: number }>("SELECT name, value FROM numbers");
+      const total = (name: Total) => rows.find((row) => row.name === name)?.value ?? 0;
+      return {
+        waiting: total("waiting"),
+        running: total("running"),
+        outboxWaiting: total("outbox"),
+        settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
+      };
+    },
+  };
+}

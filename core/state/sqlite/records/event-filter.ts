@@ -1,0 +1,52 @@
+/** Which events an operator asks for, as conditions on `inbox i`. */
+import type { EventFilter } from "../../report.ts";
+import { eventState } from "../database/schema.ts";
+
+/**
+ * What has not ended, by the partial indexes: each event that waits is due at some time or has a key. Without them a look at three waiting
+ * events would read the whole inbox.
+ */
+const open = `i.sequence IN (
+  SELECT sequence FROM inbox WHERE state = 2 AND due IS NOT NULL
+  UNION SELECT sequence FROM inbox WHERE state = 2 AND gather_key IS NOT NULL
+  UNION SELECT r.sequence FROM units JOIN inbox r ON r.unit = units.id WHERE units.state = 1)`;
+
+/** What a lane says behind its source and account: a chat, alone or going on with a thread or the mark of a control command. */
+const place = "substr(i.lane, length(i.source) + length(coalesce(i.account, '')) + 3)";
+const fromChat = `(substr(i.lane, 1, length(i.source) + length(coalesce(i.account, '')) + 2) = i.source || ':' || coalesce(i.account, '') || ':'
+  AND (${place} = ?1 OR substr(${place}, 1, length(?1) + 1) IN (?1 || ':', ?1 || char(9))))`;
+const intoChat = "EXISTS (SELECT 1 FROM outbox o WHERE o.unit = i.unit AND json_extract(o.address, '$.chat') = ?1";
+const bySender = `EXISTS (SELECT 1 FROM decisions d WHERE d.unit = i.unit AND instr(d.entries, json_quote(?1)) > 0
+  AND EXISTS (SELECT 1 FROM json_each(d.entries) e WHERE json_extract(e.value, '$[8]') = ?1))`;
+
+export interface Conditions {
+  /** Begins with `WHERE`, or is empty. */
+  readonly where: string;
+  readonly values: readonly (string | number)[];
+}
+
+export function conditionsOf(filter: EventFilter): Conditions {
+  const conditions: string[] = [];
+  const values: (string | number)[] = [];
+  const add = (condition: string, ...given: readonly (string | number)[]) => {
+    // A condition numbers its own values from 1 on.
+    conditions.push(condition.replace(/\?(\d)/g, (_, number: string) => `?${values.length + Number(number)}`));
+    values.push(...given);
+  };
+  const { chat, sender } = filter;
+  // The constant has to stand in the text: only then does the planner see that the partial index serves.
+  if (filter.outcome !== undefined) add(`i.state >= 4 AND i.state = ${eventState[filter.outcome]}`);
+  if (filter.id !== undefined) add("i.id = ?1", filter.id);
+  if (filter.open === true) add(open);
+  if (filter.source !== undefined) add("i.source = ?1", filter.source);
+  else if (filter.includeInternal !== true) add("i.source <> 'heartbeat'");
+  if (filter.exceptKind !== undefined) add("i.kind <> ?1", filter.exceptKind);
+  if (filter.since !== undefined) add("i.accepted_at >= ?1", filter.since);
+  if (filter.newerThan !== undefined) add("i.sequence > (SELECT sequence FROM inbox WHERE id = ?1)", filter.newerThan);
+  if (chat?.channel !== undefined)
+    add(`((i.source = ?2 AND ${fromChat}) OR ${intoChat} AND json_extract(o.address, '$.channel') = ?2))`, chat.id, chat.channel);
+  else if (chat !== undefined) add(`(${fromChat} OR ${intoChat}))`, chat.id);
+  if (sender?.channel !== undefined) add(`i.source = ?2 AND ${bySender}`, sender.id, sender.channel);
+  else if (sender !== undefined) add(bySender, sender.id);
+  return { where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`, values };
+}

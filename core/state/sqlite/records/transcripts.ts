@@ -1,0 +1,200 @@
+/**
+ * What was said in sessions. A transcript is one generation of a session: it knows its newest message, and each message the one before it.
+ * So a turn writes to pages that lie side by side, however many sessions there are; an index by session would touch a page of its own for each.
+ */
+import type { Json } from "../../../contract/types.ts";
+import type { SessionMessage } from "../../session.ts";
+import type { Desk } from "../database/desk.ts";
+import type { Statements } from "../database/statements.ts";
+
+export type PackedMessage = readonly [role: string, content: string, at: number, unitId: string | null];
+
+export function packMessage({ role, content, at, unitId }: SessionMessage): PackedMessage {
+  return [role, JSON.stringify(content), at, unitId ?? null];
+}
+
+interface TranscriptRow {
+  readonly id: number;
+  /** Absent while it is empty. */
+  readonly newest: number | null;
+  readonly messages: number;
+}
+
+function transcriptOf(sql: Statements, sessionKey: string, generation: number): TranscriptRow | undefined {
+  return sql.one<TranscriptRow>(
+    "SELECT id, newest, messages FROM transcripts WHERE session_key = ? AND generation = ?",
+    sessionKey,
+    generation,
+  );
+}
+
+function generationOf(sql: Statements, sessionKey: string): number {
+  return sql.one<{ generation: number }>("SELECT generation FROM sessions WHERE key = ?", sessionKey)?.generation ?? 0;
+}
+
+/** Appends to the current generation; a unit that is run again replaces what it wrote before. */
+export function writeTranscript(
+  desk: Desk,
+  { unitId, again }: { readonly unitId: string; readonly again: boolean },
+  sessionKey: string,
+  messages: readonly PackedMessage[],
+): void {
+  if (again) forgetUnit(desk, unitId, sessionKey);
+  if (messages.length === 0) return;
+  const generation = generationOf(desk, sessionKey);
+  const known = transcriptOf(desk, sessionKey, generation);
+  const id =
+    known?.id ??
+    desk.insert("INSERT INTO transcripts (session_key, generation, newest, messages) VALUES (?, ?, NULL, 0)", sessionKey, generation);
+  let newest = known?.newest ?? null;
+  for (const [role, content, at, writer] of messages) {
+    newest = desk.insert(
+      "INSERT INTO messages (previous, unit_id, role, at, content) VALUES (?, ?, ?, ?, ?)",
+      newest,
+      writer ?? unitId,
+      role,
+      at,
+      content,
+    );
+  }
+  desk.run("UPDATE transcripts SET newest = ?, messages = messages + ? WHERE id = ?", newest, messages.length, id);
+}
+
+interface Link {
+  readonly id: number;
+  readonly previous: number | null;
+  readonly unit_id: string | null;
+}
+
+/** Newest first. */
+function linksOf(desk: Desk, newest: number | null): readonly Link[] {
+  return desk.all<Link>(
+    `WITH RECURSIVE chain (id, previous, unit_id) AS (
+       SELECT id, previous, unit_id FROM messages WHERE id = ?
+       UNION ALL SELECT m.id, m.previous, m.unit_id FROM chain JOIN messages m ON m.id = chain.previous
+     ) SELECT id, previous, unit_id FROM chain`,
+    newest,
+  );
+}
+
+function forgetUnit(desk: Desk, unitId: string, sessionKey: string): void {
+  for (const { id } of desk.all<{ id: number }>("SELECT id FROM transcripts WHERE session_key = ?", sessionKey))
+    removeMessages(desk, id, (link) => link.unit_id === unitId);
+}
+
+/** Removes messages of one transcript, and ties the others together. */
+export function removeMessages(desk: Desk, transcript: number, isRemoved: (message: Link) => boolean): void {
+  const newest = desk.one<{ newest: number | null }>("SELECT newest FROM transcripts WHERE id = ?", transcript)?.newest ?? null;
+  const links = linksOf(desk, newest);
+  const kept = links.filter((link) => !isRemoved(link));
+  const [last] = kept;
+  if (kept.length === links.length) return;
+  for (const link of links) if (isRemoved(link)) desk.run("DELETE FROM messages WHERE id = ?", link.id);
+  for (const [index, { id: message, previous }] of kept.entries()) {
+    const before = kept[index + 1]?.id ?? null;
+    if (previous !== before) desk.run("UPDATE messages SET previous = ? WHERE id = ?", before, message);
+  }
+  if (last === undefined) desk.run("DELETE FROM transcripts WHERE id = ?", transcript);
+  else desk.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, kept.length, transcript);
+}
+
+/** Removes all that was said in a session; resolves with the number of messages. */
+export function removeTranscripts(desk: Desk, sessionKey: string): number {
+  let count = 0;
+  for (const { id, newest } of desk.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE session_key = ?", sessionKey)) {
+    for (const link of linksOf(desk, newest)) count += desk.run("DELETE FROM messages WHERE id = ?", link.id);
+    desk.run("DELETE FROM transcripts WHERE id = ?", id);
+  }
+  return count;
+}
+
+const stepTranscripts = 50;
+
+/**
+ * Cuts off what is older than `before`, whole turns at a time: what is left begins with a person's message. One step; `after` is where the
+ * next one goes on.
+ */
+export function pruneTranscripts(
+  desk: Desk,
+  { before, after }: { readonly before: number; readonly after: number },
+): { readonly removed: number; readonly after: number | null } {
+  const rows = desk.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE id > ? ORDER BY id LIMIT ?", after, stepTranscripts);
+  let removed = 0;
+  for (const { id, newest } of rows) removed += cutTranscript(desk, { id, newest }, before);
+  return { removed, after: rows.length < stepTranscripts ? null : (rows.at(-1)?.id ?? null) };
+}
+
+function cutTranscript(desk: Desk, { id, newest }: Pick<TranscriptRow, "id" | "newest">, before: number): number {
+  // Down to the first one that is too old, and no further.
+  const chain = desk.all<{ id: number; at: number; role: string }>(
+    `WITH RECURSIVE chain (id, previous, at, role) AS (
+       SELECT id, previous, at, role FROM messages WHERE id = ?1
+       UNION ALL SELECT m.id, m.previous, m.at, m.role FROM chain JOIN messages m ON m.id = chain.previous WHERE chain.at >= ?2
+     ) SELECT id, at, role FROM chain`,
+    newest,
+    before,
+  );
+  const cut = chain.findIndex((message) => message.at < before);
+  if (cut === -1) return 0;
+  const kept = chain.slice(0, chain.slice(0, cut).findLastIndex(({ role }) => role === "user") + 1);
+  const young = new Set(kept.map((message) => message.id));
+  const all = linksOf(desk, newest).length;
+  removeMessages(desk, id, (link) => !young.has(link.id));
+  return all - kept.length;
+}
+
+/**
+ * Gives one session the transcripts of another, before its own. The other's last generation, whose number is `last`, and its own first one are
+ * one conversation.
+ */
+export function moveTranscripts(
+  desk: Desk,
+  { from, to, last }: { readonly from: string; readonly to: string; readonly last: number },
+): void {
+  const earlier = transcriptOf(desk, from, last);
+  const later = transcriptOf(desk, to, 0);
+  if (earlier !== undefined && later !== undefined) {
+    const oldest = linksOf(desk, later.newest).at(-1);
+    if (oldest !== undefined) desk.run("UPDATE messages SET previous = ? WHERE id = ?", earlier.newest, oldest.id);
+    desk.run("DELETE FROM transcripts WHERE id = ?", earlier.id);
+    desk.run(
+      "UPDATE transcripts SET newest = ?, messages = messages + ? WHERE id = ?",
+      later.newest ?? earlier.newest,
+      earlier.messages,
+      later.id,
+    );
+  }
+  // By way of negative numbers, because SQLite holds each row against the others while it counts them up.
+  desk.run("UPDATE transcripts SET generation = -1 - generation - ? WHERE session_key = ?", last, to);
+  desk.run("UPDATE transcripts SET session_key = ? WHERE session_key = ?", to, from);
+  desk.run("UPDATE transcripts SET generation = -1 - generation WHERE session_key = ? AND generation < 0", to);
+}
+
+type MessageRow = readonly [role: SessionMessage["role"], content: string, at: number, unitId: string | null];
+
+export function transcriptReads(sql: Statements) {
+  return {
+    transcript(key: string, options: { userTurns?: number; generation?: number } = {}): readonly SessionMessage[] {
+      const { userTurns = Number.MAX_SAFE_INTEGER } = options;
+      if (userTurns < 1) return [];
+      const transcript = transcriptOf(sql, key, options.generation ?? generationOf(sql, key));
+      if (transcript === undefined) return [];
+      // From the newest back to the message with which the last of the turns begins.
+      const rows = sql.allLists<MessageRow>(
+        `WITH RECURSIVE chain (previous, role, content, at, unit_id, turns) AS (
+           SELECT previous, role, content, at, unit_id, role = 'user' FROM messages WHERE id = ?
+           UNION ALL SELECT m.previous, m.role, m.content, m.at, m.unit_id, turns + (m.role = 'user')
+           FROM chain JOIN messages m ON m.id = chain.previous WHERE turns < ?
+         ) SELECT role, content, at, unit_id FROM chain`,
+        transcript.newest,
+        userTurns,
+      );
+      return rows.toReversed().map(([role, content, at, unitId]) => ({
+        role,
+        content: JSON.parse(content) as Json,
+        at,
+        ...(unitId !== null && { unitId }),
+      }));
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/** Removal by hand, of a session or of what is kept of a person. */
+import type { Person, Removals } from "../../removals.ts";
+import type { Desk } from "../database/desk.ts";
+import { eventState } from "../database/schema.ts";
+import { removeUnitWithoutEvents } from "../events/event-queue.ts";
+import { removeMessages, removeTranscripts } from "../records/transcripts.ts";
+
+interface EventRow {
+  readonly sequence: number;
+  readonly unit: number | null;
+  readonly dedupe_key: string | null;
+  readonly newest: number;
+}
+
+/** An address in this chat. */
+export const toPerson = "json_extract(address, '$.channel') = ? AND json_extract(address, '$.chat') = ?";
+
+export function removalWrites(desk: Desk) {
+  return {
+    deleteSession(key: string): { readonly found: boolean; readonly messages: number } {
+      const messages = removeTranscripts(desk, key);
+      const record = desk.run("DELETE FROM sessions WHERE key = ?", key);
+      return { found: record > 0 || messages > 0, messages };
+    },
+
+    editTranscript({ transcript, remove, replace }: Parameters<Removals["editTranscript"]>[0]): void {
+      for (const { id, content } of replace) desk.run("UPDATE messages SET content = ? WHERE id = ?", JSON.stringify(content), id);
+      const removed = new Set(remove);
+      removeMessages(desk, transcript, ({ id }) => removed.has(id));
+    },
+
+    removeEvents(ids: readonly string[]): number {
+      let count = 0;
+      for (const id of ids) {
+        const event = desk.one<EventRow>(
+          `SELECT sequence, unit, dedupe_key, (SELECT max(sequence) FROM inbox) AS newest FROM inbox
+           WHERE id = ? AND state >= ${eventState.answered}`,
+          id,
+        );
+        if (event === undefined) continue;
+        const { sequence, unit, dedupe_key, newest } = event;
+        // The next sequence is counted from the newest row: it stays, without anything of the person.
+        if (sequence === newest) {
+          desk.run(
+            "UPDATE inbox SET lane = 'erased', body = 'null', dedupe_key = NULL, gather_key = NULL, unit = NULL WHERE sequence = ?",
+            sequence,
+          );
+        } else {
+          desk.run("DELETE FROM inbox WHERE sequence = ?", sequence);
+          desk.count("kept", -1);
+        }
+        if (unit !== null) removeUnitWithoutEvents(desk, unit);
+        if (dedupe_key !== null) desk.run("UPDATE dedupe SET fingerprint = NULL WHERE key = ?", dedupe_key);
+        count += 1;
+      }
+      return count;
+    },
+
+    removeSentTo({ channel, id }: Person): { readonly parts: number; readonly messageIds: number; readonly recipients: number } {
+      return {
+        parts: desk.run(`DELETE FROM outbox WHERE state >= 2 AND ${toPerson}`, channel, id),
+        messageIds: desk.run("DELETE FROM sent WHERE channel = ? AND chat = ?", channel, id),
+        recipients: desk.run(
+          `UPDATE sessions SET last_recipient = NULL WHERE last_recipient IS NOT NULL AND ${toPerson.replaceAll("address", "last_recipient")}`,
+          channel,
+          id,
+        ),
+      };
+    },
+  };
+}

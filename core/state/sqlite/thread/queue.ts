@@ -1,0 +1,207 @@
+/**
+ * The main thread's side of the writer. What is asked for in one turn of the event loop, and what
+ * arrives while the writer is busy, travels in one message and is one commit.
+ */
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { HostError, isFull, reasonOf } from "../../../contract/errors.ts";
+import { unpackFailure } from "./failure.ts";
+import { codeOf } from "./operation-codes.ts";
+import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
+
+const maxBatch = 4_096;
+/** Characters of event bodies in one message; one body may be larger. */
+const maxBatchWeight = 16_000_000;
+/** Beyond these, new events are refused: a disk that has stopped must not fill the memory. */
+const maxWaiting = 20_000;
+const maxWaitingWeight = 256_000_000;
+/** Nothing was tried for so long: there may be room again by now, and nobody would have noticed. */
+const troubleMs = 30_000;
+
+/** Of a transaction nothing is needed after it: what the writer leaves behind is found in the smallest of young generations. */
+const youngMb = 3;
+
+interface Waiting {
+  readonly name: OperationName;
+  readonly input: unknown;
+  readonly durable: boolean;
+  /** Rough size, in characters. */
+  readonly weight: number;
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+export interface WriteQueue {
+  write<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    options?: { readonly durable?: boolean; readonly weight?: number; readonly arrival?: boolean },
+  ): Promise<ResultOf<Name>>;
+  /** Whether nothing is being written, and nothing waits to be. */
+  isIdle(): boolean;
+  /** Why the last transaction found no room on the disk, unless that is a while ago. */
+  trouble(): string | undefined;
+  /** Sends what waits, closes the database, ends the thread. */
+  close(): Promise<void>;
+}
+
+function startWorker(options: WriterOptions): Worker {
+  // The same file, as source and compiled.
+  const file = new URL(`../writer${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
+  return new Worker(file, { workerData: options, name: "state-writer", resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
+}
+
+function untilReady(worker: Worker, directory: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (reason: string, cause?: unknown) => reject(new HostError("state_unreadable", { directory, reason }, { cause }));
+    worker.once("message", (reply: Reply) => {
+      if (reply.type === "ready") resolve();
+      else reject(reply.type === "refused" ? unpackFailure(reply.failure) : new Error("The writer thread answered before it was ready."));
+    });
+    worker.once("error", (error) => failed(reasonOf(error), error));
+    worker.once("exit", () => failed("the writer thread ended"));
+  });
+}
+
+export async function openQueue(options: WriterOptions): Promise<WriteQueue> {
+  const worker = startWorker(options);
+  await untilReady(worker, options.directory);
+  return createQueue(worker, options.directory);
+}
+
+/** What waits, in the order of asking; the first of it makes one message. */
+function createLine() {
+  let waiting: Waiting[] = [];
+  let weight = 0;
+  return {
+    length: () => waiting.length,
+    weight: () => weight,
+    add(operation: Waiting) {
+      waiting.push(operation);
+      weight += operation.weight;
+    },
+    take(): readonly Waiting[] {
+      let count = 0;
+      let taken = 0;
+      while (count < waiting.length && count < maxBatch && (count === 0 || taken + (waiting[count]?.weight ?? 0) <= maxBatchWeight)) {
+        taken += waiting[count]?.weight ?? 0;
+        count += 1;
+      }
+      weight -= taken;
+      const batch = count === waiting.length ? waiting : waiting.slice(0, count);
+      waiting = count === waiting.length ? [] : waiting.slice(count);
+      return batch;
+    },
+    clear(): readonly Waiting[] {
+      const all = waiting;
+      waiting = [];
+      weight = 0;
+      return all;
+    },
+  };
+}
+
+function createQueue(worker: Worker, directory: string): WriteQueue {
+  /** New events, for which a platform or a client waits before it goes on; and what follows from those that are here. */
+  const arrivals = createLine();
+  const rest = createLine();
+  let arrivalsNext = true;
+  const waiting = () => arrivals.length() + rest.length();
+  /** What the writer works on now. */
+  let sent: readonly Waiting[] = [];
+  let scheduled = false;
+  let closing: Promise<void> | undefined;
+  let gone: Error | undefined;
+  const idle: (() => void)[] = [];
+  let full: { readonly at: number; readonly reason: string } | undefined;
+
+  /**
+   * By turns, so that neither waits for more than one message of the other. In one commit with all that is under way, a batch of updates
+   * would be confirmed late, the next one fetched late, and there would be too little to do in between.
+   */
+  const takeBatch = (): readonly Waiting[] => {
+    const first = (arrivalsNext ? arrivals : rest).take();
+    arrivalsNext = !arrivalsNext;
+    return first.length > 0 ? first : (arrivalsNext ? arrivals : rest).take();
+  };
+
+  const flush = () => {
+    scheduled = false;
+    if (sent.length > 0 || waiting() === 0 || gone) return;
+    sent = takeBatch();
+    const request: Request = {
+      codes: sent.map((operation) => codeOf(operation.name)),
+      inputs: sent.map((operation) => operation.input),
+      durable: sent.some((operation) => operation.durable),
+    };
+    // A thread that has work keeps the process alive; an idle one does not.
+    worker.ref();
+    worker.postMessage(request);
+  };
+
+  const answer = (batch: readonly Waiting[], reply: Reply) => {
+    if (reply.type === "undone") {
+      const error = unpackFailure(reply.failure);
+      if (isFull(error)) full = { at: performance.now(), reason: String(error.details.reason) };
+      for (const operation of batch) operation.reject(error);
+    } else if (reply.type === "done") {
+      const { results, failures } = reply;
+      full = undefined;
+      for (const [index, failure] of failures) batch[index]?.reject(unpackFailure(failure));
+      // A promise that is rejected already stays so.
+      for (const [index, operation] of batch.entries()) operation.resolve(results === null ? null : results[index]);
+    }
+  };
+
+  worker.on("message", (reply: Reply) => {
+    const batch = sent;
+    sent = [];
+    // The writer goes on with the next transaction while the callers of this one are told.
+    flush();
+    if (sent.length === 0) worker.unref();
+    answer(batch, reply);
+    if (sent.length === 0 && waiting() === 0) for (const done of idle.splice(0)) done();
+  });
+
+  const fail = (error: Error) => {
+    gone ??= error;
+    for (const operation of [...sent, ...arrivals.clear(), ...rest.clear()]) operation.reject(gone);
+    sent = [];
+    for (const done of idle.splice(0)) done();
+  };
+  const closed = () => new HostError("state_unreadable", { directory, reason: "the store is closed" });
+  worker.on("error", (error) => fail(new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error })));
+  worker.on("exit", () => fail(closed()));
+  worker.unref();
+
+  const shut = async () => {
+    if (!gone && (sent.length > 0 || waiting() > 0)) await new Promise<void>((resolve) => idle.push(resolve));
+    if (gone) return;
+    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    worker.ref();
+    worker.postMessage(null);
+    await ended;
+  };
+
+  return {
+    isIdle: () => sent.length === 0 && waiting() === 0,
+    trouble: () => (full !== undefined && performance.now() - full.at < troubleMs ? full.reason : undefined),
+    write(name, input, { durable = false, weight = 0, arrival = false } = {}) {
+      if (closing || gone) return Promise.reject(gone ?? closed());
+      if (name === "accept" && (waiting() >= maxWaiting || arrivals.weight() > maxWaitingWeight)) {
+        return Promise.reject(new HostError("state_full", { reason: "too many events wait for the disk" }));
+      }
+      return new Promise((resolve, reject) => {
+        const line = arrival ? arrivals : rest;
+        line.add({ name, input, durable, weight, resolve: resolve as (result: unknown) => void, reject });
+        if (sent.length > 0 || scheduled) return;
+        scheduled = true;
+        setImmediate(flush);
+      });
+    },
+    close() {
+      closing ??= shut();
+      return closing;
+    },
+  };
+}

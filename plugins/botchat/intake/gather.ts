@@ -1,0 +1,256 @@
+/**
+ * Which messages belong together: the files of an album, the parts of a text that the sender's app cut, quick messages of one
+ * person, a message and its edits. Decided when a message comes in; `gathered.ts` makes one of them when their turn has come.
+ */
+import { hash } from "node:crypto";
+import type { ChannelAccount, Json, RawEvent } from "service-gateway/sdk";
+import type { AccountOptions } from "../options.ts";
+import { botIdOf } from "../token.ts";
+import { parseContent } from "./content.ts";
+import { type Fields, id, list, number, record, text } from "./fields.ts";
+import { cutLength, nearlyCut, type Version, versionIn } from "./gathered.ts";
+import { createMemory } from "./memory.ts";
+import { laneOf, senderOf, threadOf } from "./place.ts";
+
+type Gather = NonNullable<RawEvent["gather"]>;
+
+export interface Placed {
+  readonly lane: string;
+  readonly gather?: Gather;
+  /** An edit after which the message looks as it did before. */
+  readonly silent?: string;
+}
+
+export interface Gatherer {
+  /** Called for every update, in the order in which they came. */
+  place(update: Json): Placed;
+  /** No more updates come: what messages look like is kept for the next start. */
+  keep(): Promise<void>;
+}
+
+const albumMs = 500;
+const splitMs = 1_500;
+const splitParts = 12;
+/** The parts carry whole seconds. */
+const splitSeconds = Math.ceil(splitMs / 1_000);
+const quickParts = 50;
+/** Of people who wrote something that may go on, and of messages that may be edited. */
+const remembered = 2_500;
+const rememberedSeconds = 3_600;
+const shortText = 64;
+const storePrefix = "gather:";
+const seenKey = "seen";
+/** No text begins with it. */
+const keptMark = "\u0000";
+/** So many, for as long as the platform lets people edit. */
+const seenKept = 1_000;
+const seenKeptSeconds = 48 * 3_600;
+
+/** What one person wrote last in one place, while more may belong to it. */
+interface Strand {
+  readonly key: string;
+  readonly messages: readonly number[];
+  readonly due: number;
+  readonly at: number;
+  /** When it was first written: seconds, by the platform's clock. */
+  readonly date: number;
+  /** The last part is so long that the app may have cut it. */
+  readonly cut: boolean;
+  readonly quick: boolean;
+  /** Whose words it passes on; empty: its own. */
+  readonly origin: string;
+}
+
+interface Seen {
+  readonly update: number;
+  readonly looks: string;
+}
+
+function looksOf(message: Fields): string {
+  const written = text(message.text);
+  // By far the most: a few words. They are their own look, which costs next to nothing.
+  if (written !== undefined && written.length <= shortText && message.entities === undefined) return written;
+  const content = parseContent(message);
+  const seen = "silent" in content ? null : [content.text, content.media.map((file) => file.uniqueId ?? file.ref)];
+  return hash("sha1", JSON.stringify(seen), "base64");
+}
+
+/** On the disk nobody's words are kept outside of their event; what was kept already stays as it is. */
+const asKept = (looks: string): string => (looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`);
+
+function isCommand(message: Fields): boolean {
+  return text(message.text)?.startsWith("/") === true;
+}
+
+/** Plain words that may be joined to others without losing whom they answer or who wrote them first. */
+function isPlain(message: Fields): boolean {
+  return text(message.text) !== undefined && !isCommand(message) && message.forward_origin === undefined;
+}
+
+export async function createGatherer(account: ChannelAccount<AccountOptions>): Promise<Gatherer> {
+  const longestMs = () => Math.max(splitMs, account.debounceMs());
+  /** No longer than a message could wait that comes now: the clock may have been set back since the one before. */
+  const extending = ({ key, due }: Strand): Gather => ({ key, due: Math.min(due, account.now() + longestMs()), extend: true });
+  const strands = createMemory<Strand>(remembered);
+  /** Gather keys of messages that stand under the key of another one. */
+  const joined = createMemory<string>(remembered);
+  const seen = createMemory<Seen>(remembered);
+  for (const { key, value } of await account.store.list({ prefix: storePrefix, limit: remembered })) {
+    const strand = readStrand(value);
+    if (strand !== undefined) weave(key.slice(storePrefix.length), strand);
+  }
+  const bot = botIdOf(account.options.botToken ?? "");
+  for (const [at, known] of readSeen(await account.store.get(seenKey), bot)) seen.set(at, known);
+
+  function weave(place: string, strand: Strand): void {
+    strands.set(place, strand);
+    const chat = place.slice(0, place.indexOf(" "));
+    for (const message of strand.messages.slice(1)) joined.set(`${chat} ${message}`, strand.key);
+  }
+
+  /** In one commit with the message itself, because it is written in the same turn of the event loop. */
+  function store(place: string, strand: Strand): void {
+    weave(place, strand);
+    const value = { ...strand, messages: [...strand.messages] };
+    // Lost, a message that goes on is two messages: not worth a word.
+    account.store.set(`${storePrefix}${place}`, value, { ttlSeconds: rememberedSeconds }).catch(() => {});
+  }
+
+  function forget(place: string): void {
+    if (strands.delete(place)) account.store.delete(`${storePrefix}${place}`).catch(() => {});
+  }
+
+  /** The strand with this message at its end, when the message goes on with it. */
+  function goOn(strand: Strand | undefined, message: Fields, number: number): Strand | undefined {
+    if (strand === undefined || strand.origin !== authorOf(message)) return undefined;
+    const last = strand.messages.at(-1);
+    const length = text(message.text)?.length;
+    if (length === undefined || isCommand(message)) return undefined;
+    const now = account.now();
+    const cut = length >= nearlyCut;
+    const next = { ...strand, messages: [...strand.messages, number], at: now, date: dateOf(message), cut };
+    const isPart =
+      strand.cut && number === (last ?? 0) + 1 && next.date - strand.date <= splitSeconds && strand.messages.length < splitParts;
+    if (isPart) return { ...next, due: now + Math.max(cut ? splitMs : 0, strand.quick ? account.debounceMs() : 0) };
+    const quickMs = account.debounceMs();
+    const isQuick =
+      strand.quick && isPlain(message) && !answers(message) && Math.abs(now - strand.at) <= quickMs && strand.messages.length < quickParts;
+    return isQuick ? { ...next, due: now + Math.max(cut ? splitMs : 0, quickMs) } : undefined;
+  }
+
+  function begin(message: Fields, number: number): Strand | undefined {
+    const length = text(message.text)?.length ?? 0;
+    const quickMs = account.debounceMs();
+    const quick = quickMs > 0 && isPlain(message);
+    const cut = length >= nearlyCut && length <= cutLength && !isCommand(message);
+    if (!cut && !quick) return undefined;
+    const now = account.now();
+    const due = now + Math.max(cut ? splitMs : 0, quick ? quickMs : 0);
+    return { key: ownKey(message), messages: [number], due, at: now, date: dateOf(message), cut, quick, origin: authorOf(message) };
+  }
+
+  function gatherMessage(message: Fields, messageId: string, place: string): Gather {
+    const album = text(message.media_group_id);
+    const known = strands.get(place);
+    const count = Number(messageId);
+    if (known?.messages.includes(count) === true) return comingAgain(known, count);
+    const strand = album === undefined ? (goOn(known, message, count) ?? begin(message, count)) : undefined;
+    if (strand === undefined) forget(place);
+    else store(place, strand);
+    if (strand !== undefined) return extending(strand);
+    return album === undefined ? { key: ownKey(message), due: 0 } : albumOf(album);
+  }
+
+  /** The same update again, because it could not be stored the first time: so do those behind it, however long ago they were waited for. */
+  function comingAgain(strand: Strand, message: number): Gather {
+    const isLast = message === strand.messages.at(-1);
+    const waitMs = Math.max(strand.cut || !isLast ? splitMs : 0, strand.quick ? account.debounceMs() : 0);
+    return extending({ ...strand, due: Math.max(strand.due, account.now() + waitMs) });
+  }
+
+  function gatherEdit(message: Fields, messageId: string, place: string): Gather {
+    const album = text(message.media_group_id);
+    if (album !== undefined) return albumOf(album);
+    const key = joined.get(`${chatOf(message)} ${messageId}`) ?? ownKey(message);
+    const strand = strands.get(place);
+    return strand?.key === key ? extending(strand) : { key, due: 0 };
+  }
+
+  const albumOf = (album: string): Gather => ({ key: `album:${album}`, due: account.now() + albumMs, extend: true });
+
+  /** Whether an edit shows nothing new; of a message that is not remembered it counts as one that does. */
+  function changesNothing({ kind, message }: Version, messageId: string, update: number): boolean {
+    const at = `${chatOf(message)} ${messageId}`;
+    const looks = looksOf(message);
+    const before = seen.get(at);
+    // What comes again (its commit failed) is judged once; a later version is not forgotten for it.
+    if (before !== undefined && update <= before.update) return false;
+    seen.set(at, { update, looks });
+    return kind === "edit" && before !== undefined && (before.looks === looks || before.looks === asKept(looks));
+  }
+
+  return {
+    place(raw) {
+      const lane = laneOf(raw, account.id);
+      const update = record(raw) ?? {};
+      const version = versionIn(update);
+      const messageId = id(version?.message.message_id);
+      if (version === undefined || messageId === undefined) return { lane };
+      const { kind, message } = version;
+      const place = `${chatOf(message)} ${threadOf(message, record(message.chat)) ?? ""} ${id(senderOf(message)?.id) ?? ""}`;
+      if (changesNothing(version, messageId, number(update.update_id) ?? 0)) return { lane, silent: "edit_changes_nothing" };
+      return { lane, gather: kind === "edit" ? gatherEdit(message, messageId, place) : gatherMessage(message, messageId, place) };
+    },
+    async keep() {
+      const known = seen.newest(seenKept).map(([at, { update, looks }]) => [at, update, asKept(looks)]);
+      await account.store.set(seenKey, { bot, known }, { ttlSeconds: seenKeptSeconds });
+    },
+  };
+}
+
+/** With the chat: what waits for a group that got another id waits beside messages that are counted anew. */
+const ownKey = (message: Fields) => `m:${chatOf(message)}:${id(message.message_id) ?? ""}`;
+const chatOf = (message: Fields) => id(record(message.chat)?.id) ?? "";
+const dateOf = (message: Fields) => number(record(message.forward_origin)?.date) ?? number(message.date) ?? 0;
+
+/** Forwarded together, a long message of one person and the next of another have ids in a row, too. */
+function authorOf({ forward_origin }: Fields): string {
+  const origin = record(forward_origin);
+  if (origin === undefined) return "";
+  const chat = record(origin.sender_chat) ?? record(origin.chat);
+  return `${text(origin.type) ?? ""} ${id(record(origin.sender_user)?.id) ?? id(chat?.id) ?? text(origin.sender_user_name) ?? ""}`;
+}
+
+/** A service message that opened the topic is nothing that a person answers. */
+function answers(message: Fields): boolean {
+  const reply = record(message.reply_to_message);
+  return (reply !== undefined && record(reply.forum_topic_created) === undefined) || message.external_reply !== undefined;
+}
+
+/** What an earlier process wrote, of this version or another. */
+function readStrand(value: Json): Strand | undefined {
+  const fields = record(value);
+  const key = text(fields?.key);
+  const messages = list(fields?.messages).filter((message) => typeof message === "number");
+  if (fields === undefined || key === undefined || messages.length === 0) return undefined;
+  return {
+    key,
+    messages,
+    due: number(fields.due) ?? 0,
+    at: number(fields.at) ?? 0,
+    date: number(fields.date) ?? 0,
+    cut: fields.cut === true,
+    quick: fields.quick === true,
+    origin: text(fields.origin) ?? "",
+  };
+}
+
+/** What an earlier process of the same bot wrote; the ids of another one count for themselves. */
+function readSeen(value: Json | null, bot: string): readonly (readonly [at: string, known: Seen])[] {
+  const fields = record(value ?? undefined);
+  if (fields === undefined || fields.bot !== bot) return [];
+  return list(fields.known).flatMap((each) => {
+    const [at, update, looks] = list(each);
+    return typeof at === "string" && typeof update === "number" && typeof looks === "string" ? [[at, { update, looks }] as const] : [];
+  });
+}

@@ -1,0 +1,27 @@
+/** Accounts that take updates by a webhook: each needs an address of its own to listen on. */
+import type { AccountSurroundings, OptionProblem } from "service-gateway/sdk";
+import type { AccountOptions } from "../options.ts";
+
+type ListenOptions = Pick<AccountOptions, "webhookUrl" | "webhookHost" | "webhookPort">;
+
+/** Addresses that stand for every address of the machine. */
+export const everywhere: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+function addressOf({ webhookUrl, webhookHost, webhookPort }: ListenOptions): { readonly host: string; readonly port: number } | undefined {
+  // Port 0 takes any that is free.
+  if (webhookUrl === undefined || webhookPort === 0) return undefined;
+  return { host: webhookHost === "localhost" ? "127.0.0.1" : webhookHost, port: webhookPort };
+}
+
+/** Whatever their paths: a listener has its port for itself. */
+export function checkListeners(options: ListenOptions, { path, before }: AccountSurroundings<ListenOptions>): readonly OptionProblem[] {
+  const mine = addressOf(options);
+  const other = before.find((account) => {
+    const its = addressOf(account.options);
+    if (mine === undefined || its?.port !== mine.port) return false;
+    return its.host === mine.host || everywhere.has(its.host) || everywhere.has(mine.host);
+  });
+  if (mine === undefined || other === undefined) return [];
+  const message = `is ${mine.port}, and ${other.path} listens there already`;
+  return [{ option: "webhookPort", message, hint: `Set ${path}.webhookPort to a port of its own, also where the paths differ.` }];
+}

@@ -1,0 +1,150 @@
+/**
+ * Long polling. A batch is committed first and confirmed after, by the offset of the next call; so no offset is
+ * stored: what an earlier process had not confirmed comes again, and the host knows it by its update id.
+ */
+import { type ChannelAccount, ChannelError, type ChannelStatus, type Json } from "service-gateway/sdk";
+import type { AccountOptions } from "../options.ts";
+import type { BotApi } from "../wire/api.ts";
+import { createBackoff, pause } from "../wire/backoff.ts";
+import { number, record } from "./fields.ts";
+import type { Gatherer } from "./gather.ts";
+import { updateKinds } from "./parse.ts";
+
+export interface PollingOptions {
+  readonly api: BotApi;
+  readonly account: ChannelAccount<AccountOptions>;
+  /** The bot's id: update ids count for one bot only. */
+  readonly identity: NonNullable<ChannelStatus["identity"]>;
+  readonly signal: AbortSignal;
+  readonly gatherer: Gatherer;
+  /** After the commit of each update. */
+  onUpdate(update: Json): void;
+}
+
+/** Updates that are asked for at a time: the most that the platform gives. */
+const batch = 100;
+/** So many of them are taken in at a time: where there is room for one more, there is not for a whole batch. */
+const portion = 25;
+
+interface Identified {
+  readonly update: Json;
+  readonly updateId: number;
+}
+
+/** What the operator is told about a 409, by what the platform says about it. */
+function conflictDetail(description: string): string {
+  return /webhook/i.test(description)
+    ? "a webhook is set for this bot, so it cannot be polled: it is removed now; if it comes back, another program sets it"
+    : "another program polls with the same bot token: stop it, or give this gateway a bot of its own";
+}
+
+export function failureDetail(error: unknown): string {
+  if (!(error instanceof ChannelError)) return "the event could not be stored; its update stays with the platform and comes again";
+  if (error.reason === "conflict") return conflictDetail(error.message);
+  if (error.reason === "unauthorized") return unauthorizedDetail;
+  if (error.reason === "flood_wait") return `the platform asks to wait ${Math.ceil((error.retryAfterMs ?? 0) / 1_000)} s`;
+  return `the platform cannot be reached (${error.message}): check the network, the proxy and apiRoot; trying again`;
+}
+
+export const unauthorizedDetail =
+  "the platform refuses the bot token: check botToken or tokenFile, take a new token from the bot maker, and restart";
+
+/** Runs until the signal is aborted, or until the platform refuses the token. */
+export async function poll({ api, account, identity, signal, gatherer, onUpdate }: PollingOptions): Promise<void> {
+  const { polling } = account.options;
+  const backoff = createBackoff({ minMs: polling.minDelayMs, maxMs: polling.maxDelayMs });
+  const stallMs = polling.stallSeconds * 1_000;
+  let offset: number | undefined;
+  let lastContactAt = account.now();
+  // Not by the wall clock, which may be set back.
+  let quietSince = performance.now();
+
+  const tell = (state: ChannelStatus["state"], detail?: string) =>
+    account.status({ state, lastContactAt, identity, ...(detail !== undefined && { detail }) });
+
+  async function next(): Promise<readonly Json[]> {
+    const answer = await api.call(
+      "getUpdates",
+      { timeout: polling.timeoutSeconds, limit: batch, allowed_updates: [...updateKinds], ...(offset !== undefined && { offset }) },
+      signal,
+    );
+    if (!Array.isArray(answer)) throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: the answer is no list" });
+    return answer as unknown as readonly Json[];
+  }
+
+  /** Those that can be confirmed, in the order in which an offset confirms them. */
+  function withIds(updates: readonly Json[]): readonly Identified[] {
+    const known = updates.flatMap((update) => {
+      const updateId = number(record(update)?.update_id);
+      return updateId === undefined ? [] : [{ update, updateId }];
+    });
+    // Nothing of it can be confirmed: asked again at once, it would come again at once.
+    if (known.length === 0 && updates.length > 0)
+      throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: no update in it has an id" });
+    return known.sort((one, other) => one.updateId - other.updateId);
+  }
+
+  /** All in one turn of the event loop: the store makes one commit of it. */
+  async function commit(updates: readonly Identified[]): Promise<void> {
+    await Promise.all(
+      updates.map(({ update, updateId }) =>
+        account.receive(update, { id: String(updateId), identity: identity.id, ...gatherer.place(update) }),
+      ),
+    );
+    for (const { update, updateId } of updates) {
+      onUpdate(update);
+      offset = updateId + 1;
+    }
+  }
+
+  async function recover(error: unknown): Promise<void> {
+    const reason = error instanceof ChannelError ? error.reason : "receive_failed";
+    tell("waiting", failureDetail(error));
+    if (reason === "conflict" && error instanceof ChannelError && /webhook/i.test(error.message)) {
+      await api.call("deleteWebhook", {}, signal).catch(() => {});
+    }
+    if (reason === "timeout" || performance.now() - quietSince >= stallMs) {
+      // Connections that hang are not always seen as broken: after so long without an answer none of them is trusted.
+      quietSince = performance.now();
+      account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: the connections are made anew");
+      api.renew();
+    }
+    const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;
+    await pause(Math.max(asked ?? 0, backoff.next()), signal);
+  }
+
+  let stop = () => {};
+  signal.addEventListener("abort", () => stop(), { once: true });
+  /** Not a race with a promise for all polls: it would keep something of each of them until it is decided. */
+  const orStopped = (work: Promise<void>) =>
+    new Promise<void>((resolve, reject) => {
+      stop = resolve;
+      work.then(resolve, reject);
+    });
+
+  tell("connected");
+  while (!signal.aborted) {
+    try {
+      const updates = await next();
+      lastContactAt = account.now();
+      quietSince = performance.now();
+      const known = withIds(updates);
+      for (let from = 0; from < known.length; from += portion) {
+        await account.room();
+        if (signal.aborted) return;
+        // A store that hangs must not keep the account from closing; what it has not taken is not confirmed.
+        await orStopped(commit(known.slice(from, from + portion)));
+      }
+      if (signal.aborted) return;
+      backoff.reset();
+      tell("connected");
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ChannelError && error.reason === "unauthorized") {
+        tell("failed", unauthorizedDetail);
+        return;
+      }
+      await recover(error);
+    }
+  }
+}

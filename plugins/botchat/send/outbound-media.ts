@@ -1,0 +1,61 @@
+/** Files of a reply as parts: each by its kind, neighbours of one class as albums. Pure. */
+import type { Json, OutboundMedia, Part } from "service-gateway/sdk";
+import { renderHtml } from "../text/html.ts";
+import type { RichText } from "../text/rich-text.ts";
+import { type Kind, kindOf } from "./outbound-kind.ts";
+import type { PartBody, PartFile } from "./part-body.ts";
+
+const mostOfAlbum = 10;
+
+interface Item {
+  readonly media: OutboundMedia;
+  readonly kind: Kind;
+  readonly omitted?: string;
+}
+
+/** Neighbours that go out together, in their order. `lastAlone`: the last is to carry buttons, which no album can. */
+export function groupMedia(media: readonly OutboundMedia[], { lastAlone = false } = {}): readonly (readonly Item[])[] {
+  const groups: Item[][] = [];
+  for (const [index, each] of media.entries()) {
+    const item: Item = { media: each, ...kindOf(each) };
+    const open = groups.at(-1);
+    const album = open?.[0]?.kind.album;
+    const alone = lastAlone && index === media.length - 1;
+    if (open === undefined || alone || album === undefined || album !== item.kind.album || open.length === mostOfAlbum) groups.push([item]);
+    else open.push(item);
+  }
+  return groups;
+}
+
+function fileOf({ path, ref, fileName, mimeType }: OutboundMedia, field: string): PartFile {
+  return {
+    field,
+    ...(path !== undefined && { path }),
+    ...(ref !== undefined && { ref }),
+    ...(fileName !== undefined && { name: fileName }),
+    ...(mimeType !== undefined && { type: mimeType }),
+  };
+}
+
+function captionOf(caption: RichText | undefined): { readonly [key: string]: Json } {
+  return caption === undefined ? {} : { caption: renderHtml(caption), parse_mode: "HTML" };
+}
+
+function bodyFor(items: readonly Item[], caption: RichText | undefined): PartBody {
+  const [only] = items;
+  const plain = caption !== undefined && { plain: caption.text };
+  if (only !== undefined && items.length === 1)
+    return { method: only.kind.method, payload: captionOf(caption), ...plain, files: [fileOf(only.media, only.kind.field)] };
+  const media = items.map(({ kind }, index) => ({ type: kind.kind, ...(index === 0 && captionOf(caption)) }));
+  return { method: "sendMediaGroup", payload: { media }, ...plain, files: items.map((item) => fileOf(item.media, "media")) };
+}
+
+export function mediaPart(items: readonly Item[], caption: RichText | undefined): Part {
+  const omitted = items.map((item) => item.omitted).filter((what) => what !== undefined);
+  return {
+    kind: items.length > 1 ? "album" : (items[0]?.kind.kind ?? "document"),
+    chars: caption?.text.length ?? 0,
+    body: bodyFor(items, caption) as unknown as Json,
+    ...(omitted.length > 0 && { omitted }),
+  };
+}

@@ -1,0 +1,125 @@
+/** A reply to parts, each within the platform's limits. Pure. */
+import type { Button, Json, Part, Reply } from "service-gateway/sdk";
+import { buttonScope, isExcluded } from "../intake/press.ts";
+import type { AccountOptions } from "../options.ts";
+import { chunkText } from "../text/chunk.ts";
+import { renderHtml } from "../text/html.ts";
+import { parseMarkdown } from "../text/markdown.ts";
+import type { RichText } from "../text/rich-text.ts";
+import { kindOf } from "./outbound-kind.ts";
+import { groupMedia, mediaPart } from "./outbound-media.ts";
+import { type PartBody, withPayload } from "./part-body.ts";
+
+/** What a caption may hold, after entities. */
+const captionLimit = 1024;
+/** What a message may hold, after entities. */
+export const messageLimit = 4096;
+const buttonDataLimit = 64;
+
+type Settings = Pick<AccountOptions, "textChunkLimit" | "chunkMode" | "linkPreview" | "replyToMode" | "capabilities">;
+
+export function chunkMarkdown(
+  markdown: string,
+  { textChunkLimit, chunkMode }: Pick<Settings, "textChunkLimit" | "chunkMode">,
+  firstLimit = messageLimit,
+): RichText[] {
+  return chunkText(parseMarkdown(markdown), { limit: Math.min(textChunkLimit, messageLimit), firstLimit, mode: chunkMode });
+}
+
+/** Fields of a text message, the same for a send, an edit and a preview. */
+export function textPayload(chunk: RichText, settings: Pick<Settings, "linkPreview">): { readonly [key: string]: Json } {
+  return {
+    text: renderHtml(chunk),
+    parse_mode: "HTML",
+    ...(!settings.linkPreview && { link_preview_options: { is_disabled: true } }),
+  };
+}
+
+function textPart(chunk: RichText, settings: Settings): Part {
+  const body: PartBody = { method: "sendMessage", payload: textPayload(chunk, settings), plain: chunk.text };
+  return { kind: "text", chars: chunk.text.length, body: body as unknown as Json };
+}
+
+/** Why the platform would refuse a button, if it would. */
+function wrongButton({ text, callback_data: data }: Button): string | undefined {
+  if (text.trim() === "") return "it has no text";
+  if (data === "") return "it has no callback_data";
+  return Buffer.byteLength(data, "utf8") > buttonDataLimit ? `its callback_data is longer than ${buttonDataLimit} bytes` : undefined;
+}
+
+/** Rows without what the platform would refuse or the account excludes from the chat, and what that was. Ids of groups and channels are negative. */
+function keyboard(
+  rows: Reply["buttons"],
+  { capabilities }: Settings,
+  chat: string,
+): { readonly rows: readonly (readonly Button[])[]; readonly omitted: readonly string[] } {
+  const scope = buttonScope(capabilities);
+  if (isExcluded(scope, { kind: chat.startsWith("-") ? "group" : "direct" }))
+    return { rows: [], omitted: [`the buttons: capabilities.inlineButtons is "${scope}"`] };
+  const omitted: string[] = [];
+  const fits = (button: Button) => {
+    const wrong = wrongButton(button);
+    if (wrong !== undefined) omitted.push(`the button ${JSON.stringify(button.text.slice(0, 40))}: ${wrong}`);
+    return wrong === undefined;
+  };
+  const fitting = rows.map((row) => row.filter(fits).map(({ text, callback_data }) => ({ text, callback_data })));
+  return { rows: fitting.filter((row) => row.length > 0), omitted };
+}
+
+function loud(part: Part, { silent }: Reply): Part {
+  return silent === true ? withPayload(part, { disable_notification: true }) : part;
+}
+
+/** The message that each part replies to: what the agent named, else the one that is answered where the mode says so. */
+function replying(parts: readonly Part[], { replyTo }: Reply, { replyToMode }: Settings, trigger: string | undefined): readonly Part[] {
+  const target = replyTo ?? (replyToMode === "off" ? undefined : trigger);
+  if (target === undefined || !/^\d{1,15}$/.test(target)) return parts;
+  const implied = replyToMode !== "off" && target === trigger && { replyImplied: true as const };
+  return parts.map((part, index) => (index === 0 || replyToMode === "all" ? { ...part, replyTo: target, ...implied } : part));
+}
+
+/**
+ * The text of a reply: what stands below its first file, as far as a caption holds it, and what follows. Some files take no
+ * caption, and an album takes no buttons: these then stand below the text, and that below the files.
+ */
+function textOf(
+  { text, media, buttons }: Reply,
+  settings: Settings,
+): { readonly caption: RichText | undefined; readonly below: readonly RichText[] } {
+  const [first] = media;
+  const captioned =
+    first !== undefined && kindOf(first).kind.bare === undefined && (buttons.length === 0 || (groupMedia(media)[0]?.length ?? 0) < 2);
+  if (!captioned) return { caption: undefined, below: chunkMarkdown(text, settings) };
+  const [caption, ...below] = chunkMarkdown(text, settings, captionLimit);
+  return { caption, below };
+}
+
+export function renderReply(
+  reply: Reply,
+  settings: Settings,
+  { chat, trigger }: { readonly chat: string; readonly trigger?: string },
+): readonly Part[] {
+  const { caption, below } = textOf(reply, settings);
+  const groups = groupMedia(reply.media, { lastAlone: reply.buttons.length > 0 && caption === undefined && below.length === 0 });
+  const mediaParts = groups.map((items, index) => mediaPart(items, index === 0 ? caption : undefined));
+  const textParts = below.map((chunk) => textPart(chunk, settings));
+  const parts = replying(
+    [...mediaParts, ...textParts].map((part) => loud(part, reply)),
+    reply,
+    settings,
+    trigger,
+  );
+  if (reply.buttons.length === 0) return parts;
+  const { rows, omitted } = keyboard(reply.buttons, settings, chat);
+  // Buttons belong to the end of the text, or to the file whose caption is the text.
+  const holder = textParts.length === 0 && caption !== undefined ? 0 : parts.length - 1;
+  return parts.map((part, index) => {
+    if (index !== holder) return part;
+    // Of a message that is changed, no rows are an answer too: they take away what stands there.
+    const held =
+      rows.length === 0 && reply.replaces === undefined
+        ? part
+        : withPayload(part, { reply_markup: { inline_keyboard: rows as unknown as Json } });
+    return omitted.length === 0 ? held : { ...held, omitted: [...(part.omitted ?? []), ...omitted] };
+  });
+}

@@ -1,0 +1,49 @@
+/** The files of a part as a call takes them, and the messages that come of it. */
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { ChannelError } from "service-gateway/sdk";
+import { id, record } from "../intake/fields.ts";
+import { Upload } from "../wire/multipart.ts";
+import type { PartFile } from "./part-body.ts";
+
+type Payload = Readonly<Record<string, unknown>>;
+
+const longestName = 120;
+
+/** The name stands in quotes in a header, and people see it. Not every server undoes an escape in there. */
+function headerName(name: string): string {
+  const safe = name.replace(/[\p{Cc}\p{Zl}\p{Zp}";\\/]/gu, "_").trim();
+  const ending = /\.[^.]{1,10}$/.exec(safe)?.[0] ?? "";
+  return safe.length <= longestName ? safe : `${safe.slice(0, longestName - ending.length)}${ending}`;
+}
+
+/** Without its parameters, which say how sound is coded. */
+function headerType(type: string | undefined): string {
+  return /^[\w.+-]+\/[\w.+-]+/.exec(type ?? "")?.[0] ?? "application/octet-stream";
+}
+
+/** Read anew at each try. */
+async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
+  if (ref !== undefined) return ref;
+  if (path === undefined) throw new ChannelError("media_refused", { detail: "only a file that the gateway has laid down is sent" });
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile() !== true) {
+    throw new ChannelError("media_missing", { detail: `the file ${basename(path)} is no longer where it was put for sending` });
+  }
+  return new Upload({ path, name: headerName(name ?? basename(path)), type: headerType(type), size: found.size });
+}
+
+/** The payload with the files in it. Throws `media_missing` before anything is sent. */
+export async function attachFiles(payload: Payload, files: readonly PartFile[]): Promise<Payload> {
+  const opened = await Promise.all(files.map(open));
+  if (Array.isArray(payload.media)) {
+    return { ...payload, media: payload.media.map((item, index) => ({ ...item, [files[index]?.field ?? "media"]: opened[index] })) };
+  }
+  return { ...payload, ...Object.fromEntries(files.map(({ field }, index) => [field, opened[index]])) };
+}
+
+/** One message, or those of an album in their order; none when the answer names none. */
+export function messageIdsOf(answer: unknown): readonly string[] {
+  const messages: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
+  return messages.map((message) => id(record(message as never)?.message_id)).filter((found) => found !== undefined);
+}

@@ -1,0 +1,82 @@
+/** One message as a person's app sends it: where it goes, what it holds, and for which bots it is meant. */
+import { type Core, withoutReply } from "../core.ts";
+import { detectEntities } from "../entities.ts";
+import { type MediaKind, mediaFields } from "../methods/media.ts";
+import { replyThread } from "../rooms.ts";
+import type { Entity, Message } from "../wire.ts";
+import type { Bot, Room } from "../world.ts";
+
+export interface SentMedia {
+  readonly kind: MediaKind;
+  readonly bytes: Buffer;
+  readonly fileName: string;
+  readonly mimeType: string;
+  readonly duration?: number;
+  readonly emoji?: string;
+}
+
+export interface SayOptions {
+  /** In front of those that the platform finds by itself. */
+  readonly entities?: readonly Entity[];
+  readonly replyTo?: number;
+  /** The part of the answered message that is quoted. */
+  readonly quote?: string;
+  /** Topic id; the General topic when absent. */
+  readonly thread?: number;
+  readonly media?: SentMedia;
+  /** Files with the same id are one album. */
+  readonly album?: string;
+  readonly forwardOrigin?: Readonly<Record<string, unknown>>;
+  /** Which bot's direct chat, when there are several; the first bot when absent. */
+  readonly bot?: string;
+}
+
+/** Topic and answered message. In a topic, the platform shows a message that answers nothing as answering the topic's beginning. */
+export function whereOf(room: Room, options: SayOptions): Partial<Message> {
+  const reply = options.replyTo === undefined ? undefined : room.messages.get(options.replyTo);
+  if (options.replyTo !== undefined && reply === undefined) throw new Error(`there is no message ${options.replyTo} to answer`);
+  const position = options.quote === undefined ? -1 : (reply?.text ?? reply?.caption ?? "").indexOf(options.quote);
+  const quote =
+    options.quote === undefined || position === -1 ? {} : { quote: { text: options.quote, position, is_manual: true as const } };
+  const answered = reply === undefined ? {} : { reply_to_message: withoutReply(reply), ...quote };
+  if (room.chat.is_forum !== true) return { ...replyThread(room, reply), ...answered };
+  const thread = options.thread ?? reply?.message_thread_id ?? 1;
+  const topic = room.topics.get(thread);
+  if (topic === undefined) throw new Error(`there is no topic ${thread} in chat ${room.chat.id}`);
+  if (topic.closed) throw new Error(`topic ${thread} is closed`);
+  if (thread === 1) return answered;
+  const root = room.messages.get(thread);
+  return {
+    message_thread_id: thread,
+    is_topic_message: true,
+    ...(reply === undefined && root !== undefined ? { reply_to_message: root } : answered),
+  };
+}
+
+export function contentOf(core: Core, text: string, options: SayOptions): Partial<Message> {
+  const { text: shown, entities } = detectEntities({ text, entities: options.entities ?? [] });
+  const forward = options.forwardOrigin === undefined ? {} : { forward_origin: options.forwardOrigin };
+  if (options.media === undefined) return { text: shown, ...(entities.length === 0 ? {} : { entities }), ...forward };
+  const { kind, duration, emoji, ...upload } = options.media;
+  const extra = { ...(duration === undefined ? {} : { duration }), ...(emoji === undefined ? {} : { emoji }) };
+  return {
+    ...mediaFields(kind, core.files.add(kind, upload), extra),
+    ...(shown === "" ? {} : { caption: shown }),
+    ...(entities.length === 0 ? {} : { caption_entities: entities }),
+    ...(options.album === undefined ? {} : { media_group_id: options.album }),
+    ...forward,
+  };
+}
+
+export function isMeantFor(bot: Bot, message: Message): boolean {
+  const name = `@${bot.user.username?.toLowerCase() ?? ""}`;
+  const answered = message.reply_to_message;
+  if (answered?.from.id === bot.user.id) return true;
+  const text = message.text ?? message.caption ?? "";
+  return (message.entities ?? message.caption_entities ?? []).some((entity) => {
+    if (entity.type === "text_mention") return entity.user?.id === bot.user.id;
+    const part = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();
+    if (entity.type === "mention") return part === name;
+    return entity.type === "bot_command" && (!part.includes("@") || part.endsWith(name));
+  });
+}

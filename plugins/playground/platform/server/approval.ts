@@ -1,0 +1,28 @@
+/** Approval of a pairing code from the page: the person at the page is also the operator of the gateway behind the bot. */
+import type { Core } from "../core.ts";
+import { isRecord } from "./params.ts";
+
+export interface PairingCode {
+  readonly channel: string;
+  readonly code: string;
+  readonly account?: string;
+  /** Id of the person to whom the bot sent the code. */
+  readonly sender: string;
+}
+
+export type Approve = (pairing: PairingCode) => Promise<void>;
+
+/** The command in the bot's text. The page has the same pattern, for its button. */
+const pattern = /pairing approve ([a-z0-9_-]{1,64}) ([A-Z2-9]{8})(?: --account ([a-z0-9_-]{1,64}))?/;
+
+/** Approves the code in a message that a bot sent to this person in their direct chat; throws with one sentence when there is none. */
+export async function approvePairing(core: Core, approve: Approve | undefined, asked: unknown): Promise<object> {
+  if (approve === undefined) throw new Error("this playground has no gateway that could approve; use the command in the message");
+  const { person, message } = isRecord(asked) ? asked : {};
+  const rooms = [...core.world.rooms.values()].filter((room) => room.bot !== undefined && room.chat.id === person);
+  const sent = rooms.flatMap((room) => room.messages.get(Number(message)) ?? []).find(({ from }) => from.is_bot);
+  const [, channel, code, account] = pattern.exec(sent?.text ?? "") ?? [];
+  if (channel === undefined || code === undefined) throw new Error("there is no pairing code in this message");
+  await approve({ channel, code, sender: String(person), ...(account === undefined ? {} : { account }) });
+  return {};
+}
