@@ -27,7 +27,11 @@ async function loadedBy(args: readonly string[], home: string): Promise<Finished
 
 /** Names of the libraries, and the plugins. */
 const partsOf = (files: readonly string[]): readonly string[] => [
-  ...new Set(files.flatMap((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? /\/(plugins\/[^/]+)/.exec(file)?.[1] ?? [])),
+  ...new Set(
+    files.flatMap(
+      (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? /^(?!.*\/core\/).*\/(plugins\/[^/]+)/.exec(file)?.[1] ?? [],
+    ),
+  ),
 ];
 
 function homeWith(config: object): string {
