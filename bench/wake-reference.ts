@@ -3,8 +3,8 @@ import { checkConfig } from "../core/config/reading/load.ts";
 import { createHttpServer } from "../core/http/server.ts";
 import { createLog } from "../core/log/log.ts";
 import { createIds } from "../core/state/ids.ts";
+import { registerWebhooks } from "../core/webhooks/endpoint/endpoints.ts";
 import { createResults } from "../core/webhooks/endpoint/results.ts";
-import { registerWebhooks } from "../core/webhooks/endpoint/server.ts";
 import { createTable } from "../core/webhooks/mapping/mapping.ts";
 
 const [token = ""] = process.argv.slice(2);

@@ -1,6 +1,7 @@
 /** Rendering a mapping's template, in this process: against the same text joined by hand, and against JSON of the same payload. */
-import type { HookDelivery } from "../../core/webhooks/mapping/delivery.ts";
+
 import { compileTemplate } from "../../core/webhooks/mapping/template.ts";
+import type { HookDelivery } from "../../core/webhooks/mapping/webhook-delivery.ts";
 import { ratesByTurns } from "./in-process.ts";
 import { atLeast, type Bench, median, paired, spread } from "./report.ts";
 

@@ -14,7 +14,7 @@ import { pluginDeadlines } from "../host/deadline.ts";
 import { Postponed } from "../path/patience.ts";
 import { applyReplyTags } from "../reply/reply-tags.ts";
 import type { FormattingContext, Hooks } from "../stations/stations.ts";
-import { parseHookEvent } from "../webhooks/endpoint/ingress.ts";
+import { parseHookEvent } from "../webhooks/endpoint/run-inbound.ts";
 
 /** A channel has a deadline for each send, and a chat that has moved is sent to twice. */
 const deliveryMs = 2 * pluginDeadlines.send + 10_000;

@@ -5,9 +5,9 @@ import type { Json } from "../contract/types.ts";
 import { checkDeclaration } from "../host/declare.ts";
 import type { PluginDefinition } from "../sdk.ts";
 import { chooseMapping } from "../webhooks/mapping/choose.ts";
-import { visibleHeaders } from "../webhooks/mapping/delivery.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "../webhooks/mapping/mapped.ts";
 import { compileMappings } from "../webhooks/mapping/mappings.ts";
+import { visibleHeaders } from "../webhooks/mapping/webhook-delivery.ts";
 import { hookPolicies } from "../webhooks/runs/policies.ts";
 
 /** One delivery and what the preset is to make of it. */

@@ -129,6 +129,28 @@ describe("import rules", () => {
     }
   });
 
+  test("rooms, floors and arrows of core stay few enough to be walked", async () => {
+    const { modules } = await house();
+    const roomOf = (file: string) => /^core\/([^/.]+)/.exec(file)?.[1];
+    const below = new Map<string, Set<string>>();
+    for (const { source, dependencies } of modules) {
+      const from = roomOf(source);
+      if (from === undefined) continue;
+      const rooms = below.get(from) ?? new Set();
+      below.set(from, rooms);
+      for (const { resolved } of dependencies) {
+        const to = roomOf(resolved);
+        if (to !== undefined && to !== from) rooms.add(to);
+      }
+    }
+    const floorOf = (room: string): number => Math.max(-1, ...[...(below.get(room) ?? [])].map(floorOf)) + 1;
+    const floors = Math.max(...[...below.keys()].map(floorOf)) + 1;
+    const arrows = [...below.values()].reduce((sum, rooms) => sum + rooms.size, 0);
+    expect(below.size).toBeLessThanOrEqual(28);
+    expect(floors).toBeLessThanOrEqual(13);
+    expect(arrows).toBeLessThanOrEqual(140);
+  });
+
   test("the house keeps its rules", async () => {
     const { summary } = await house();
     expect(summary.violations.map((violation) => `${violation.rule.name}: ${violation.from}`)).toEqual([]);

@@ -11,7 +11,7 @@ import { type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo, renderClock, renderDuration } from "../output/times.ts";
 import { outcomeStyles } from "../why/decisions.ts";
-import { deliveryFilter } from "./delivery.ts";
+import { deliveryFilter } from "./delivery-text.ts";
 
 interface Options {
   readonly failed?: boolean;

@@ -1,8 +1,8 @@
 /** What `hooks test` and `hooks send` take: a file with a payload or a recording, and headers. */
 import { readFile } from "node:fs/promises";
 import { HostError, reasonOf } from "../../contract/errors.ts";
-import type { HookDelivery } from "../../webhooks/mapping/delivery.ts";
 import { readFixture } from "../../webhooks/mapping/fixture.ts";
+import type { HookDelivery } from "../../webhooks/mapping/webhook-delivery.ts";
 import type { CommandContext } from "../context.ts";
 
 export async function readDelivery(

@@ -2,7 +2,7 @@
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { CommandContext } from "../context.ts";
-import { type FoundDelivery, findDelivery } from "./delivery.ts";
+import { type FoundDelivery, findDelivery } from "./delivery-text.ts";
 
 interface Options {
   readonly remap?: boolean;

@@ -10,7 +10,7 @@ import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 import { renderHeadline, tellDecisions } from "../why/decisions.ts";
 import { renderRepeated } from "../why/repetition.ts";
-import { type FoundDelivery, findDelivery } from "./delivery.ts";
+import { type FoundDelivery, findDelivery } from "./delivery-text.ts";
 
 /** Lines of a payload or a message; `--json` shows all of them. */
 const mostLines = 60;

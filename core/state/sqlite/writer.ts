@@ -6,12 +6,12 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Identity, type IdentityRecord, openIdentity } from "../identity.ts";
-import { createDesk, type WriterDesk } from "./database/desk.ts";
 import { examineTables } from "./database/examine.ts";
 import { examineIdentity, identify } from "./database/identify.ts";
 import { migrate } from "./database/schema.ts";
 import { makeShrinkable, prepareForShrinking } from "./database/shrinking.ts";
 import { createStatements } from "./database/statements.ts";
+import { createDesk, type WriterDesk } from "./database/writer-database.ts";
 import { diskError, endsTransaction, packFailure } from "./thread/failure.ts";
 import { nameOf } from "./thread/operation-codes.ts";
 import {

@@ -4,10 +4,10 @@ import type { Json } from "../../contract/types.ts";
 import { HttpProblem } from "../../http/problem.ts";
 import { trimSlashes } from "../mapping/address.ts";
 import type { Posted } from "../mapping/choose.ts";
-import { type HookDelivery, sourceOf } from "../mapping/delivery.ts";
 import { fixtureOf } from "../mapping/fixture.ts";
 import { type BodyKind, checkBodyType, parsePayload } from "../mapping/payload.ts";
 import { scrubDelivery } from "../mapping/scrub.ts";
+import { type HookDelivery, sourceOf } from "../mapping/webhook-delivery.ts";
 
 /** Each is a connection that stays open. */
 const maxWaiting = 32;

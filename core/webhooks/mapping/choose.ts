@@ -2,9 +2,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/types.ts";
 import type { HttpProblem } from "../../http/problem.ts";
-import { type HookDelivery, sourceOf } from "./delivery.ts";
 import type { Mapping } from "./mapping.ts";
 import { type BodyKind, checkBodyType, parsePayload } from "./payload.ts";
+import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
 /** One request with its bytes, before it is known which mapping takes it. */
 export interface Posted {

@@ -4,7 +4,7 @@ import { linearPatterns } from "../../config/linear-pattern.ts";
 import { isSecretName } from "../../config/showing/redact.ts";
 import type { Json } from "../../contract/types.ts";
 import { exactDigits } from "../../http/exact-json.ts";
-import type { HookDelivery } from "./delivery.ts";
+import type { HookDelivery } from "./webhook-delivery.ts";
 
 export type Scalar = string | number | boolean | null;
 

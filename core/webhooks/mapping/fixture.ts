@@ -3,7 +3,7 @@ import { HostError } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
 import { exactDigits, parseExactJson } from "../../http/exact-json.ts";
 import { trimSlashes } from "./address.ts";
-import { type HookDelivery, sourceOf } from "./delivery.ts";
+import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
 /** Version of the format, and the mark by which such a file is told from a bare payload. */
 const mark = "$delivery";

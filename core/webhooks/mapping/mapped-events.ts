@@ -5,10 +5,10 @@ import type { NewEvent } from "../../state/store.ts";
 import { findInjection } from "../../untrusted/external.ts";
 import { agentEvent } from "../runs/agent.ts";
 import { wakeEvent } from "../runs/wake.ts";
-import type { HookDelivery } from "./delivery.ts";
 import type { MappedRun, MappingFailure, Plan } from "./mapped.ts";
 import type { Mapping } from "./mapping.ts";
 import type { BodyKind } from "./payload.ts";
+import type { HookDelivery } from "./webhook-delivery.ts";
 
 /** A delivery as it is kept with its event, for whoever looks at it or sends it through again. */
 export interface KeptDelivery {

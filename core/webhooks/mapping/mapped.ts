@@ -8,8 +8,8 @@ import { HttpProblem } from "../../http/problem.ts";
 import { type AgentDeps, type AgentRequest, parseAgent } from "../runs/agent.ts";
 import { FieldProblem, type Fields, invalid, readBoolean, readChoice, readText } from "../runs/fields.ts";
 import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";
-import { type HookDelivery, sourceOf } from "./delivery.ts";
 import type { ForEach, Mapping, TemplateField } from "./mapping.ts";
+import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
 /** What a transform is handed; a frozen copy arrives on the other side. */
 export interface TransformCall {

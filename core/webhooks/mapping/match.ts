@@ -3,8 +3,8 @@ import { reasonOf } from "../../contract/errors.ts";
 import { trimSlashes } from "./address.ts";
 import { type Condition, explain, holds, matchesRule, type Rule, type Scalar } from "./condition.ts";
 import { impliesAll } from "./coverage.ts";
-import { credentialHeaders, type HookDelivery } from "./delivery.ts";
 import { PayloadPathError, parsePayloadPath, readerOf, renderPayloadPath } from "./payload-path.ts";
+import { credentialHeaders, type HookDelivery } from "./webhook-delivery.ts";
 
 export type WhereSettings = Scalar | readonly Scalar[] | { readonly exists: boolean } | { readonly matches: string };
 

@@ -3,7 +3,7 @@ import { isSecretName } from "../../config/showing/redact.ts";
 import type { Json } from "../../contract/types.ts";
 import { exactDigits, parseExactJson } from "../../http/exact-json.ts";
 import { createRedactor } from "../../log/redactor.ts";
-import type { HookDelivery } from "./delivery.ts";
+import type { HookDelivery } from "./webhook-delivery.ts";
 
 const removed = "[removed]";
 

@@ -5,7 +5,6 @@
  * looked at again, so a payload cannot bring expressions of its own.
  */
 import type { Json } from "../../contract/types.ts";
-import type { HookDelivery } from "./delivery.ts";
 import {
   isQuote,
   namesInQuotes,
@@ -19,6 +18,7 @@ import {
   shownAt,
   skipSpace,
 } from "./payload-path.ts";
+import type { HookDelivery } from "./webhook-delivery.ts";
 
 export interface Template {
   readonly source: string;

@@ -2,9 +2,9 @@
 import { reasonOf } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
 import type { ProblemCode } from "../../http/problem.ts";
-import type { HookDelivery } from "../mapping/delivery.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns, renderFields } from "../mapping/mapped.ts";
 import type { Mapping, MappingTable } from "../mapping/mapping.ts";
+import type { HookDelivery } from "../mapping/webhook-delivery.ts";
 import type { Fields } from "../runs/fields.ts";
 
 /** A mapping that was looked at, in the order in which they are asked. */

@@ -15,9 +15,9 @@ import type { Approve } from "./server/approval.ts";
 import { createAskedMessages } from "./server/asked.ts";
 import { createCalling } from "./server/calling.ts";
 import { type CallLog, createCallLog, type RecordedCall } from "./server/calls.ts";
-import { createDesk } from "./server/desk.ts";
 import { createFaults, type Faults } from "./server/faults.ts";
 import { createFileRoute } from "./server/file-route.ts";
+import { createDesk } from "./server/page-api.ts";
 import { createWebhook, type Webhook } from "./webhook.ts";
 import { type Bot, createBot, createWorld, defaultSeed, type World, type WorldSeed } from "./world.ts";
 

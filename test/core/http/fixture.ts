@@ -4,9 +4,9 @@ import Value from "typebox/value";
 import { configSchema, type GatewayConfig } from "../../../core/config/schema.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../../core/http/server.ts";
 import type { PresetDefinition } from "../../../core/sdk.ts";
+import { registerWebhooks, type WebhookDeps } from "../../../core/webhooks/endpoint/endpoints.ts";
 import type { AcceptInput } from "../../../core/webhooks/endpoint/mapped-requests.ts";
 import { createResults } from "../../../core/webhooks/endpoint/results.ts";
-import { registerWebhooks, type WebhookDeps } from "../../../core/webhooks/endpoint/server.ts";
 import type { MappingTable } from "../../../core/webhooks/mapping/mapping.ts";
 import { compileMappings } from "../../../core/webhooks/mapping/mappings.ts";
 

@@ -2,7 +2,7 @@
 import { request as httpRequest } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { registerManagement } from "../../../core/gateway/routes/management.ts";
-import { registerWebhooks } from "../../../core/webhooks/endpoint/server.ts";
+import { registerWebhooks } from "../../../core/webhooks/endpoint/endpoints.ts";
 import { gatewayToken, hookToken, openSocket, startHooks, startServer, type TestServer } from "./fixture.ts";
 
 let http: TestServer;

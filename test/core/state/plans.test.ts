@@ -1,8 +1,8 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { expect, test } from "vitest";
-import { createDesk } from "../../../core/state/sqlite/database/desk.ts";
 import { migrate } from "../../../core/state/sqlite/database/schema.ts";
 import { createStatements, type Statements } from "../../../core/state/sqlite/database/statements.ts";
+import { createDesk } from "../../../core/state/sqlite/database/writer-database.ts";
 import { packEvent } from "../../../core/state/sqlite/events/acceptance.ts";
 import { eventQueueReads } from "../../../core/state/sqlite/events/event-queue.ts";
 import { inboxReads } from "../../../core/state/sqlite/events/inbox.ts";

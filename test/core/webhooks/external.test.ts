@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanHookName, defuseExternal, findInjection, wrapExternal } from "../../../core/untrusted/external.ts";
-import { parseHookEvent } from "../../../core/webhooks/endpoint/ingress.ts";
+import { parseHookEvent } from "../../../core/webhooks/endpoint/run-inbound.ts";
 import { agentEvent } from "../../../core/webhooks/runs/agent.ts";
 import { costOf } from "../../support/cost.ts";
 import { hookToken, startHooks } from "../http/fixture.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { HostError } from "../../../core/contract/errors.ts";
 import type { Json } from "../../../core/contract/types.ts";
-import type { HookDelivery } from "../../../core/webhooks/mapping/delivery.ts";
 import { fixtureOf, readFixture } from "../../../core/webhooks/mapping/fixture.ts";
 import { scrubDelivery } from "../../../core/webhooks/mapping/scrub.ts";
+import type { HookDelivery } from "../../../core/webhooks/mapping/webhook-delivery.ts";
 import { leastCostOf } from "../../support/cost.ts";
 
 const from = { file: "push.json", path: "github", now: "2026-11-20T12:00:00.000Z" };

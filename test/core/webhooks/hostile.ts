@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { Json } from "../../../core/contract/types.ts";
 import { parseJson } from "../../../core/http/json.ts";
-import { type HookDelivery, readQuery, sourceOf } from "../../../core/webhooks/mapping/delivery.ts";
+import { type HookDelivery, readQuery, sourceOf } from "../../../core/webhooks/mapping/webhook-delivery.ts";
 
 export const hostileKey = fc.constantFrom(
   ..."a b 0 1 length __proto__ constructor prototype toString hasOwnProperty payload path x.y polluted größe a-b".split(" "),

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Json } from "../../../core/contract/types.ts";
-import type { WebhookDeps } from "../../../core/webhooks/endpoint/server.ts";
+import type { WebhookDeps } from "../../../core/webhooks/endpoint/endpoints.ts";
 import { type Answer, type HookServer, hookToken, startHooks } from "../http/fixture.ts";
 
 let hooks: HookServer;

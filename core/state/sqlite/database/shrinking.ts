@@ -1,7 +1,7 @@
 /** Gives the room of removed rows back to the disk, in small steps. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Desk } from "./desk.ts";
+import type { Desk } from "./writer-database.ts";
 
 const incremental = 2;
 /** A larger database is not rewritten at a start: that takes a second for each 100 MB. */

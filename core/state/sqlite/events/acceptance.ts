@@ -1,8 +1,8 @@
 /** Acceptance of events: how they travel to the writer, and where it puts them. */
 import { isQueueKey } from "../../queue-key.ts";
 import type { NewEvent } from "../../store.ts";
-import type { Desk } from "../database/desk.ts";
 import { eventState, unitState } from "../database/schema.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 import { createQueueBounds } from "./event-queue.ts";
 

@@ -3,9 +3,9 @@
  * `silent(left_out)` and is counted, until a turn has reported the count.
  */
 import { isQueueKey, type Queue } from "../../queue-key.ts";
-import type { Desk } from "../database/desk.ts";
 import { unitState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 
 /** Waiting events of one queue. */

@@ -1,9 +1,9 @@
 /** The lanes in which events wait, and what is read of them. */
 import type { Json } from "../../../contract/types.ts";
 import type { StoredEvent, WaitingLane } from "../../store.ts";
-import type { Desk } from "../database/desk.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
+import type { Desk } from "../database/writer-database.ts";
 
 export function inboxWrites(desk: Desk) {
   return {

@@ -1,6 +1,7 @@
 /** A chat that its platform leads under another id from now on: what waits for it and what was said in it follow. */
-import type { Desk } from "../database/desk.ts";
+
 import { unitState } from "../database/schema.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { moveTranscripts } from "../records/transcripts.ts";
 
 export interface MoveInput {

@@ -1,9 +1,9 @@
 /** What turns said, part by part, until the platform took it. */
 import type { Address, Part } from "../../../contract/types.ts";
 import type { OutboxRow, Store } from "../../store.ts";
-import type { Desk } from "../database/desk.ts";
 import { outboxStates } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 import { endRow, type PackedSent, recordSent } from "../records/sent.ts";
 import { type PackedMessage, packMessage, writeTranscript } from "../records/transcripts.ts";

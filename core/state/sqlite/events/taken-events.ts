@@ -1,6 +1,6 @@
 /** Events of a queue in a unit that another event leads, such as a person's message. They end with it, or wait again. */
 import type { Queue } from "../../queue-key.ts";
-import type { Desk } from "../database/desk.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { hasText, leftOutOf, removeUnitWithoutEvents, takeNewest } from "./event-queue.ts";
 import { eventColumns, type PackedEventRow } from "./inbox.ts";
 

@@ -2,8 +2,8 @@
 import type { Outcome } from "../../../contract/types.ts";
 import { isQueueKey, type Queue } from "../../queue-key.ts";
 import type { Settlement, Unit } from "../../store.ts";
-import type { Desk } from "../database/desk.ts";
 import { eventState, unitState } from "../database/schema.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 import { type PackedSent, packSent, recordSent } from "../records/sent.ts";
 import type { ClaimResult } from "./claim-result.ts";

@@ -1,9 +1,9 @@
 /** The chain of decisions of a unit, and the reports of events made of it. */
 import type { Decision, Json, Outcome } from "../../../contract/types.ts";
 import type { EventFilter, EventReport, StoreStats } from "../../report.ts";
-import type { Desk, Total } from "../database/desk.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
+import type { Desk, Total } from "../database/writer-database.ts";
 import { conditionsOf } from "./event-filter.ts";
 
 /** One row for each write, not for each decision: they are only ever read together. */

@@ -1,7 +1,7 @@
 /** Key-value data with time to live. What has expired is absent, also before it is removed. */
 import type { Json } from "../../../contract/types.ts";
-import type { Desk } from "../database/desk.ts";
 import type { Statements } from "../database/statements.ts";
+import type { Desk } from "../database/writer-database.ts";
 
 export interface Place {
   readonly namespace: string;

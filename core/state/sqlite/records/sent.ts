@@ -1,7 +1,7 @@
 /** The end of a part that was to be sent, and what is remembered of a message that was. */
 import type { Address, Receipt } from "../../../contract/types.ts";
 import type { OutboxRow } from "../../store.ts";
-import type { Desk } from "../database/desk.ts";
+import type { Desk } from "../database/writer-database.ts";
 
 /** A row that was sent, on its way to the writer; `messageIds` of all messages that the part became, `null`: of the one. */
 export type PackedSent = readonly [rowId: number, at: number, messageId: string, messageIds: readonly string[] | null];

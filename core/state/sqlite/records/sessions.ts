@@ -1,8 +1,8 @@
 /** Sessions: their settings, their generation, and to whom they spoke last. */
 import type { Address, Json } from "../../../contract/types.ts";
 import type { SessionRecord } from "../../session.ts";
-import type { Desk } from "../database/desk.ts";
 import type { Statements } from "../database/statements.ts";
+import type { Desk } from "../database/writer-database.ts";
 
 interface SessionRow {
   readonly key: string;

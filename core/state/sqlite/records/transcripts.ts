@@ -4,8 +4,8 @@
  */
 import type { Json } from "../../../contract/types.ts";
 import type { SessionMessage } from "../../session.ts";
-import type { Desk } from "../database/desk.ts";
 import type { Statements } from "../database/statements.ts";
+import type { Desk } from "../database/writer-database.ts";
 
 export type PackedMessage = readonly [role: string, content: string, at: number, unitId: string | null];
 

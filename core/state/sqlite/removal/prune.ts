@@ -1,6 +1,7 @@
 /** Removal of what is past its limits, in steps small enough that acceptances go in between. */
-import type { Desk } from "../database/desk.ts";
+
 import { eventState } from "../database/schema.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { leaveOutOld, removeUnitWithoutEvents } from "../events/event-queue.ts";
 import { pruneTranscripts } from "../records/transcripts.ts";
 

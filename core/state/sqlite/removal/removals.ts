@@ -1,7 +1,7 @@
 /** Removal by hand, of a session or of what is kept of a person. */
 import type { Person, Removals } from "../../removals.ts";
-import type { Desk } from "../database/desk.ts";
 import { eventState } from "../database/schema.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { removeUnitWithoutEvents } from "../events/event-queue.ts";
 import { removeMessages, removeTranscripts } from "../records/transcripts.ts";
 

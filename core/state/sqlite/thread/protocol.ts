@@ -1,7 +1,7 @@
 /** What the two threads say to each other. */
 import type { ErrorCode } from "../../../contract/errors.ts";
-import type { Desk } from "../database/desk.ts";
 import { shrinkWrites } from "../database/shrinking.ts";
+import type { Desk } from "../database/writer-database.ts";
 import { acceptanceWrites } from "../events/acceptance.ts";
 import { eventQueueWrites } from "../events/event-queue.ts";
 import { inboxWrites } from "../events/inbox.ts";
