@@ -67,8 +67,16 @@ export async function startGatewayProcess(config: object, { home = temporaryHome
   return await restart({ home, file });
 }
 
-export async function restart({ home, file }: { readonly home: string; readonly file: string }): Promise<Running> {
-  const gateway = start(["gateway", "--config", file], { home });
+export async function restart({
+  home,
+  file,
+  env = {},
+}: {
+  readonly home: string;
+  readonly file: string;
+  readonly env?: Readonly<Record<string, string>>;
+}): Promise<Running> {
+  const gateway = start(["gateway", "--config", file], { home, env });
   const url = /ready at (http:\S+)/.exec(await gateway.until(/ready at http:\S+ /))?.[1] ?? "";
   return { ...gateway, home, file, state: join(home, "state"), url };
 }

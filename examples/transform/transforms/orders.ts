@@ -1,0 +1,13 @@
+/** Orders of a shop: large ones are reported, small ones are not. */
+interface Order {
+  readonly number: number;
+  readonly items: readonly { readonly name: string; readonly price: number }[];
+}
+
+export default function orders({ payload }: { readonly payload: Order }) {
+  const total = payload.items.reduce((sum, item) => sum + item.price, 0);
+  // Accepted, and nothing is sent.
+  if (total < 100) return null;
+  const names = payload.items.map((item) => item.name).join(", ");
+  return { message: `Order ${payload.number}: ${names}. Total: ${total.toFixed(2)}` };
+}

@@ -1,0 +1,246 @@
+/** The folders of `examples/`: each is started as it is written, against the emulated platform and a stand-in for the model. */
+import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { applyEdits, modify, parse } from "jsonc-parser";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Platform } from "../../plugins/playground/platform/index.ts";
+import { temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/desk.ts";
+import { root, sources } from "../house/sources.ts";
+import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
+import { answered, answers, botToken, openPlatform, people, type Running, restart } from "./room.ts";
+
+const folders = sources("examples/*/config.jsonc").map((path) => path.split("/")[1] ?? "");
+const own = ["dev"];
+const environment = {
+  HOOK_TOKEN: "hook-token-of-the-examples",
+  BOT_TOKEN: botToken,
+  GITHUB_WEBHOOK_SECRET: "github-secret-of-the-examples",
+  STRIPE_WEBHOOK_SECRET: "whsec_stripe-secret-of-the-examples",
+};
+const kitchen = -1_001_000_000_001;
+const workshop = -1_001_000_000_002;
+
+interface Example {
+  readonly platform: Platform;
+  readonly model: OpenAiServer;
+  readonly gateway: Running;
+  readonly ada: number;
+  readonly bela: number;
+  /** As a sender outside of the gateway. */
+  post(name: string, body: string, headers?: Readonly<Record<string, string>>): Promise<Response>;
+}
+
+/** The folder in a home of its own. Only addresses, ids and the reader's own steps differ from what is written. */
+async function startExample(
+  name: string,
+  { ready = [], greet = false }: { readonly ready?: readonly string[]; readonly greet?: boolean } = {},
+): Promise<Example> {
+  const home = temporaryHome();
+  cpSync(join(root, "examples", name), home, { recursive: true });
+  const platform = await openPlatform({ privacy: false });
+  const model = await createOpenAiServer();
+  onTestFinished(() => model.close());
+  const [ada = 0, bela = 0] = people(platform);
+  writeFileSync(join(home, "bot-token"), botToken, { mode: 0o600 });
+  mkdirSync(join(home, "transforms"), { recursive: true });
+  for (const file of ready) copyFileSync(join(root, "transforms", file), join(home, "transforms", file));
+  const file = join(home, "config.jsonc");
+  let text = readFileSync(file, "utf8")
+    .replaceAll("-1001234567890", String(kitchen))
+    .replaceAll("-1009876543210", String(workshop))
+    .replaceAll("123456789", String(ada))
+    .replaceAll("987654321", String(bela));
+  const set = (path: readonly string[], value: unknown) => {
+    text = applyEdits(text, modify(text, [...path], value, {}));
+  };
+  set(["gateway", "port"], 0);
+  set(["state", "dir"], "state");
+  set(["channels", "botchat", "apiRoot"], platform.url);
+  set(["channels", "botchat", "polling"], { timeoutSeconds: 1 });
+  if ((parse(text) as { models?: unknown }).models !== undefined) set(["models", "providers", "local", "baseUrl"], model.url);
+  writeFileSync(file, text);
+  Object.assign(process.env, environment);
+  onTestFinished(() => {
+    for (const key of Object.keys(environment)) delete process.env[key];
+  });
+  const gateway = await restart({ home, file, env: environment });
+  // A bot may only write to people who have written to it.
+  if (greet) {
+    platform.act.say(ada, ada, "/whoami");
+    await answered(platform, ada, String(ada));
+  }
+  return {
+    platform,
+    model,
+    gateway,
+    ada,
+    bela,
+    post: (hook, body, headers = { authorization: `Bearer ${environment.HOOK_TOKEN}` }) =>
+      fetch(`${gateway.url}/hooks/${hook}`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body }),
+  };
+}
+
+const spoken = (platform: Platform, chat: number) => answers(platform, chat).join("\n---\n");
+
+describe("the manual", () => {
+  test("each page begins with the file that lies beside it, and the folders are in the index", () => {
+    const index = readFileSync(join(root, "README.md"), "utf8");
+    for (const folder of folders.filter((name) => !own.includes(name))) {
+      const page = readFileSync(join(root, "examples", folder, "README.md"), "utf8");
+      for (const [, file = "", text] of page.matchAll(/^`([\w./-]+)`:\n\n```\w+\n([\s\S]*?)```/gm)) {
+        expect([folder, file, text]).toEqual([folder, file, readFileSync(join(root, "examples", folder, file), "utf8")]);
+      }
+      expect(page).toMatch(/^# .+\n\n`config\.jsonc`:/);
+      expect(index).toContain(`examples/${folder}/README.md`);
+    }
+  });
+
+  test("first-bot: a stranger gets a code, and the model answers after the approval", async () => {
+    const { platform, gateway, ada } = await startExample("first-bot");
+    platform.act.say(ada, ada, "hello");
+    await answered(platform, ada, /pairing approve botchat \w+/);
+    const code = /pairing approve botchat (\w+)/.exec(spoken(platform, ada))?.[1] ?? "";
+    const approved = await run(["pairing", "approve", "botchat", code, "--config", gateway.file], { home: gateway.home });
+    expect(approved.code).toBe(0);
+    platform.act.say(ada, ada, "what is new?");
+    await answered(platform, ada, "what is new?");
+  });
+
+  test("webhooks-github: a signed event reaches the model with the instructions, its answer the chat; an unsigned one is refused", async () => {
+    const { platform, model, ada, post } = await startExample("webhooks-github", { ready: ["github.ts", "message.ts"], greet: true });
+    const body = JSON.stringify({
+      action: "opened",
+      issue: { number: 7, title: "The door jams", html_url: "https://github.com/acme/house/issues/7", user: { login: "ada" } },
+      repository: { full_name: "acme/house", html_url: "https://github.com/acme/house" },
+      sender: { login: "ada" },
+    });
+    const github = {
+      "x-github-event": "issues",
+      "x-github-delivery": "72d3162e",
+      "x-hub-signature-256": `sha256=${createHmac("sha256", environment.GITHUB_WEBHOOK_SECRET).update(body).digest("hex")}`,
+    };
+    expect((await post("github", body, github)).status).toBe(202);
+    await answered(platform, ada, "The door jams");
+    expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).toContain("Summarize the event in two sentences.");
+    expect((await post("github", body, { "x-github-event": "issues" })).status).toBe(401);
+  });
+
+  test("webhooks-stripe: a signed event is sent as it is, and no model is asked", async () => {
+    const { platform, model, ada, post } = await startExample("webhooks-stripe", { ready: ["stripe.ts", "message.ts"], greet: true });
+    const body = JSON.stringify({
+      id: "evt_1",
+      type: "invoice.payment_failed",
+      data: { object: { object: "invoice", id: "in_1", number: "A-7", amount_due: 1_250, currency: "eur", customer: "cus_1" } },
+    });
+    const at = Math.floor(Date.now() / 1_000);
+    const signature = createHmac("sha256", environment.STRIPE_WEBHOOK_SECRET).update(`${at}.${body}`).digest("hex");
+    expect((await post("stripe", body, { "stripe-signature": `t=${at},v1=${signature}` })).status).toBe(202);
+    await answered(platform, ada, "A-7");
+    expect(model.requests).toEqual([]);
+  });
+
+  test("webhooks-own: the alert as it is, the report through the agent, the note for later", async () => {
+    const { platform, model, ada, post } = await startExample("webhooks-own", { greet: true });
+    expect((await post("alert", '{ "title": "Disk of db-3", "state": "alerting" }')).status).toBe(202);
+    await answered(platform, ada, "Disk of db-3 is alerting");
+    expect(model.requests).toEqual([]);
+    expect((await post("report", '{ "host": "db-3", "text": "3 jobs done, 1 skipped" }')).status).toBe(202);
+    await answered(platform, ada, "1 skipped");
+    expect((await post("note", '{ "text": "The backup has finished." }')).status).toBe(200);
+    platform.act.say(ada, ada, "anything else?");
+    await answered(platform, ada, "anything else?");
+    expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain("The backup has finished.");
+  });
+
+  test("transform: a large order is reported, a small one is not", async () => {
+    const { platform, ada, post } = await startExample("transform", { greet: true });
+    expect((await post("orders", '{ "number": 6, "items": [{ "name": "bulb", "price": 3 }] }')).status).toBe(204);
+    expect((await post("orders", '{ "number": 7, "items": [{ "name": "lamp", "price": 120 }] }')).status).toBe(202);
+    await answered(platform, ada, "Order 7: lamp. Total: 120.00");
+    expect(spoken(platform, ada)).not.toContain("Order 6");
+  });
+
+  test("several-agents: the group has another agent and another model", async () => {
+    const { platform, model, ada } = await startExample("several-agents");
+    platform.act.say(ada, ada, "good morning");
+    await answered(platform, ada, "good morning");
+    platform.act.say(ada, kitchen, "a draft of mine");
+    await answered(platform, kitchen, "a draft of mine");
+    expect(model.requests.map(({ body }) => body.model)).toEqual(["llama3.2", "mistral"]);
+    expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain("You edit texts.");
+  });
+
+  test("groups-and-topics: by mention in the group, without one in a topic, never in another", async () => {
+    const { platform, ada, bela } = await startExample("groups-and-topics");
+    const mention = { entities: [{ type: "mention" as const, offset: 0, length: 8 }] };
+    platform.act.say(bela, kitchen, "between us");
+    platform.act.say(bela, kitchen, "@e2e_bot when do we train?", mention);
+    await answered(platform, kitchen, "when do we train?");
+    expect(spoken(platform, kitchen)).not.toContain("between us\n---");
+    platform.act.say(ada, workshop, "@e2e_bot in the forum", mention);
+    await answered(platform, workshop, "in the forum");
+  });
+
+  test("team: a member is approved and has a conversation of their own; nobody becomes owner by pairing", async () => {
+    const { platform, model, gateway, ada } = await startExample("team");
+    const cleo = people(platform)[2] ?? 0;
+    platform.act.say(ada, ada, "the secret of ada");
+    await answered(platform, ada, "the secret of ada");
+    platform.act.say(cleo, cleo, "let me in");
+    await answered(platform, cleo, /pairing approve botchat \w+/);
+    const code = /pairing approve botchat (\w+)/.exec(spoken(platform, cleo))?.[1] ?? "";
+    expect((await run(["pairing", "approve", "botchat", code, "--config", gateway.file], { home: gateway.home })).code).toBe(0);
+    platform.act.say(cleo, cleo, "good morning");
+    await answered(platform, cleo, "good morning");
+    expect(JSON.stringify(model.requests.at(-1)?.body.messages)).not.toContain("the secret of ada");
+    platform.act.say(cleo, cleo, "/config get log.level");
+    await answered(platform, cleo, /owner/);
+  });
+
+  test("production: it is ready behind its own name only, and its backup starts elsewhere", async () => {
+    const { gateway } = await startExample("production");
+    const port = new URL(gateway.url).port;
+    const status = async (host: string) =>
+      Number(
+        (
+          await promisify(execFile)("curl", [
+            "-s",
+            "-o",
+            "/dev/null",
+            "-w",
+            "%{http_code}",
+            "-H",
+            `Host: ${host}`,
+            `http://127.0.0.1:${port}/metrics`,
+          ])
+        ).stdout,
+      );
+    expect(await status("gateway.example.org")).toBe(401);
+    expect(await status("evil.example.net")).toBe(421);
+    gateway.child.kill("SIGTERM");
+    await gateway.finished;
+    const target = join(gateway.home, "backup.tar");
+    await promisify(execFile)("sh", [join(gateway.home, "backup.sh"), gateway.state, target]);
+    const other = join(gateway.home, "state");
+    await promisify(execFile)("sh", ["-c", `rm -rf '${other}' && mkdir -m 700 '${other}' && tar -C '${other}' -xf '${target}'`]);
+    expect(existsSync(join(other, "state.db"))).toBe(true);
+    await restart({ home: gateway.home, file: gateway.file, env: environment });
+  });
+
+  test("plugin: the command works, and counts", async () => {
+    const { platform, ada } = await startExample("plugin");
+    platform.act.say(ada, ada, "/dice");
+    await answered(platform, ada, /You threw [1-6]\. Throws in this chat: 1/);
+    platform.act.say(ada, ada, "/dice");
+    await answered(platform, ada, "Throws in this chat: 2");
+  });
+
+  test("every folder has a test of its own", () => {
+    const text = readFileSync(import.meta.filename, "utf8");
+    expect(folders.filter((name) => !own.includes(name) && !text.includes(`startExample("${name}"`))).toEqual([]);
+  });
+});
