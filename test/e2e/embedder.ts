@@ -34,6 +34,9 @@ for (const gateway of gateways) {
 }
 for (const gateway of gateways) await gateway.close();
 for (const directory of directories) rmSync(directory, { recursive: true, force: true });
-// The log's file is closed by the system in its own time.
-await new Promise((resolve) => setTimeout(resolve, 100));
-process.stdout.write(`closed ${JSON.stringify(process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap"))}\n`);
+// The system closes the log's file in its own time.
+const left = () => process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap");
+for (const end = Date.now() + 10_000; left().some((name) => name !== "Timeout") && Date.now() < end; ) {
+  await new Promise((resolve) => setTimeout(resolve, 20));
+}
+process.stdout.write(`closed ${JSON.stringify(left())}\n`);
