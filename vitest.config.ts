@@ -11,7 +11,9 @@ const alone = ["test/e2e/hook-flood.test.ts"];
 export default defineConfig({
   resolve: {
     alias: {
-      "service-gateway/sdk": source("./core/sdk.ts"),
+      // The longer name first: a name matches as a prefix.
+      "service-gateway/sdk/channel": source("./core/sdk/channel.ts"),
+      "service-gateway/sdk": source("./core/sdk/index.ts"),
       "service-gateway/testkit": source("./core/testkit/index.ts"),
     },
   },

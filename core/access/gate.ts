@@ -3,7 +3,7 @@
 import type { GatewayConfig } from "../config/schema.ts";
 import { programCommand } from "../contract/command.ts";
 import type { Inbound, Refusal } from "../contract/types.ts";
-import type { CommandRole } from "../sdk.ts";
+import type { CommandRole } from "../sdk/contract.ts";
 import { type IdentityRule, identityRule, parseAllowlistEntry } from "./allowlist.ts";
 import { buttonScope } from "./button-scope.ts";
 import { createMentionMatcher, type MentionMatcher, mentionPatterns } from "./mention.ts";

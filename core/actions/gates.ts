@@ -2,7 +2,7 @@
 import { buttonScope } from "../access/button-scope.ts";
 import type { PathOf } from "../access/place.ts";
 import type { LiveAccount } from "../channels/live-account.ts";
-import type { ChannelCapabilities } from "../sdk.ts";
+import type { ChannelCapabilities } from "../sdk/contract.ts";
 import { type ActionRefusal, refuse } from "./result.ts";
 import type { ActionCall, ActionName } from "./schema.ts";
 

@@ -2,7 +2,7 @@
 import type { ActingHint } from "../agents/turn/prompt.ts";
 import type { LiveAccount } from "../channels/live-account.ts";
 import type { Inbound, Json, Route } from "../contract/types.ts";
-import type { EngineTool } from "../sdk.ts";
+import type { EngineTool } from "../sdk/contract.ts";
 import { checkAction, type Gated, reactionLevel } from "./gates.ts";
 import type { ActionRunner } from "./run.ts";
 import { type ActionName, actionSchemas, parametersOf } from "./schema.ts";

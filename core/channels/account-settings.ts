@@ -11,7 +11,7 @@ import { type Problem, renderProblem } from "../config/problem.ts";
 import { accessSchema } from "../config/schema/channels.ts";
 import type { Environment, Secrets } from "../config/secrets.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
-import type { ChannelDefinition } from "../sdk.ts";
+import type { ChannelDefinition } from "../sdk/contract.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 import { reasonOf } from "../contract/errors.ts";
 import type { Json } from "../contract/types.ts";
 import type { Log } from "../log/log.ts";
-import type { ChannelStatus } from "../sdk.ts";
+import type { ChannelStatus } from "../sdk/contract.ts";
 import type { Store } from "../state/store.ts";
 
 export const accountsNamespace = "accounts";

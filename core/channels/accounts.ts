@@ -7,7 +7,7 @@ import type { Secrets } from "../config/secrets.ts";
 import { programCommand } from "../contract/command.ts";
 import { reasonOf } from "../contract/errors.ts";
 import type { Inbound, Silent } from "../contract/types.ts";
-import type { ChannelInbound, ChannelStatus } from "../sdk.ts";
+import type { ChannelInbound, ChannelStatus } from "../sdk/contract.ts";
 import type { StoredEvent } from "../state/store.ts";
 import { type AccountSettings, heldAlone, readAccounts } from "./account-settings.ts";
 import { accountKey, createAccountStates } from "./account-states.ts";

@@ -4,7 +4,7 @@
  * mistake an earlier one for a later one.
  */
 import type { Log } from "../log/log.ts";
-import type { ChannelConnection } from "../sdk.ts";
+import type { ChannelConnection } from "../sdk/contract.ts";
 import { sleep } from "./retry.ts";
 
 /** Pauses between questions to the platform, so that it is asked after 2, 10 and 60 s and each minute from then on. */

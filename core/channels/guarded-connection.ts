@@ -6,7 +6,7 @@ import { PluginError } from "../contract/errors.ts";
 import type { Receipt } from "../contract/types.ts";
 import { inboundProblem, isObject, isTextList, kindOf, partsProblem, receiptProblem } from "../host/answers.ts";
 import { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "../host/deadline.ts";
-import type { ChannelConnection, ChannelPreview } from "../sdk.ts";
+import type { ChannelConnection, ChannelPreview } from "../sdk/contract.ts";
 import type { TimedCall } from "../stations/tap-times.ts";
 import { isThenable } from "../stations/thenable.ts";
 

@@ -3,7 +3,7 @@ import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ChannelError } from "../contract/errors.ts";
 import type { Inbound, InboundMedia } from "../contract/types.ts";
-import type { ChannelConnection } from "../sdk.ts";
+import type { ChannelConnection } from "../sdk/contract.ts";
 import type { LiveAccount } from "./live-account.ts";
 
 type FetchMedia = NonNullable<ChannelConnection["fetchMedia"]>;

@@ -2,7 +2,7 @@
 
 import type { IdentityRule } from "../access/allowlist.ts";
 import type { AccountAccess } from "../access/policy.ts";
-import type { ChannelCapabilities, ChannelConnection, ChannelStatus } from "../sdk.ts";
+import type { ChannelCapabilities, ChannelConnection, ChannelStatus } from "../sdk/contract.ts";
 
 export interface LiveAccount {
   readonly channel: string;

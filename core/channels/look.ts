@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { identityRule } from "../access/allowlist.ts";
 import { reasonOf } from "../contract/errors.ts";
-import type { ChannelAccount, PluginLog, PluginStore } from "../sdk.ts";
+import type { ChannelAccount, PluginLog, PluginStore } from "../sdk/contract.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import { guardConnection } from "./guarded-connection.ts";
 import type { LiveAccount } from "./live-account.ts";

@@ -10,7 +10,7 @@ import { scopedStore } from "../host/scope.ts";
 import { createJudgeCaller } from "../http/callers.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import type { Log } from "../log/log.ts";
-import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk.ts";
+import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
 import { controlSuffix } from "../state/lane.ts";
 import type { Store } from "../state/store.ts";
 import type { TimedCall } from "../stations/tap-times.ts";

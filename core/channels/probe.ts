@@ -3,7 +3,7 @@ import { type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../acces
 import type { AccountAccess } from "../access/place.ts";
 import { type Answer, type Asking, createAsking, inTurns } from "../host/asking.ts";
 import { pluginDeadlines } from "../host/deadline.ts";
-import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk.ts";
+import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk/contract.ts";
 
 export interface ProbedAccount {
   readonly channel: string;

@@ -5,7 +5,7 @@ import type { ProbeReport } from "../channels/probe.ts";
 import { renderProblem } from "../config/problem.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import { visibleLine } from "../log/visible.ts";
-import type { ChannelStatus } from "../sdk.ts";
+import type { ChannelStatus } from "../sdk/contract.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "./accounts.ts";
 import type { CommandContext } from "./context.ts";
 import type { Style, Terminal } from "./output/terminal.ts";

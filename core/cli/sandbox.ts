@@ -1,7 +1,7 @@
 /** A sandbox for one command, as a gateway would have it. */
 import type { LoadedConfig } from "../config/reading/load.ts";
 import { visible } from "../log/visible.ts";
-import type { PluginLog } from "../sdk.ts";
+import type { PluginLog } from "../sdk/contract.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import { createTransforms, type Transforms } from "../transforms/sandbox.ts";
 import type { CommandContext } from "./context.ts";

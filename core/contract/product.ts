@@ -15,5 +15,5 @@ export const product = {
   configFile: "config.jsonc",
 } as const;
 
-/** Semantic version of the contract in `sdk.ts`; a plugin's `host` range is checked against it. */
-export const sdkVersion = "1.0.0";
+/** Semantic version of the plugin contract; a plugin's `host` range is checked against it. Before 1.0.0, a new minor version may break plugins. */
+export const sdkVersion = "0.1.0";

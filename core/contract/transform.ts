@@ -1,4 +1,4 @@
-/** What authors of transforms write against; `core/sdk.ts` hands it on. */
+/** What authors of transforms write against; `core/sdk/contract.ts` hands it on. */
 import type { Json } from "./types.ts";
 
 /**

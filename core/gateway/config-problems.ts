@@ -8,7 +8,7 @@ import type { Problem } from "../config/problem.ts";
 import type { CheckedConfig } from "../config/reading/load.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { createSecrets, type Environment } from "../config/secrets.ts";
-import type { ChannelDefinition, PluginDefinition } from "../sdk.ts";
+import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
 
 /** What the plugin's own schema finds wrong with its options. */

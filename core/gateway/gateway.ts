@@ -18,7 +18,7 @@ import { createLoader } from "../host/load.ts";
 import { loadBundledAhead } from "../host/plugins.ts";
 import { routeAddress } from "../http/route-table.ts";
 import { createLog, type LogOptions } from "../log/log.ts";
-import type { PluginDefinition } from "../sdk.ts";
+import type { PluginDefinition } from "../sdk/contract.ts";
 import { lockState } from "../state/lock.ts";
 import { openSqliteStore } from "../state/sqlite/index.ts";
 import { writeAddress } from "./address-file.ts";

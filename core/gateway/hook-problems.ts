@@ -5,7 +5,7 @@ import type { Problem } from "../config/problem.ts";
 import type { CheckedConfig } from "../config/reading/load.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { createSecrets, type Environment } from "../config/secrets.ts";
-import type { PluginDefinition } from "../sdk.ts";
+import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkModule } from "../transforms/check.ts";
 import type { MappingTable } from "../webhooks/mapping/mapping.ts";
 import { compileMappings } from "../webhooks/mapping/mappings.ts";

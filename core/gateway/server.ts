@@ -11,7 +11,7 @@ import { routeAddress } from "../http/route-table.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import type { Log } from "../log/log.ts";
 import { createRedactor } from "../log/redactor.ts";
-import type { RouteDefinition } from "../sdk.ts";
+import type { RouteDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/store.ts";
 import type { TimedCall } from "../stations/tap-times.ts";
 import { withPlace } from "../transforms/error.ts";

@@ -4,7 +4,7 @@ import { reasonOf } from "../contract/errors.ts";
 import type { Loader } from "../host/load.ts";
 import { createPlugins, type Plugins } from "../host/plugins.ts";
 import type { Log } from "../log/log.ts";
-import type { PluginDefinition } from "../sdk.ts";
+import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/store.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";

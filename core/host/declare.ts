@@ -5,7 +5,7 @@ import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
 import { PluginError } from "../contract/errors.ts";
 import { sdkVersion } from "../contract/product.ts";
-import type { ChannelDefinition, CliDefinition, PluginDefinition } from "../sdk.ts";
+import type { ChannelDefinition, CliDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { checkPresets } from "./presets.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
@@ -23,7 +23,7 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
   if (typeof id !== "string" || !idPattern.test(id)) throw invalid(name, "its id must be a to z, 0 to 9 and -, beginning with a letter");
   if (typeof version !== "string" || valid(version) === null) throw invalid(id, `its version must be a semantic version such as 1.0.0`);
   if (typeof host !== "string" || validRange(host) === null)
-    throw invalid(id, "its host range must be a semantic version range such as ^1.0.0");
+    throw invalid(id, "its host range must be a semantic version range such as ^0.1.0");
   if (requires !== undefined && !(Array.isArray(requires) && requires.every((entry) => typeof entry === "string")))
     throw invalid(id, "requires must be a list of plugin ids");
   if (options !== undefined && (typeof options !== "object" || options === null)) throw invalid(id, "options must be a TypeBox schema");

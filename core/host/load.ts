@@ -5,7 +5,8 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import { product } from "../contract/product.ts";
-import * as sdk from "../sdk.ts";
+import * as channelDoor from "../sdk/channel.ts";
+import * as pluginDoor from "../sdk/index.ts";
 import { pluginDeadlines, withDeadline } from "./deadline.ts";
 import type { PluginSource } from "./find.ts";
 
@@ -20,7 +21,11 @@ interface Module {
 
 type Jiti = ReturnType<typeof import("jiti")["createJiti"]>;
 
-const door = `${product.packageName}/sdk`;
+/** The doors for authors, and the files that stand for them. */
+const doors = new Map([
+  [`${product.packageName}/sdk`, { module: pluginDoor, file: "../sdk/index.ts" }],
+  [`${product.packageName}/sdk/channel`, { module: channelDoor, file: "../sdk/channel.ts" }],
+]);
 const fromSource = import.meta.url.endsWith(".ts");
 
 /** This package's own folder. */
@@ -43,8 +48,12 @@ function createBundledImport(): (file: string) => Promise<Module> {
   let shown = !fromSource;
   return (file) => {
     if (!shown) {
-      const url = new URL("../sdk.ts", import.meta.url).href;
-      registerHooks({ resolve: (name, context, next) => (name === door ? { url, shortCircuit: true } : next(name, context)) });
+      registerHooks({
+        resolve(name, context, next) {
+          const door = doors.get(name);
+          return door === undefined ? next(name, context) : { url: new URL(door.file, import.meta.url).href, shortCircuit: true };
+        },
+      });
       shown = true;
     }
     return import(pathToFileURL(file).href) as Promise<Module>;
@@ -59,7 +68,7 @@ function createForeignImport(cacheDirectory: string): () => Promise<Jiti> {
     const { createJiti } = await import("jiti");
     return createJiti(import.meta.url, {
       fsCache: cacheDirectory,
-      virtualModules: { [door]: sdk },
+      virtualModules: Object.fromEntries([...doors].map(([name, { module }]) => [name, module])),
       nativeModules: ownLibraries(),
       interopDefault: false,
       sourceMaps: false,

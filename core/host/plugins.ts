@@ -4,7 +4,7 @@ import { validateSection } from "../config/checking/validate.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { HostError, PluginError, reasonOf } from "../contract/errors.ts";
 import type { Log } from "../log/log.ts";
-import type { PluginDefinition, TObject } from "../sdk.ts";
+import type { PluginDefinition, TObject } from "../sdk/contract.ts";
 import { callPlugin, pluginDeadlines, withDeadline } from "./deadline.ts";
 import { checkDeclaration, inRequiredOrder } from "./declare.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "./find.ts";

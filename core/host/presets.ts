@@ -3,7 +3,7 @@
 import { validateSection } from "../config/checking/validate.ts";
 import { mappingSchema } from "../config/schema/hooks.ts";
 import { PluginError } from "../contract/errors.ts";
-import type { PluginDefinition, PresetDefinition, PresetMapping } from "../sdk.ts";
+import type { PluginDefinition, PresetDefinition, PresetMapping } from "../sdk/contract.ts";
 import { compileParts, type MappingSettings } from "../webhooks/mapping/mapping.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;

@@ -8,7 +8,7 @@ import type {
   PluginDefinition,
   PresetDefinition,
   RouteDefinition,
-} from "../sdk.ts";
+} from "../sdk/contract.ts";
 
 export interface Owned<T> {
   readonly plugin: string;

@@ -3,7 +3,7 @@
 import { PluginError } from "../contract/errors.ts";
 import type { Accepted, RawEvent } from "../contract/types.ts";
 import type { Log } from "../log/log.ts";
-import type { PluginHost, PluginStore } from "../sdk.ts";
+import type { PluginHost, PluginStore } from "../sdk/contract.ts";
 import type { Store } from "../state/store.ts";
 import type { HookName, Hooks, HookTable } from "../stations/stations.ts";
 import { isThenable } from "../stations/thenable.ts";

@@ -1,6 +1,6 @@
 /** The one place that decides who may call a route. */
 import type { IncomingMessage } from "node:http";
-import type { RouteAccess } from "../sdk.ts";
+import type { RouteAccess } from "../sdk/contract.ts";
 import { type AttemptsOptions, createAttempts, createCredentialName } from "./attempts.ts";
 import { createTokenCheck, presentedToken } from "./credentials.ts";
 import { HttpProblem } from "./problem.ts";

@@ -1,6 +1,6 @@
 /** Callers of listeners that channels open by themselves: judged by the same limit as those of the gateway's own routes. */
 import type { IncomingMessage } from "node:http";
-import type { CallerVerdict } from "../sdk.ts";
+import type { CallerVerdict } from "../sdk/contract.ts";
 import { type AttemptsOptions, createAttempts } from "./attempts.ts";
 import { HttpProblem } from "./problem.ts";
 

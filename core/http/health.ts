@@ -1,6 +1,6 @@
 /** `/healthz`, `/readyz` and `/metrics`: what a probe needs is open, what it says about this gateway takes a token. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { RouteAccess } from "../sdk.ts";
+import type { RouteAccess } from "../sdk/contract.ts";
 import type { RequireAccess } from "./access.ts";
 import { presentedToken } from "./credentials.ts";
 import { jsonType } from "./problem.ts";

@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import type { TSchema } from "typebox";
 import { product } from "../contract/product.ts";
-import type { Json, RouteAccess, RouteAnswer, RouteDefinition, RouteRequest } from "../sdk.ts";
+import type { Json, RouteAccess, RouteAnswer, RouteDefinition, RouteRequest } from "../sdk/contract.ts";
 import type { Access } from "./access.ts";
 import { askForBody, readBody } from "./body.ts";
 import { clientKey } from "./client-address.ts";

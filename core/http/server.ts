@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../config/schema.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
-import type { PluginLog, RouteDefinition } from "../sdk.ts";
+import type { PluginLog, RouteDefinition } from "../sdk/contract.ts";
 import { createAccess } from "./access.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createEventStreams } from "./event-stream.ts";

@@ -3,7 +3,7 @@
 import type { LiveAccount } from "../channels/live-account.ts";
 import { PluginError, reasonOf } from "../contract/errors.ts";
 import type { Address, Inbound, Outcome, Part, Reply } from "../contract/types.ts";
-import type { ChannelConnection } from "../sdk.ts";
+import type { ChannelConnection } from "../sdk/contract.ts";
 import type { FormattingContext, Hooks } from "../stations/stations.ts";
 import { triggerOf } from "./answer-place.ts";
 import { type Stop, type Trace, textReply } from "./ending.ts";

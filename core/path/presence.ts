@@ -2,7 +2,7 @@
 
 import type { LiveAccount } from "../channels/live-account.ts";
 import type { Address, Inbound } from "../contract/types.ts";
-import type { ChannelConnection, ChannelPreview } from "../sdk.ts";
+import type { ChannelConnection, ChannelPreview } from "../sdk/contract.ts";
 import type { Acknowledgement } from "./acknowledging.ts";
 
 /** A quick answer needs no typing before it. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { checkConfig } from "../config/reading/load.ts";
 import type { Json } from "../contract/types.ts";
 import { checkDeclaration } from "../host/declare.ts";
-import type { PluginDefinition } from "../sdk.ts";
+import type { PluginDefinition } from "../sdk/contract.ts";
 import { chooseMapping } from "../webhooks/mapping/choose.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "../webhooks/mapping/mapped.ts";
 import { compileMappings } from "../webhooks/mapping/mappings.ts";

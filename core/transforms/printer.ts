@@ -1,5 +1,5 @@
 /** What transforms print, as lines of the gateway's log: named after the module, and bounded. */
-import type { PluginLog } from "../sdk.ts";
+import type { PluginLog } from "../sdk/contract.ts";
 
 export type Level = "debug" | "info" | "warn" | "error";
 

@@ -2,7 +2,7 @@
 
 import type { TransformContext } from "../contract/transform.ts";
 import type { Json } from "../contract/types.ts";
-import type { PluginLog } from "../sdk.ts";
+import type { PluginLog } from "../sdk/contract.ts";
 import { placeOf, TransformError } from "./error.ts";
 import { createPool, type Pool, type PoolCall } from "./pool.ts";
 import { createPrinter, type Level } from "./printer.ts";

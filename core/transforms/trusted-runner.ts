@@ -12,7 +12,7 @@ interface Order {
 }
 
 const [file = ""] = process.argv.slice(2);
-const door = new URL(`../sdk${import.meta.url.slice(-3)}`, import.meta.url).pathname;
+const door = new URL(`../sdk/index${import.meta.url.slice(-3)}`, import.meta.url).pathname;
 const jiti = createJiti(file, { fsCache: false, interopDefault: false, alias: { "service-gateway/sdk": door } });
 const module = jiti.import(file) as Promise<Readonly<Record<string, unknown>>>;
 module.catch(() => {});

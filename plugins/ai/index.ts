@@ -10,7 +10,7 @@ const milliseconds = (fallback: number, description: string) =>
 export default definePlugin({
   id: "ai",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   options: Type.Object({
     firstChunkMs: milliseconds(120_000, "Longest wait for the first word of an answer; a local model may have to be loaded first."),
     chunkMs: milliseconds(60_000, "Longest silence in the middle of an answer."),

@@ -1,7 +1,8 @@
 /** One live account: what the host calls, tied to the platform. */
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type ChannelAccount, type ChannelConnection, ChannelError, type ChannelPreview, type Json } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import { type ChannelAccount, type ChannelConnection, ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
 import { createIdentity } from "./identity.ts";
 import { openIntake } from "./intake/intake.ts";
 import { membershipLine } from "./intake/membership.ts";

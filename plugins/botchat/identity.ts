@@ -1,7 +1,8 @@
 /** Who the bot is: kept from one start to the next, and asked of the platform at each. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ChannelAccount, ChannelError, type ChannelStatus, type Json } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
 import { record, text } from "./intake/fields.ts";
 import type { BotIdentity } from "./intake/place.ts";
 import { failureDetail, unauthorizedDetail } from "./intake/polling.ts";

@@ -1,5 +1,5 @@
 /** The channel `botchat`: bots of the Telegram Bot API. */
-import { defineChannel } from "service-gateway/sdk";
+import { defineChannel } from "service-gateway/sdk/channel";
 import { createConnection } from "./connection.ts";
 import { checkListeners } from "./intake/listeners.ts";
 import { accountOptions, connectionOptions } from "./options.ts";
@@ -9,7 +9,7 @@ import { checkOptions, signsInAs } from "./token.ts";
 export default defineChannel({
   id: "botchat",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   options: accountOptions,
   secrets: ["botToken", "webhookSecret"],
   credentials: ["botToken", "tokenFile"],

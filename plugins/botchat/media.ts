@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { type ChannelConnection, ChannelError, type InboundMedia, sniff } from "service-gateway/sdk";
+import type { InboundMedia } from "service-gateway/sdk";
+import { type ChannelConnection, ChannelError, sniff } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "./options.ts";
 import type { Stickers } from "./stickers.ts";
 import type { BotApi } from "./wire/api.ts";

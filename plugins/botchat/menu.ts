@@ -1,6 +1,6 @@
 /** The menu of commands: registered when the platform has another one, tried again when it failed. */
 import { isDeepStrictEqual } from "node:util";
-import { type ChannelAccount, ChannelError } from "service-gateway/sdk";
+import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "./options.ts";
 import type { BotApi } from "./wire/api.ts";
 import { createBackoff, pause } from "./wire/backoff.ts";

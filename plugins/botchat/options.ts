@@ -1,7 +1,8 @@
 /**
  * Options of one account, `channels.botchat.*`. Access options (`dmPolicy`, `allowFrom`, `groups`, ...) are the host's.
  */
-import { type Static, Type } from "service-gateway/sdk";
+import { Type } from "service-gateway/sdk";
+import type { Static } from "service-gateway/sdk/channel";
 
 /** `/config` in a chat may write these. */
 const fromChat = { chatWritable: true } as const;

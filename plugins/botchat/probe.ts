@@ -1,5 +1,5 @@
 /** What the platform says of the bot when somebody asks: who it is, how it takes in, where it is a member. Changes nothing there. */
-import { ChannelError, type ChannelMembership, type ChannelProbe } from "service-gateway/sdk";
+import { ChannelError, type ChannelMembership, type ChannelProbe } from "service-gateway/sdk/channel";
 import { failureDetail } from "./intake/polling.ts";
 import type { AccountOptions } from "./options.ts";
 import type { BotApi, Result } from "./wire/api.ts";

@@ -1,5 +1,5 @@
 /** What an account signs in with, as the host has resolved it. */
-import { ChannelError, type OptionProblem } from "service-gateway/sdk";
+import { ChannelError, type OptionProblem } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "./options.ts";
 import { messageLimit } from "./send/render.ts";
 

@@ -9,7 +9,7 @@ import { deviceRoutes } from "./routes.ts";
 export default definePlugin({
   id: "device-pair",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   options: pairOptions,
   cli: devicesCli,
   setup(host, { address, codeTtlSeconds, requestTtlSeconds }) {

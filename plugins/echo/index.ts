@@ -56,7 +56,7 @@ async function* run(turn: EngineTurn, { delayMs, offer }: Pace, signal: AbortSig
 export default definePlugin({
   id: "echo",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   options: Type.Object({
     delayMs: Type.Integer({
       minimum: 0,

@@ -5,7 +5,7 @@ import { gmail } from "./gmail.ts";
 export default definePlugin({
   id: "mail",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   presets: [gmail],
   setup() {},
 });

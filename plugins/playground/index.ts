@@ -23,7 +23,7 @@ const approveBy =
 export default definePlugin({
   id: "playground",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   optIn: true,
   options: Type.Object({
     port: Type.Integer({ minimum: 0, maximum: 65_535, default: 0, description: "Loopback port; 0 takes any free one." }),

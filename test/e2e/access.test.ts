@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { createPairing } from "../../core/access/pairing.ts";
-import { defineEngine, definePlugin } from "../../core/sdk.ts";
+import { defineEngine, definePlugin } from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
@@ -31,7 +31,7 @@ afterEach(async () => {
 const repeat = defineEngine({
   id: "scripted",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   async *run({ inbound }) {
     yield { type: "text", delta: `heard: ${inbound.text}` };
     yield { type: "buttons", buttons: [[{ text: "More", callback_data: "more" }]] };
@@ -42,7 +42,7 @@ const repeat = defineEngine({
 const keys = definePlugin({
   id: "keys",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   setup(host) {
     host.command({ name: "keys", summary: "Of the house.", role: "owner", run: () => "here they are" });
   },

@@ -1,6 +1,6 @@
 /** Tools in the hands of a model, and over a crash: the same call in the same turn is one message. */
 import { expect, onTestFinished, test } from "vitest";
-import type { EngineTurn, Json, TurnEvent } from "../../core/sdk.ts";
+import type { EngineTurn, Json, TurnEvent } from "../../core/sdk/contract.ts";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { callTools, say } from "../openai-server/answers.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Gateway } from "../../core/gateway/gateway.ts";
-import type { EngineTurn, Json } from "../../core/sdk.ts";
+import type { EngineTurn, Json } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { sound } from "../../plugins/echo/sound.ts";
 import { createPlatform, type Message, type Platform } from "../../plugins/playground/platform/index.ts";

@@ -75,7 +75,7 @@ describe("the configuration", () => {
 });
 
 describe("a plugin", () => {
-  const declared = (body: string, host = "^1.0.0") =>
+  const declared = (body: string, host = "^0.1.0") =>
     `import { definePlugin } from "service-gateway/sdk";\nexport default definePlugin({ id: "ID", version: "1.0.0", host: "${host}", ${body} });\n`;
   const broken: Readonly<Record<string, { readonly source: string; readonly says: RegExp }>> = {
     thrower: {

@@ -13,7 +13,7 @@ function pluginWith(home: string, { id, tap }: { readonly id: string; readonly t
     join(folder, "index.ts"),
     `import { definePlugin } from "service-gateway/sdk";
     const block = (ms: number) => { for (const end = performance.now() + ms; performance.now() < end; ); };
-    export default definePlugin({ id: "${id}", version: "1.0.0", host: "^1.0.0", setup(host) { ${tap} } });`,
+    export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.1.0", setup(host) { ${tap} } });`,
   );
 }
 

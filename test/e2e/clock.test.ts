@@ -1,6 +1,6 @@
 /** A wall clock that jumps while people write: no chat stands still, and nothing is lost or answered twice. */
 import { expect, onTestFinished, test } from "vitest";
-import type { Inbound } from "../../core/sdk.ts";
+import type { Inbound } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { endsOf } from "./conversation.ts";

@@ -1,7 +1,7 @@
 /** A gateway in this process on the emulated platform, with an agent that a test writes and whose turns it sees. */
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import type { EngineTurn, PluginDefinition, TurnEvent } from "../../core/sdk.ts";
+import type { EngineTurn, PluginDefinition, TurnEvent } from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";

@@ -1,6 +1,6 @@
 /** Messages that belong together are one turn: albums, cut texts, quick messages, a message and its edits; also over a restart between the parts. */
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Inbound } from "../../core/sdk.ts";
+import type { Inbound } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";

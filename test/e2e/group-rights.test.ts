@@ -1,6 +1,6 @@
 /** What an open group lets strangers do: talk when they mention the bot. Commands and buttons are for listed senders and owners. */
 import { describe, expect, test } from "vitest";
-import type { TurnEvent } from "../../core/sdk.ts";
+import type { TurnEvent } from "../../core/sdk/contract.ts";
 import { type Conversation, converse, kitchen, workshop } from "./conversation.ts";
 
 const menu: readonly TurnEvent[] = [

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import type { Gateway } from "../../core/gateway/gateway.ts";
-import type { EngineTurn } from "../../core/sdk.ts";
+import type { EngineTurn } from "../../core/sdk/contract.ts";
 import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { createWire, type Post, renderRequest, type Wire, type WireAnswer } from "../support/wire.ts";
 

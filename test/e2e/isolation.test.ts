@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { definePlugin } from "../../core/sdk.ts";
+import { definePlugin } from "../../core/sdk/contract.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { createEngine, createLoopback, startGateway } from "../support/gateway.ts";
 import { postHook } from "./room.ts";
@@ -14,7 +14,7 @@ function neighbour(name: string) {
   const keeper = definePlugin({
     id: "keeper",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     setup(host) {
       host.command({ name: `only_${name}`, summary: name, role: "anyone", run: async () => `I am ${name}` });
       host.route({ method: "GET", path: "/keeper", access: "public", handler: async () => ({ status: 200, body: name }) });

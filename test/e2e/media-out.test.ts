@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { OutboundMedia, TurnEvent } from "../../core/sdk.ts";
+import type { OutboundMedia, TurnEvent } from "../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import echo from "../../plugins/echo/index.ts";

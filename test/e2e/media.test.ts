@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { EngineTurn, InboundMedia } from "../../core/sdk.ts";
+import type { EngineTurn, InboundMedia } from "../../core/sdk/contract.ts";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Message, Platform } from "../../plugins/playground/platform/index.ts";

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../core/gateway/gateway.ts";
-import type { EngineTurn } from "../../core/sdk.ts";
+import type { EngineTurn } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createEngine, removeDirectory, temporaryDirectory } from "../support/gateway.ts";
 import { answers, openChannel, openPlatform, people } from "./room.ts";

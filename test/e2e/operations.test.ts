@@ -261,7 +261,7 @@ describe("doctor at the platforms", () => {
     const platform = await openPlatform();
     const home = temporaryHome();
     const plugin = `export default {
-      id: "postbox", version: "1.0.0", host: "^1.0.0",
+      id: "postbox", version: "1.0.0", host: "^0.1.0",
       setup(host) {
         let full = true;
         host.check({

@@ -1,6 +1,6 @@
 /** What a group or a topic adds to the turn, and an account to its answers, over the emulated platform. */
 import { expect, test } from "vitest";
-import type { TurnEvent } from "../../core/sdk.ts";
+import type { TurnEvent } from "../../core/sdk/contract.ts";
 import { type Conversation, type ConversationOptions, converse, kitchen, workshop } from "./conversation.ts";
 
 async function asked(options: ConversationOptions, chat: number, thread?: (place: Conversation) => number): Promise<Conversation> {

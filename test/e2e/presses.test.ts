@@ -1,6 +1,6 @@
 /** Presses of buttons over the emulated platform: answered at once, but never before the gate was asked. */
 import { describe, expect, test } from "vitest";
-import type { TurnEvent } from "../../core/sdk.ts";
+import type { TurnEvent } from "../../core/sdk/contract.ts";
 import { type Conversation, type ConversationOptions, converse, kitchen, workshop } from "./conversation.ts";
 
 const menu: readonly TurnEvent[] = [

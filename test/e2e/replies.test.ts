@@ -1,6 +1,6 @@
 /** What people see of an answer while it grows and when it is there, over the emulated platform. */
 import { expect, test } from "vitest";
-import { definePlugin, type EngineTurn, type TurnEvent } from "../../core/sdk.ts";
+import { definePlugin, type EngineTurn, type TurnEvent } from "../../core/sdk/contract.ts";
 import { type Conversation, type ConversationOptions, converse, kitchen, workshop } from "./conversation.ts";
 
 const beginning = "This is long enough to be shown while it is being written, ";
@@ -128,7 +128,7 @@ test("no tag, no word for silence and nothing that a plugin takes out is seen fo
   const censor = definePlugin({
     id: "censor",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: reply.text.replaceAll("secret", "***") })),
   });
   const place = await open({

@@ -55,6 +55,7 @@ describe("documents", () => {
       "Install",
       "Try it without an account",
       "From the demo to your own bot",
+      "The manual",
       "Configuration",
       "Channels and plugins",
       "When something does not arrive",

@@ -110,7 +110,7 @@ describe("import rules", () => {
       write("core/gateway/gateway.ts", 'import "./lost.ts";\nimport "dev";\nimport type {} from "service-gateway/sdk";\n');
       write("core/path/index.ts");
       write("core/path/turn.ts");
-      write("core/sdk.ts");
+      write("core/sdk/contract.ts");
       write("core/cli/status.ts");
       write("core/state/store.ts", 'import "./sqlite/index.ts";\nimport "../cli/status.ts";\n');
       write("core/state/sqlite/index.ts", 'import "../../path/index.ts";\nimport "../../path/turn.ts";\n');
@@ -119,7 +119,7 @@ describe("import rules", () => {
       write("core/orphan.ts");
       write("core/many.ts", [...packages, "node:sqlite"].map((id) => `import "${id}";\n`).join(""));
       write("core/uses-plugin.ts", 'import type { P } from "../plugins/one/index.ts";\nimport "./many.ts";\n');
-      write("plugins/one/index.ts", 'import type { S } from "../../core/sdk.ts";\nimport "../two/index.ts";\n');
+      write("plugins/one/index.ts", 'import type { S } from "../../core/sdk/contract.ts";\nimport "../two/index.ts";\n');
       write("plugins/two/index.ts");
       const { summary } = await cruise(directory);
       const fired = new Set(summary.violations.map((violation) => violation.rule.name));

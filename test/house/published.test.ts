@@ -71,7 +71,7 @@ describe("the published package", () => {
   const main = () => join(directory, "dist", "core", "cli", "main.js");
 
   test("holds what package.json promises", () => {
-    expect(existsSync(join(directory, "dist", "core", "sdk.d.ts"))).toBe(true);
+    expect(existsSync(join(directory, "dist", "core", "sdk", "index.d.ts"))).toBe(true);
     const pages = sources("plugins/**/*.{html,css,js,svg}");
     expect(pages.filter((path) => !existsSync(join(directory, "dist", path)))).toEqual([]);
   });

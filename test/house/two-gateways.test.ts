@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { createGateway, type Gateway } from "../../core/gateway/gateway.ts";
-import { definePlugin, type PluginDefinition } from "../../core/sdk.ts";
+import { definePlugin, type PluginDefinition } from "../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { linesMatching, read, sources, withoutComments } from "./sources.ts";
 
@@ -41,7 +41,7 @@ function counter(): { readonly plugin: PluginDefinition; readonly seen: { readon
   const plugin = definePlugin({
     id: "counter",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     setup(host) {
       host.tap("settled", async (record) => {
         seen.push({ host, event: record.eventId });

@@ -10,7 +10,7 @@ import {
   type PluginHost,
   type Reply,
   Type,
-} from "../../core/sdk.ts";
+} from "../../core/sdk/contract.ts";
 
 export const faults = ["throws", "rejects", "never answers", "answers late", "returns junk"] as const;
 export type Fault = (typeof faults)[number];
@@ -40,7 +40,7 @@ export function platformAnswers(call: () => void): void {
 }
 
 export const plugin = (id: string, setup: (host: PluginHost) => void | Promise<void>): PluginDefinition =>
-  definePlugin({ id, version: "1.0.0", host: "^1.0.0", setup });
+  definePlugin({ id, version: "1.0.0", host: "^0.1.0", setup });
 
 export interface Desk {
   readonly plugin: PluginDefinition;
@@ -89,7 +89,7 @@ export function createDesk(
       host.channel({
         id: "desk",
         version: "1.0.0",
-        host: "^1.0.0",
+        host: "^0.1.0",
         options: Type.Object({
           label: Type.String({ default: "first" }),
           token: Type.Optional(Type.String()),

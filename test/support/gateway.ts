@@ -16,7 +16,7 @@ import {
   type Receipt,
   type TurnEvent,
   Type,
-} from "../../core/sdk.ts";
+} from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 
@@ -73,7 +73,7 @@ export function createLoopback(options: { readonly id?: string; readonly preview
     plugin: defineChannel({
       id,
       version: "1.0.0",
-      host: "^1.0.0",
+      host: "^0.1.0",
       options: Type.Object({}),
       capabilities: {
         maxChars: 40_000,
@@ -150,7 +150,7 @@ export function createEngine(
   return defineEngine({
     id: "scripted",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     async *run(turn, signal) {
       const answer = run(turn, signal);
       if (typeof answer === "object" && Symbol.asyncIterator in answer) {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../../core/contract/types.ts";
-import { defineTransform, type TransformContext } from "../../core/sdk.ts";
+import { defineTransform, type TransformContext } from "../../core/sdk/contract.ts";
 import { createTransforms, type Transforms } from "../../core/transforms/sandbox.ts";
 import { root, sources } from "../house/sources.ts";
 import { samplesOf, type Transform, told } from "./deliveries.ts";

@@ -1,5 +1,6 @@
 /** A chat, an account with its limits, and what a turn does there: a preview that grows, then the answer by the outbox. */
-import { type Address, ChannelError, type ChannelPreview, type Part, type Reply } from "service-gateway/sdk";
+import type { Address, Reply } from "service-gateway/sdk";
+import { ChannelError, type ChannelPreview, type Part } from "service-gateway/sdk/channel";
 import { Value } from "typebox/value";
 import { createContacts } from "../../../core/channels/contact.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
@@ -7,7 +8,7 @@ import type { Log } from "../../../core/log/log.ts";
 import { admission, type DeliveryResult, deliver } from "../../../core/path/delivery.ts";
 import { Trace } from "../../../core/path/ending.ts";
 import { renderSayings } from "../../../core/path/formatting.ts";
-import type { ChannelConnection } from "../../../core/sdk.ts";
+import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import type { OutboxRow, Store } from "../../../core/state/store.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
 import { type AccountOptions, accountOptions } from "../../../plugins/botchat/options.ts";

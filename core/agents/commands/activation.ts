@@ -1,5 +1,5 @@
 /** `/activation`: whether a group session answers everything or only what mentions the bot. Kept until the gateway ends. */
-import type { CommandDefinition } from "../../sdk.ts";
+import type { CommandDefinition } from "../../sdk/contract.ts";
 
 export type ActivationMode = "always" | "mention";
 

@@ -3,7 +3,7 @@ import { EngineError, PluginError } from "../../contract/errors.ts";
 import type { Inbound } from "../../contract/types.ts";
 import { kindOf } from "../../host/answers.ts";
 import { callPlugin, pluginDeadlines, unusable } from "../../host/deadline.ts";
-import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk.ts";
+import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
 
 const validName = /^[a-z0-9_]{1,32}$/;
 

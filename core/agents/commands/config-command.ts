@@ -4,7 +4,7 @@ import type { ConfigEditor } from "../../config/editing/editor.ts";
 import { renderProblem } from "../../config/problem.ts";
 import { waitsForStart } from "../../config/reading/at-start.ts";
 import { HostError } from "../../contract/errors.ts";
-import type { CommandCall, CommandDefinition } from "../../sdk.ts";
+import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 
 export interface ConfigCommandOptions {
   readonly editor: ConfigEditor;

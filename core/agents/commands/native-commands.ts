@@ -4,7 +4,7 @@ import { type AgentSettings, type AgentsView, agentSettings, knownAgentId } from
 import { aliasOf, modelNames, resolveModel } from "../../config/model-names.ts";
 import { reasonOf } from "../../contract/errors.ts";
 import type { Inbound, Json, Thinking } from "../../contract/types.ts";
-import type { CommandCall, CommandDefinition } from "../../sdk.ts";
+import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 import type { SessionRecord } from "../../state/session.ts";
 import type { Store } from "../../state/store.ts";
 import { plainName } from "../conversation/envelope.ts";

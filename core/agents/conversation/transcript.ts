@@ -3,7 +3,7 @@
 import type { Inbound, Json, Reply } from "../../contract/types.ts";
 import { withoutReasoning } from "../../reply/reasoning.ts";
 import { isHeartbeatAck } from "../../reply/silence.ts";
-import type { EngineMessage } from "../../sdk.ts";
+import type { EngineMessage } from "../../sdk/contract.ts";
 import type { SessionMessage } from "../../state/session.ts";
 import { renderEnvelope } from "./envelope.ts";
 

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { type AgentsView, agentIds, agentSettings, defaultAgentId, knownAgentId } from "../../config/agents.ts";
 import { reasonOf } from "../../contract/errors.ts";
 import type { Authority, Inbound, RawEvent } from "../../contract/types.ts";
-import type { PluginLog } from "../../sdk.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 import type { StoredEvent } from "../../state/store.ts";
 import { renderTime } from "../conversation/envelope.ts";
 import { cut, eventText, renderQueued } from "../conversation/queued-events.ts";

@@ -2,7 +2,7 @@
 
 import type { AgentSettings } from "../../config/agents.ts";
 import type { Inbound, Reply, Route, Thinking } from "../../contract/types.ts";
-import type { EngineTurn } from "../../sdk.ts";
+import type { EngineTurn } from "../../sdk/contract.ts";
 
 /** Facts about one answer. */
 export interface AnswerFacts {

@@ -5,7 +5,7 @@ import { reasonOf } from "../../contract/errors.ts";
 import type { Route } from "../../contract/types.ts";
 import { kindOf } from "../../host/answers.ts";
 import { callPlugin, pluginDeadlines, unusable } from "../../host/deadline.ts";
-import type { EngineProvider, PluginLog } from "../../sdk.ts";
+import type { EngineProvider, PluginLog } from "../../sdk/contract.ts";
 import { chooseEngine, type Engines } from "./engine.ts";
 import { chooseModels } from "./models.ts";
 

@@ -6,7 +6,7 @@ import { EngineError, HostError, PluginError, reasonOf } from "../../contract/er
 import type { Inbound, Route, Thinking, TurnEvent } from "../../contract/types.ts";
 import { callPlugin, pluginDeadlines, pluginFault } from "../../host/deadline.ts";
 import { reasoningMode } from "../../reply/reasoning.ts";
-import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk.ts";
+import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import type { SessionRecord } from "../../state/session.ts";
 import type { Store } from "../../state/store.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";

@@ -2,7 +2,7 @@
 
 import type { AgentSettings } from "../../config/agents.ts";
 import type { Inbound, Route } from "../../contract/types.ts";
-import type { ChannelCapabilities } from "../../sdk.ts";
+import type { ChannelCapabilities } from "../../sdk/contract.ts";
 import { fieldsOf, renderFields } from "../conversation/context-fields.ts";
 import { namedSkill, type Skill, skillsHint } from "./skills.ts";
 

@@ -2,7 +2,7 @@
 import type { GatewayConfig } from "../../config/schema.ts";
 import type { Secrets } from "../../config/secrets.ts";
 import { reasonOf } from "../../contract/errors.ts";
-import type { EngineProvider } from "../../sdk.ts";
+import type { EngineProvider } from "../../sdk/contract.ts";
 
 export function resolveProviders(
   config: GatewayConfig,

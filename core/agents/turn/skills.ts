@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { AgentSettings } from "../../config/agents.ts";
 import { expandPath } from "../../config/secrets.ts";
 import type { Json } from "../../contract/types.ts";
-import type { EngineTool, PluginLog } from "../../sdk.ts";
+import type { EngineTool, PluginLog } from "../../sdk/contract.ts";
 import { plainName } from "../conversation/envelope.ts";
 
 export interface Skill {

@@ -9,7 +9,7 @@ import { checkDeclaration } from "../../host/declare.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "../../host/find.ts";
 import { createLoader } from "../../host/load.ts";
 import type { PluginReport } from "../../host/plugins.ts";
-import type { PluginDefinition } from "../../sdk.ts";
+import type { PluginDefinition } from "../../sdk/contract.ts";
 import { withProgress } from "../output/progress.ts";
 import type { Terminal } from "../output/terminal.ts";
 

@@ -8,7 +8,7 @@ import { product } from "../../contract/product.ts";
 import { checkDeclaration } from "../../host/declare.ts";
 import { namedPlugin } from "../../host/find.ts";
 import { createLoader } from "../../host/load.ts";
-import type { PluginDefinition } from "../../sdk.ts";
+import type { PluginDefinition } from "../../sdk/contract.ts";
 import type { CommandContext } from "../context.ts";
 import { fromGateway, type Listed, showPlugins } from "./plugins.ts";
 

@@ -6,7 +6,7 @@ import type { Json } from "../../contract/types.ts";
 import type { Asked } from "../../host/deadline.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "../../host/find.ts";
 import { type CommandOutline, readOutline } from "../../host/outline.ts";
-import type { CliAnswer, CliCommand, CliDefinition } from "../../sdk.ts";
+import type { CliAnswer, CliCommand, CliDefinition } from "../../sdk/contract.ts";
 import type { CommandContext } from "../context.ts";
 import { type Add, group, type Handle, type Run } from "../declare.ts";
 import type { Terminal } from "../output/terminal.ts";

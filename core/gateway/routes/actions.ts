@@ -2,7 +2,7 @@
 import type { ActionRunner } from "../../actions/run.ts";
 import type { Json } from "../../contract/types.ts";
 import type { HttpServer } from "../../http/server.ts";
-import type { RouteDefinition } from "../../sdk.ts";
+import type { RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ActionRouteDeps {
   readonly actions: ActionRunner;

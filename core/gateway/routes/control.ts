@@ -1,7 +1,7 @@
 /** What the command line asks a running gateway to do with itself, under `/gateway/`. Only with the gateway token: a device stops nothing. */
 import { HostError } from "../../contract/errors.ts";
 import type { HttpServer } from "../../http/server.ts";
-import type { RouteAnswer, RouteDefinition } from "../../sdk.ts";
+import type { RouteAnswer, RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ControlDeps {
   /** Reads the configuration now. Throws `HostError` when it cannot be used. */

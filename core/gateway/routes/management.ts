@@ -1,7 +1,7 @@
 /** What the command line asks of a running gateway, under `/gateway/`, with the gateway token or that of a paired device. */
 
 import type { HttpServer } from "../../http/server.ts";
-import type { RouteDefinition } from "../../sdk.ts";
+import type { RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ManagementDeps {
   /** Looks for work that another process put into the store. */

@@ -5,7 +5,7 @@ import { probeAccount } from "../../channels/probe.ts";
 import { runChecks } from "../../host/checks.ts";
 import type { Owned } from "../../host/registry.ts";
 import type { HttpServer } from "../../http/server.ts";
-import type { CheckDefinition, RouteDefinition } from "../../sdk.ts";
+import type { CheckDefinition, RouteDefinition } from "../../sdk/contract.ts";
 
 export interface OperationsDeps {
   readonly accounts: () => readonly LiveAccount[];

@@ -6,7 +6,7 @@ import { HostError } from "../../contract/errors.ts";
 import type { RawEvent } from "../../contract/types.ts";
 import { noticeEvent } from "../../host/notice.ts";
 import type { HttpServer } from "../../http/server.ts";
-import type { RouteAnswer, RouteDefinition } from "../../sdk.ts";
+import type { RouteAnswer, RouteDefinition } from "../../sdk/contract.ts";
 import type { Store } from "../../state/store.ts";
 
 export interface PairingRouteDeps {

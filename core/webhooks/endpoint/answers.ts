@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { reasonOf } from "../../contract/errors.ts";
 import { HttpProblem, jsonType } from "../../http/problem.ts";
 import { sendProblem } from "../../http/send.ts";
-import type { PluginLog } from "../../sdk.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 import { findInjection } from "../../untrusted/external.ts";
 import { SignatureProblem } from "../signature/signature-faults.ts";
 import { RecordedProblem } from "./mapped-requests.ts";

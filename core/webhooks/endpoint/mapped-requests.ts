@@ -2,7 +2,7 @@
 import { reasonOf } from "../../contract/errors.ts";
 import type { Json, RawEvent } from "../../contract/types.ts";
 import { HttpProblem } from "../../http/problem.ts";
-import type { PluginLog } from "../../sdk.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 import type { AcceptedEvent } from "../../state/store.ts";
 import { chooseMapping, type Posted } from "../mapping/choose.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "../mapping/mapped.ts";

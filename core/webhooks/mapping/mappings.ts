@@ -5,7 +5,7 @@ import { isWeakSecret, weakSecret } from "../../config/checking/weak-secret.ts";
 import { renderPath, type Segment } from "../../config/path.ts";
 import type { Problem } from "../../config/problem.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
-import type { PresetDefinition } from "../../sdk.ts";
+import type { PresetDefinition } from "../../sdk/contract.ts";
 import { compileSignature, SignatureError } from "../signature/signature.ts";
 import {
   type CompiledParts,

@@ -1,6 +1,6 @@
 /** What the command line asks of the hook server in a running gateway, under `/gateway/hooks/`, with the gateway token or that of a paired device. */
 import { HttpProblem } from "../../http/problem.ts";
-import type { RouteDefinition } from "../../sdk.ts";
+import type { RouteDefinition } from "../../sdk/contract.ts";
 import type { Recordings } from "../endpoint/recordings.ts";
 import { MappingFailure } from "../mapping/mapped.ts";
 import type { Replayed } from "./replay.ts";

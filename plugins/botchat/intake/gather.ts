@@ -3,7 +3,8 @@
  * person, a message and its edits. Decided when a message comes in; `gathered.ts` makes one of them when their turn has come.
  */
 import { hash } from "node:crypto";
-import type { ChannelAccount, Json, RawEvent } from "service-gateway/sdk";
+import type { Json, RawEvent } from "service-gateway/sdk";
+import type { ChannelAccount } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import { botIdOf } from "../token.ts";
 import { parseContent } from "./content.ts";

@@ -1,5 +1,6 @@
 /** How updates come in: by polling, or by a webhook of the account's own. */
-import { type ChannelAccount, ChannelError, type ChannelStatus, type Json } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
 import { createGatherer } from "./gather.ts";

@@ -1,5 +1,5 @@
 /** Accounts that take updates by a webhook: each needs an address of its own to listen on. */
-import type { AccountSurroundings, OptionProblem } from "service-gateway/sdk";
+import type { AccountSurroundings, OptionProblem } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 
 type ListenOptions = Pick<AccountOptions, "webhookUrl" | "webhookHost" | "webhookPort">;

@@ -1,5 +1,6 @@
 /** The bot came, went, was blocked or got other rights. Nothing is answered; it is written down, because it changes what can be. */
-import type { Json, Silent } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import type { Silent } from "service-gateway/sdk/channel";
 import { type Fields, id, record, text } from "./fields.ts";
 
 const gone: ReadonlySet<string> = new Set(["left", "kicked"]);

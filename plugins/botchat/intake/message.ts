@@ -1,5 +1,6 @@
 /** Messages, edited messages and channel posts; several that were gathered are one. */
-import type { ChannelInbound, Inbound, InboundChat, Silent } from "service-gateway/sdk";
+import type { Inbound } from "service-gateway/sdk";
+import type { ChannelInbound, InboundChat, Silent } from "service-gateway/sdk/channel";
 import { type Content, parseContent } from "./content.ts";
 import { readEntities } from "./entities.ts";
 import { type Fields, id, number, record, text } from "./fields.ts";

@@ -1,5 +1,6 @@
 /** Updates of the platform to what the host understands. Pure and total: junk is not ours, and never throws. */
-import type { Json, Parsed } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import type { Parsed } from "service-gateway/sdk/channel";
 import { record } from "./fields.ts";
 import { newestVersions } from "./gathered.ts";
 import { parseMembership } from "./membership.ts";

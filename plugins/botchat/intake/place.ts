@@ -1,5 +1,6 @@
 /** Where something happened and who did it, in every kind of update. */
-import type { ChannelInbound, InboundChat, InboundSender, Json } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import type { ChannelInbound, InboundChat, InboundSender } from "service-gateway/sdk/channel";
 import { type Fields, id, record, text } from "./fields.ts";
 
 export type { ChannelInbound };

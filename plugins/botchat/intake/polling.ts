@@ -2,7 +2,8 @@
  * Long polling. A batch is committed first and confirmed after, by the offset of the next call; so no offset is
  * stored: what an earlier process had not confirmed comes again, and the host knows it by its update id.
  */
-import { type ChannelAccount, ChannelError, type ChannelStatus, type Json } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
 import { createBackoff, pause } from "../wire/backoff.ts";

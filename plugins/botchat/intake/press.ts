@@ -1,5 +1,6 @@
 /** Presses of inline buttons. */
-import { type ChannelAccount, ChannelError, type InboundChat, type Json, type Parsed, type Silent } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import { type ChannelAccount, ChannelError, type InboundChat, type Parsed, type Silent } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
 import { type Fields, id, record, text } from "./fields.ts";

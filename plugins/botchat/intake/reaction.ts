@@ -1,5 +1,6 @@
 /** Reactions to messages. */
-import type { Json, Silent } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import type { Silent } from "service-gateway/sdk/channel";
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 import { type BotIdentity, type ChannelInbound, labelOf, parseChat, parseSender } from "./place.ts";
 

@@ -1,7 +1,8 @@
 /** Updates by the platform's own webhook: a small listener, meant to stand behind a reverse proxy. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type ChannelAccount, ChannelError, type ChannelStatus, type Json } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
 import { createBackoff, pause } from "../wire/backoff.ts";

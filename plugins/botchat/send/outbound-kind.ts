@@ -1,5 +1,5 @@
 /** As what a file goes out: by what it is, within what the platform shows of each kind. Pure. */
-import type { OutboundMedia } from "service-gateway/sdk";
+import type { OutboundMedia } from "service-gateway/sdk/channel";
 
 export interface Kind {
   /** For people who read traces. */

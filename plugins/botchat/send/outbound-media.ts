@@ -1,5 +1,6 @@
 /** Files of a reply as parts: each by its kind, neighbours of one class as albums. Pure. */
-import type { Json, OutboundMedia, Part } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import type { OutboundMedia, Part } from "service-gateway/sdk/channel";
 import { renderHtml } from "../text/html.ts";
 import type { RichText } from "../text/rich-text.ts";
 import { type Kind, kindOf } from "./outbound-kind.ts";

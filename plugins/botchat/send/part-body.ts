@@ -1,5 +1,6 @@
 /** Body of a part: one call, without chat and thread, which are the address's. It waits in the outbox, so it is JSON. */
-import type { Json, Part } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import type { Part } from "service-gateway/sdk/channel";
 
 /** A file that a call sends along: ours, by its path, or the platform's, by its handle. */
 export interface PartFile {

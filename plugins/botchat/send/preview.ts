@@ -5,7 +5,8 @@
  * edit is due), `calling` (one call is under way), `lost` (a message was sent and nobody knows whether it arrived: one
  * more might stand beside it for ever), `closed`. Only the newest text counts; nothing is queued.
  */
-import { type Address, ChannelError, type ChannelPreview, type Json, type PluginLog } from "service-gateway/sdk";
+import type { Address, Json, PluginLog } from "service-gateway/sdk";
+import { ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
 import { id, record } from "../intake/fields.ts";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";

@@ -1,5 +1,6 @@
 /** A reply to parts, each within the platform's limits. Pure. */
-import type { Button, Json, Part, Reply } from "service-gateway/sdk";
+import type { Json, Reply } from "service-gateway/sdk";
+import type { Button, Part } from "service-gateway/sdk/channel";
 import { buttonScope, isExcluded } from "../intake/press.ts";
 import type { AccountOptions } from "../options.ts";
 import { chunkText } from "../text/chunk.ts";

@@ -1,5 +1,6 @@
 /** Sends a part, or edits the message that it replaces, with the few second tries that are safe. */
-import { type Address, ChannelError, type Part, type Receipt } from "service-gateway/sdk";
+import type { Address } from "service-gateway/sdk";
+import { ChannelError, type Part, type Receipt } from "service-gateway/sdk/channel";
 import type { BotApi, Method } from "../wire/api.ts";
 import type { Keyboards } from "./keyboards.ts";
 import { bodyOf, type PartBody } from "./part-body.ts";

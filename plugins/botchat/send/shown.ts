@@ -3,7 +3,8 @@
  * edit that changes nothing would be refused, and cost the chat the second in which the rest of a long answer could go out.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { Address, Json, Part } from "service-gateway/sdk";
+import type { Address, Json } from "service-gateway/sdk";
+import type { Part } from "service-gateway/sdk/channel";
 import { bodyOf } from "./part-body.ts";
 
 type Payload = { readonly [key: string]: Json };

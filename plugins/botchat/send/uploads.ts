@@ -1,7 +1,7 @@
 /** The files of a part as a call takes them, and the messages that come of it. */
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { ChannelError } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
 import { id, record } from "../intake/fields.ts";
 import { Upload } from "../wire/multipart.ts";
 import type { PartFile } from "./part-body.ts";

@@ -1,6 +1,6 @@
 /** The Bot API of grammY, with our transport in the place of its own: a transformer that answers every call itself. */
 import type { Api, RawApi, Transformer } from "grammy";
-import { ChannelError } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
 import { loadLibrary } from "./library.ts";
 import { formOf } from "./multipart.ts";
 import { junkError, type Refused, refusalError, wireError } from "./platform-error.ts";

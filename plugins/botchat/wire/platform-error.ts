@@ -1,5 +1,5 @@
 /** Everything that can go wrong with a call becomes a `ChannelError` here; nothing is passed through as it came. */
-import { ChannelError } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
 import type { WireError } from "./wire.ts";
 
 /** What the platform answers when it refuses a call. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { pathsBelow } from "../../../core/access/place.ts";
 import { checkAction, checkButtons, type Gated } from "../../../core/actions/gates.ts";
 import { type ActionName, actionSchemas } from "../../../core/actions/schema.ts";
-import type { ChannelCapabilities } from "../../../core/sdk.ts";
+import type { ChannelCapabilities } from "../../../core/sdk/contract.ts";
 
 const everything: ChannelCapabilities = {
   maxChars: 100,

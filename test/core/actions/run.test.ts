@@ -5,7 +5,7 @@ import { createActionRunner } from "../../../core/actions/run.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import { ChannelError } from "../../../core/contract/errors.ts";
 import type { Inbound, Json, RawEvent } from "../../../core/contract/types.ts";
-import type { ChannelConnection } from "../../../core/sdk.ts";
+import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import { message, route } from "../agents/inbound.ts";
 
 /** A runner over a connection that is only what a test makes it; what it says is kept, and never ends. */

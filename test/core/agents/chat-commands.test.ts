@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk.ts";
+import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk/contract.ts";
 import { createEngine, createLoopback, removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
 
 const secret = "SeCrEt-hook-token-123456";
 const notes = definePlugin({
   id: "notes",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   options: Type.Object({
     lines: Type.Integer({ minimum: 1, default: 3 }),
     ids: Type.Array(Type.String(), { default: [], chatWritable: true }),

@@ -5,7 +5,7 @@ import type { RunningTurn } from "../../../core/agents/turn/engine.ts";
 import type { AgentsView } from "../../../core/config/agents.ts";
 import { PluginError } from "../../../core/contract/errors.ts";
 import type { Address, Inbound, Json } from "../../../core/contract/types.ts";
-import type { CommandDefinition, EngineDefinition } from "../../../core/sdk.ts";
+import type { CommandDefinition, EngineDefinition } from "../../../core/sdk/contract.ts";
 import type { SessionRecord } from "../../../core/state/session.ts";
 import { message, route } from "./inbound.ts";
 

@@ -4,7 +4,7 @@ import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/t
 import type { AgentsView } from "../../../core/config/agents.ts";
 import { HostError } from "../../../core/contract/errors.ts";
 import type { Json, TurnEvent } from "../../../core/contract/types.ts";
-import { type EngineDefinition, EngineError, type EngineTurn } from "../../../core/sdk.ts";
+import { type EngineDefinition, EngineError, type EngineTurn } from "../../../core/sdk/contract.ts";
 import type { SessionMessage } from "../../../core/state/session.ts";
 import { message, route } from "./inbound.ts";
 

@@ -6,7 +6,7 @@ import { completeMedia, removeOldMedia } from "../../../core/channels/inbound-me
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import { ChannelError } from "../../../core/contract/errors.ts";
 import type { InboundMedia } from "../../../core/contract/types.ts";
-import type { ChannelConnection } from "../../../core/sdk.ts";
+import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import { message } from "./inbound.ts";
 
 type FetchMedia = NonNullable<ChannelConnection["fetchMedia"]>;

@@ -202,7 +202,7 @@ describe("config", () => {
   test("two plugins of one id are told before a gateway leaves the second out", async () => {
     const { home } = homeWith(JSON.stringify({ plugins: { load: ["./second"] } }));
     mkdirSync(join(home, ".service", "second"));
-    const source = 'export default { id: "echo", version: "1.0.0", host: "^1.0.0", setup() {} };';
+    const source = 'export default { id: "echo", version: "1.0.0", host: "^0.1.0", setup() {} };';
     writeFileSync(join(home, ".service", "second", "index.js"), source);
     const { code, out } = await run(["config", "validate"], { home });
     expect(code).toBe(1);

@@ -80,7 +80,7 @@ describe("gateway", () => {
     writeFileSync(
       join(folder, "index.ts"),
       `import { definePlugin } from "service-gateway/sdk";
-      export default definePlugin({ id: "stray", version: "1.0.0", host: "^1.0.0", setup(host) {
+      export default definePlugin({ id: "stray", version: "1.0.0", host: "^0.1.0", setup(host) {
         host.onReady(() => {
           void Promise.reject(new Error("forgotten"));
           setTimeout(() => { throw new Error("thrown from a timer"); }, 300);

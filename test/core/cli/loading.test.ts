@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { bundledPlugins } from "../../../core/host/find.ts";
 import { readOutline } from "../../../core/host/outline.ts";
-import type { PluginDefinition } from "../../../core/sdk.ts";
+import type { PluginDefinition } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { type Finished, run, start, temporaryHome } from "./command.ts";
 
@@ -93,7 +93,7 @@ describe("commands of plugins", () => {
         `import { definePlugin } from "service-gateway/sdk";
         import { appendFileSync } from "node:fs";
         appendFileSync(${JSON.stringify(join(home, "ran"))}, "${id} ");
-        export default definePlugin({ id: "${id}", version: "1.0.0", host: "^1.0.0", setup() {},
+        export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {},
           cli: { name: "${id}", summary: "Says ${id}.", commands: [
             { name: "say", summary: "Say it.", example: "say", run: async () => ({ lines: ["${id} said"], data: null }) }] } });`,
       );

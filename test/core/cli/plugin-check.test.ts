@@ -13,7 +13,7 @@ function pluginThat(does: string, more = ""): { readonly home: string; readonly 
   writeFileSync(
     join(folder, "index.ts"),
     `import { definePlugin, Type } from "service-gateway/sdk";
-export default definePlugin({ id: "guest", version: "1.2.0", host: "^1.0.0", ${more} setup(host, options) { ${does} } });\n`,
+export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.1.0", ${more} setup(host, options) { ${does} } });\n`,
   );
   return { home, folder };
 }

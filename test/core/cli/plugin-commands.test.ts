@@ -15,7 +15,7 @@ test("a command that hangs is ended with its plugin's name, whatever it still ho
     const command = (name: string, more: object) => ({ name, summary: "Waits.", example: name, ...more });
     const hang = () => new Promise<never>(() => void setInterval(() => {}, 1_000));
     const wait = () => new Promise((resolve) => setTimeout(() => resolve({ lines: ["done"], data: null }), 1_500));
-    export default definePlugin({ id: "slow", version: "1.0.0", host: "^1.0.0", setup() {}, cli: { name: "slow", summary: "Waits.", commands: [
+    export default definePlugin({ id: "slow", version: "1.0.0", host: "^0.1.0", setup() {}, cli: { name: "slow", summary: "Waits.", commands: [
       command("hang", { timeoutSeconds: 1, run: hang }),
       command("wait", { timeoutSeconds: 0, run: wait }),
     ] } } as never);`,

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
-import type { ChannelConnection } from "../../../core/sdk.ts";
+import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import { createDesk, type Desk, faults, misbehave, playTimers } from "../../support/faults.ts";
 import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 

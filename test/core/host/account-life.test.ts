@@ -1,6 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
-import { type ChannelAccount, type ChannelInbound, defineChannel, type Json, type PluginDefinition, Type } from "../../../core/sdk.ts";
+import {
+  type ChannelAccount,
+  type ChannelInbound,
+  defineChannel,
+  type Json,
+  type PluginDefinition,
+  Type,
+} from "../../../core/sdk/contract.ts";
 import { createEngine, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const running: TestGateway[] = [];
@@ -31,7 +38,7 @@ function createDesk(): Desk {
     plugin: defineChannel({
       id: "desk",
       version: "1.0.0",
-      host: "^1.0.0",
+      host: "^0.1.0",
       options: Type.Object({ label: Type.String({ default: "first" }) }),
       capabilities: {
         maxChars: 4_000,
@@ -152,7 +159,7 @@ test("only what a connection is made with restarts an account; the rest is hande
   const plugin = defineChannel({
     id: "desk",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     options: Type.Object({ server: Type.String({ default: "a" }), tone: Type.String({ default: "plain" }) }),
     connectionOptions: ["server"],
     capabilities: {

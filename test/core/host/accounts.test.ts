@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { defineChannel, Type } from "../../../core/sdk.ts";
+import { defineChannel, Type } from "../../../core/sdk/contract.ts";
 import { removeDirectory, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
 
 let directory: string;
@@ -23,7 +23,7 @@ async function optionsOf(channel: object, environment: Record<string, string> = 
   const probe = defineChannel({
     id: "probe",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     options: Type.Object({
       token: Type.Optional(Type.String()),
       tokenFile: Type.Optional(Type.String()),

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { defineChannel, type PluginDefinition, Type } from "../../../core/sdk.ts";
+import { defineChannel, type PluginDefinition, Type } from "../../../core/sdk/contract.ts";
 import { removeDirectory, startGateway } from "../../support/gateway.ts";
 
 const secret = "secret-of-the-platform";
@@ -13,7 +13,7 @@ function listenerChannel(): { readonly plugin: PluginDefinition; readonly port: 
   const plugin = defineChannel({
     id: "listener",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     options: Type.Object({}),
     capabilities: {
       maxChars: 1_000,

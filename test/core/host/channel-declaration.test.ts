@@ -1,7 +1,7 @@
 /** Channels of authors who run without a type check. */
 import { expect, onTestFinished, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
-import { type ChannelDefinition, defineChannel, Type } from "../../../core/sdk.ts";
+import { type ChannelDefinition, defineChannel, Type } from "../../../core/sdk/contract.ts";
 import { removeDirectory, startGateway } from "../../support/gateway.ts";
 
 const connection = {
@@ -22,7 +22,7 @@ const capabilities = {
   typing: false,
   menu: false,
 } as const;
-const irc = { id: "irc", version: "1.0.0", host: "^1.0.0", options: Type.Object({}), capabilities, open: () => connection };
+const irc = { id: "irc", version: "1.0.0", host: "^0.1.0", options: Type.Object({}), capabilities, open: () => connection };
 const declare = (change: object) => defineChannel({ ...irc, ...change } as unknown as ChannelDefinition);
 
 test.each([

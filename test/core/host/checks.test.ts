@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type CheckDefinition, definePlugin } from "../../../core/sdk.ts";
+import { type CheckDefinition, definePlugin } from "../../../core/sdk/contract.ts";
 import { startGateway } from "../../support/gateway.ts";
 
 async function ask(
@@ -12,7 +12,7 @@ async function ask(
   const plugin = definePlugin({
     id: "postbox",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     setup(host) {
       for (const check of checks) host.check(check);
     },

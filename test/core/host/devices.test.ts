@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
-import { definePlugin, type PluginDefinition, type PluginHost } from "../../../core/sdk.ts";
+import { definePlugin, type PluginDefinition, type PluginHost } from "../../../core/sdk/contract.ts";
 import { removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let running: TestGateway | undefined;
@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 const plugin = (id: string, setup: (host: PluginHost) => void): PluginDefinition =>
-  definePlugin({ id, version: "1.0.0", host: "^1.0.0", setup });
+  definePlugin({ id, version: "1.0.0", host: "^0.1.0", setup });
 
 test("a token opens the management routes when one plugin vouches for it; one that fails vouches for nobody", async () => {
   let late: PluginHost | undefined;
@@ -35,7 +35,7 @@ test("a token opens the management routes when one plugin vouches for it; one th
 });
 
 describe("commands for the command line", () => {
-  const declare = (cli: object) => checkDeclaration("mine", { id: "mine", version: "1.0.0", host: "^1.0.0", setup() {}, cli });
+  const declare = (cli: object) => checkDeclaration("mine", { id: "mine", version: "1.0.0", host: "^0.1.0", setup() {}, cli });
   const run = () => ({ lines: [], data: null });
 
   test("are taken as declared", () => {

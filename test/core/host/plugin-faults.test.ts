@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
-import type { EngineDefinition, HookName, PluginDefinition, PluginHost, TurnEvent } from "../../../core/sdk.ts";
+import type { EngineDefinition, HookName, PluginDefinition, PluginHost, TurnEvent } from "../../../core/sdk/contract.ts";
 import { hookDeadlines } from "../../../core/stations/stations.ts";
 import { type Fault, faults, misbehave, platformAnswers, playTimers, plugin } from "../../support/faults.ts";
 import { createEngine, createLoopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";

@@ -6,7 +6,7 @@ import { checkConfig } from "../../../core/config/reading/load.ts";
 import { createLoader } from "../../../core/host/load.ts";
 import { createPlugins, type PluginsOptions } from "../../../core/host/plugins.ts";
 import { createRegistry } from "../../../core/host/registry.ts";
-import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk.ts";
+import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
@@ -61,14 +61,14 @@ async function bringUp(
 const plugin = (id: string, change: Partial<PluginDefinition> = {}): PluginDefinition => ({
   id,
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   setup() {},
   ...change,
 });
 
 describe("declarations are checked before any code runs", () => {
   test.each<[string, Partial<PluginDefinition>, string]>([
-    ["a range that this host does not serve", { host: "^2.0.0" }, "was written for SDK ^2.0.0; this host provides 1.0.0"],
+    ["a range that this host does not serve", { host: "^2.0.0" }, "was written for SDK ^2.0.0; this host provides 0.1.0"],
     ["a range that is none", { host: "newest" }, "semantic version range"],
     ["a version that is none", { version: "one" }, "semantic version"],
     ["a plugin that is not there", { requires: ["other"] }, "requires other"],
@@ -91,7 +91,7 @@ describe("declarations are checked before any code runs", () => {
     const guest = definePlugin({
       id: "guest",
       version: "1.0.0",
-      host: "^1.0.0",
+      host: "^0.1.0",
       options: Type.Object({ size: Type.Integer({ minimum: 1, default: 3 }) }),
       setup() {},
     });
@@ -104,7 +104,7 @@ describe("declarations are checked before any code runs", () => {
     const guest = definePlugin({
       id: "guest",
       version: "1.0.0",
-      host: "^1.0.0",
+      host: "^0.1.0",
       options: Type.Object({ size: Type.Integer({ default: 3 }) }),
       setup(_host, options) {
         size = options.size;
@@ -216,15 +216,16 @@ describe("loading", () => {
   test("a TypeScript file from plugins.load gets the very SDK that runs here", async () => {
     const path = write(
       "greeter",
-      `import { definePlugin, ChannelError, sdkVersion } from "service-gateway/sdk";
+      `import { definePlugin, sdkVersion } from "service-gateway/sdk";
+       import { ChannelError } from "service-gateway/sdk/channel";
        enum Colour { Red = "red" }
-       export default definePlugin({ id: "greeter", version: "1.2.3", host: "^1.0.0", setup(host) {
+       export default definePlugin({ id: "greeter", version: "1.2.3", host: "^0.1.0", setup(host) {
          host.command({ name: "greet", summary: sdkVersion, role: "anyone", run: () => { throw new ChannelError(Colour.Red); } });
        } });`,
     );
     const { report, registry } = await bringUp([], { config: { plugins: { load: [path] } } });
     expect(report("greeter")).toMatchObject({ state: "up", version: "1.2.3", bundled: false });
-    const { ChannelError } = await import("../../../core/sdk.ts");
+    const { ChannelError } = await import("../../../core/sdk/contract.ts");
     expect(() => registry.commands[0]?.definition.run({} as never)).toThrow(ChannelError);
   });
 

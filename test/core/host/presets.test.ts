@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
-import { definePreset, type PresetMapping } from "../../../core/sdk.ts";
+import { definePreset, type PresetMapping } from "../../../core/sdk/contract.ts";
 import { removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
 
 const uptime = definePreset({
   id: "uptime",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   path: "uptime",
   mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }} is {{ status }}", sessionKey: "hook:uptime:{{ monitor }}", deliver: false }],
 });
@@ -59,12 +59,12 @@ describe("a preset of a plugin", () => {
     ["a value of a wrong type", { messageTemplate: "x", status: 418 }, "mappings[0].status"],
     ["a choice that only the user has", { messageTemplate: "x", signature: { scheme: "github", secret: "x" } }, "mappings[0].signature"],
   ])("with %s is refused with its reason", (_rule, mapping, words) => {
-    const wrong = definePreset({ id: "wrong", version: "1.0.0", host: "^1.0.0", path: "wrong", mappings: [mapping as PresetMapping] });
+    const wrong = definePreset({ id: "wrong", version: "1.0.0", host: "^0.1.0", path: "wrong", mappings: [mapping as PresetMapping] });
     expect(() => checkDeclaration("wrong", wrong)).toThrow(words);
   });
 
   test("without mappings, a path or a proper id is refused", () => {
-    const base = { id: "p", version: "1.0.0", host: "^1.0.0", setup() {} };
+    const base = { id: "p", version: "1.0.0", host: "^0.1.0", setup() {} };
     for (const presets of [
       {},
       [{}],

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { identityRule } from "../../../core/access/allowlist.ts";
 import { type ProbedAccount, probeAccount } from "../../../core/channels/probe.ts";
-import type { ChannelConnection } from "../../../core/sdk.ts";
+import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 
 afterEach(() => {
   vi.useRealTimers();

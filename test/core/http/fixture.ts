@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import Value from "typebox/value";
 import { configSchema, type GatewayConfig } from "../../../core/config/schema.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../../core/http/server.ts";
-import type { PresetDefinition } from "../../../core/sdk.ts";
+import type { PresetDefinition } from "../../../core/sdk/contract.ts";
 import { registerWebhooks, type WebhookDeps } from "../../../core/webhooks/endpoint/endpoints.ts";
 import type { AcceptInput } from "../../../core/webhooks/endpoint/mapped-requests.ts";
 import { createResults } from "../../../core/webhooks/endpoint/results.ts";

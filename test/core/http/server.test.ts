@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { HostError } from "../../../core/contract/errors.ts";
 import { registerManagement } from "../../../core/gateway/routes/management.ts";
 import { createMetrics } from "../../../core/http/metrics.ts";
-import type { RouteDefinition } from "../../../core/sdk.ts";
+import type { RouteDefinition } from "../../../core/sdk/contract.ts";
 import { gatewayToken, openSocket, startServer, type TestServer, toAnswer } from "./fixture.ts";
 
 let http: TestServer;

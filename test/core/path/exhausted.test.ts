@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { definePlugin, type HookName } from "../../../core/sdk.ts";
+import { definePlugin, type HookName } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
 
@@ -90,7 +90,7 @@ test.each(changes)("the preview that a killed process left is removed when %s", 
   const guest = definePlugin({
     id: "guest",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     setup: (host) => host.tap(hook, tap as never, { order: "early" }),
   });
   running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat, guest] });

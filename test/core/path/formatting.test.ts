@@ -5,7 +5,7 @@ import { Trace } from "../../../core/path/ending.ts";
 import { type Formatted, formatting, renderSayings } from "../../../core/path/formatting.ts";
 import { Interrupted } from "../../../core/path/hand-back.ts";
 import type { CompleteReply } from "../../../core/path/options.ts";
-import type { ChannelConnection } from "../../../core/sdk.ts";
+import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
 import { message, route } from "../agents/inbound.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { ChannelError, definePlugin } from "../../../core/sdk.ts";
+import { ChannelError, definePlugin } from "../../../core/sdk/contract.ts";
 import {
   createEngine,
   createLoopback,
@@ -172,7 +172,7 @@ describe("the path of a message", () => {
 
 describe("taps of plugins", () => {
   const plugin = (setup: Parameters<typeof definePlugin>[0]["setup"]) =>
-    definePlugin({ id: "guest", version: "1.0.0", host: "^1.0.0", setup });
+    definePlugin({ id: "guest", version: "1.0.0", host: "^0.1.0", setup });
 
   test("the first refusal ends the walk, with its path and hint", async () => {
     const loopback = createLoopback();

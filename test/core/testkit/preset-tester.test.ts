@@ -1,12 +1,12 @@
 import { describe } from "vitest";
-import { definePreset } from "../../../core/sdk.ts";
+import { definePreset } from "../../../core/sdk/contract.ts";
 import { presetTester } from "../../../core/testkit/index.ts";
 import mail from "../../../plugins/mail/index.ts";
 
 const door = definePreset({
   id: "door",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   path: "door",
   mappings: [
     {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/reading/load.ts";
 import { HostError } from "../../../core/contract/errors.ts";
-import type { PresetDefinition } from "../../../core/sdk.ts";
+import type { PresetDefinition } from "../../../core/sdk/contract.ts";
 import type { MappingTable } from "../../../core/webhooks/mapping/mapping.ts";
 import { compileMappings } from "../../../core/webhooks/mapping/mappings.ts";
 

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { Gateway } from "../../../core/gateway/gateway.ts";
-import { definePlugin, type EngineTurn, type TurnEvent } from "../../../core/sdk.ts";
+import { definePlugin, type EngineTurn, type TurnEvent } from "../../../core/sdk/contract.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import { sound } from "../../../plugins/echo/sound.ts";
 import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
@@ -49,7 +49,7 @@ beforeAll(async () => {
   const witness = definePlugin({
     id: "witness",
     version: "1.0.0",
-    host: "^1.0.0",
+    host: "^0.1.0",
     setup: (host) => host.tap("settled", ({ lane }) => whenEnded(lane)),
   });
   const { botToken: _none, ...shared } = openChannel(platform, { streamMode: "off", groupPolicy: "disabled" }) as { botToken: string };

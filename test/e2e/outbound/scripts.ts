@@ -1,5 +1,5 @@
 /** What the agent of the goldens says, by what it is asked. */
-import type { OutboundMedia, TurnEvent } from "../../../core/sdk.ts";
+import type { OutboundMedia, TurnEvent } from "../../../core/sdk/contract.ts";
 import { picture } from "../../../plugins/echo/picture.ts";
 import { shows } from "../../../plugins/echo/shows.ts";
 import { sound } from "../../../plugins/echo/sound.ts";

@@ -1,7 +1,7 @@
 /** What goes wrong with a call, over real sockets: what the host is told decides whether it may send again. */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { ChannelError } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type BotApi, createBotApi } from "../../../plugins/botchat/wire/api.ts";
 import { createTransport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";

@@ -2,7 +2,8 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Address, ChannelConnection, Part, Receipt, Reply } from "service-gateway/sdk";
+import type { Address, Reply } from "service-gateway/sdk";
+import type { ChannelConnection, Part, Receipt } from "service-gateway/sdk/channel";
 import { describe, expect, test } from "vitest";
 import type { PartBody } from "../../../plugins/botchat/send/part-body.ts";
 import { createTestAccount, openConnection, until } from "./account.ts";

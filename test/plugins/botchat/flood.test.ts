@@ -1,5 +1,6 @@
 /** Sending to a platform that has limits, and to one that says no for a moment: over real HTTP. */
-import type { Address, ChannelConnection, Part } from "service-gateway/sdk";
+import type { Address } from "service-gateway/sdk";
+import type { ChannelConnection, Part } from "service-gateway/sdk/channel";
 import { expect, test } from "vitest";
 import { ada, callsOf, direct, forum, messageIn, never, openPlatform, reply, start } from "./platform.ts";
 

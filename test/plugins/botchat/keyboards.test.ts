@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Part } from "service-gateway/sdk";
+import type { Part } from "service-gateway/sdk/channel";
 import { expect, test } from "vitest";
 import { ada, callsOf, direct, forum, messageIn, never, reply, start } from "./platform.ts";
 

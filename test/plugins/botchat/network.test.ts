@@ -5,7 +5,7 @@ import { createServer as createHttpServer, type RequestListener } from "node:htt
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ChannelError } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type BotApi, createBotApi } from "../../../plugins/botchat/wire/api.ts";
 import { createTransport, type Transport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";

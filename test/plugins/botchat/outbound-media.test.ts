@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { OutboundMedia, Reply } from "service-gateway/sdk";
+import type { Reply } from "service-gateway/sdk";
+import type { OutboundMedia } from "service-gateway/sdk/channel";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { renderReply } from "../../../plugins/botchat/send/render.ts";
 import { createSender, type Sender } from "../../../plugins/botchat/send/send.ts";

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import type { ChannelInbound, Json } from "service-gateway/sdk";
+import type { Json } from "service-gateway/sdk";
+import type { ChannelInbound } from "service-gateway/sdk/channel";
 import { describe, expect, test } from "vitest";
 import { parseUpdate } from "../../../plugins/botchat/intake/parse.ts";
 import { laneOf } from "../../../plugins/botchat/intake/place.ts";

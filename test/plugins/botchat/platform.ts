@@ -1,5 +1,6 @@
 /** The emulated platform with one bot, and a connection to it. */
-import type { Address, ChannelConnection, Reply } from "service-gateway/sdk";
+import type { Address, Reply } from "service-gateway/sdk";
+import type { ChannelConnection } from "service-gateway/sdk/channel";
 import { onTestFinished } from "vitest";
 import { createPlatform, type Message, type Platform, type PlatformOptions } from "../../../plugins/playground/platform/index.ts";
 import { createTestAccount, openConnection, type TestAccount } from "./account.ts";

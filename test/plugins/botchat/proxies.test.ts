@@ -6,7 +6,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ChannelError } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createBotApi } from "../../../plugins/botchat/wire/api.ts";
 import { createTransport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";

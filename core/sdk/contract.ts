@@ -9,9 +9,9 @@
  */
 import type { IncomingMessage } from "node:http";
 import Type, { type Static, type TObject, type TSchema } from "typebox";
-import { ChannelError, EngineError } from "./contract/errors.ts";
-import { sdkVersion } from "./contract/product.ts";
-import type { Transform } from "./contract/transform.ts";
+import { ChannelError, EngineError } from "../contract/errors.ts";
+import { sdkVersion } from "../contract/product.ts";
+import type { Transform } from "../contract/transform.ts";
 import type {
   Accepted,
   Address,
@@ -25,19 +25,16 @@ import type {
   Part,
   RawEvent,
   Receipt,
-  Refusal,
   Reply,
   Route,
   Silent,
   Thinking,
   TurnEvent,
-  TurnRecord,
-} from "./contract/types.ts";
-import { type Sniffed, sniff } from "./media/sniff.ts";
-import type { HookName, HookTable, TapOrder } from "./stations/stations.ts";
+} from "../contract/types.ts";
+import { type Sniffed, sniff } from "../media/sniff.ts";
+import type { HookName, HookTable, TapOrder } from "../stations/stations.ts";
 
-export type { Transform, TransformContext, TransformFields, TransformResult } from "./contract/transform.ts";
-export type { StoredEvent } from "./state/store.ts";
+export type { Transform, TransformContext, TransformResult } from "../contract/transform.ts";
 export type {
   Accepted,
   Address,
@@ -53,7 +50,6 @@ export type {
   Part,
   RawEvent,
   Receipt,
-  Refusal,
   Reply,
   Route,
   Silent,
@@ -64,7 +60,6 @@ export type {
   TObject,
   TSchema,
   TurnEvent,
-  TurnRecord,
 };
 export { ChannelError, EngineError, sdkVersion, sniff, Type };
 
@@ -333,7 +328,7 @@ export interface PluginDefinition<O extends TObject = TObject> {
   readonly id: string;
   /** Its own, semantic: `1.0.0`. */
   readonly version: string;
-  /** SDK range that it was written for, such as `^1.0.0`. */
+  /** SDK range that it was written for, such as `^0.1.0`. */
   readonly host: string;
   /** Ids of plugins that must be up first; without one of them this plugin is left out. */
   readonly requires?: readonly string[];
@@ -663,7 +658,7 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   readonly id: string;
   /** Its own, semantic: `1.0.0`. */
   readonly version: string;
-  /** SDK range that it was written for, such as `^1.0.0`. */
+  /** SDK range that it was written for, such as `^0.1.0`. */
   readonly host: string;
   /** Options of one account; the access options (`dmPolicy`, `allowFrom`, `groups`, ...) are added by the host. */
   readonly options: O;
@@ -783,7 +778,7 @@ export interface EngineDefinition {
  * export default definePlugin({
  *   id: "hello",
  *   version: "1.0.0",
- *   host: "^1.0.0",
+ *   host: "^0.1.0",
  *   options: Type.Object({ greeting: Type.String({ default: "Hello!" }) }),
  *   setup(host, options) {
  *     host.command({ name: "hello", summary: "Says hello.", role: "allowed", run: () => options.greeting });
@@ -801,7 +796,7 @@ export function definePlugin<O extends TObject>(definition: PluginDefinition<O>)
  * export default defineChannel({
  *   id: "irc",
  *   version: "1.0.0",
- *   host: "^1.0.0",
+ *   host: "^0.1.0",
  *   options: Type.Object({ server: Type.String(), password: Type.Optional(Type.String()) }),
  *   secrets: ["password"],
  *   capabilities: { maxChars: 400, markup: "plain", edits: false, threads: false, reactions: false, media: false, buttons: false, typing: false, menu: false },
@@ -827,7 +822,7 @@ export function defineChannel<O extends TObject>(definition: ChannelDefinition<O
  * export default defineEngine({
  *   id: "parrot",
  *   version: "1.0.0",
- *   host: "^1.0.0",
+ *   host: "^0.1.0",
  *   async *run(turn) {
  *     yield { type: "text", delta: turn.inbound.text };
  *     yield { type: "done" };
@@ -852,7 +847,7 @@ export function defineEngine(definition: EngineDefinition & { readonly version: 
  * export default definePreset({
  *   id: "uptime",
  *   version: "1.0.0",
- *   host: "^1.0.0",
+ *   host: "^0.1.0",
  *   path: "uptime",
  *   mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }} is {{ status }} since {{ since }}", sessionKey: "hook:uptime:{{ monitor }}" }],
  * });
