@@ -7,6 +7,7 @@ import { keyValueRules } from "./store/key-value.ts";
 import { moveRules } from "./store/moves.ts";
 import { outboxRules } from "./store/outbox.ts";
 import { queueRules } from "./store/queues.ts";
+import { removalRules } from "./store/removals.ts";
 import { sessionRules } from "./store/sessions.ts";
 import { unitRules } from "./store/units.ts";
 import { upkeepRules } from "./store/upkeep.ts";
@@ -36,6 +37,7 @@ export function storeContract(options: StoreContractOptions): void {
     describe("ownership", () => ownershipRules(withStore));
     describe("outbox", () => outboxRules(withStore));
     describe("sessions", () => sessionRules(withStore));
+    describe("removals", () => removalRules(withStore));
     describe("key-value", () => keyValueRules(withStore));
     describe("chats that move", () => moveRules(withStore));
     describe("upkeep", () => upkeepRules(withStore));

@@ -49,7 +49,12 @@ export function removalWrites(desk: Desk) {
           desk.run("DELETE FROM inbox WHERE sequence = ?", sequence);
           desk.count("kept", -1);
         }
-        if (unit !== null) removeUnitWithoutEvents(desk, unit);
+        if (unit !== null) {
+          // What was decided about a unit and what it replied is about the event that led it, also where others went with that one.
+          if (desk.run("UPDATE units SET reply = NULL WHERE id = ? AND event_id = ?", unit, id) > 0)
+            desk.run("DELETE FROM decisions WHERE unit = ?", unit);
+          removeUnitWithoutEvents(desk, unit);
+        }
         if (dedupe_key !== null) desk.run("UPDATE dedupe SET fingerprint = NULL WHERE key = ?", dedupe_key);
         count += 1;
       }
