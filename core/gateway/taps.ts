@@ -90,10 +90,10 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   hooks.tap(
     "core",
     "turn",
-    ({ id, kind, text, timestamp }, route) => {
+    ({ id, kind, text, timestamp, sender }, route) => {
       if (kind !== "reaction") return undefined;
       return options.waitingEvents
-        .add(route.sessionKey, { id, at: timestamp, text })
+        .add(route.sessionKey, { id, at: timestamp, text, senderId: sender.id })
         .then(() => ({ silent: "reaction_noted", detail: "The next turn of this conversation is told of it." }));
     },
     { order: "early" },

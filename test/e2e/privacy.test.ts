@@ -99,7 +99,7 @@ test("all that is kept of a person is exported, and erased with what stays told;
     expect({ word, found: place.inDatabase(word) }).toEqual({ word, found: false });
 });
 
-test("a session of a person's own is erased as a whole, and their pairing ends", async () => {
+test("a session of a person's own is erased as a whole", async () => {
   const place = await open({ session: { dmScope: "per-channel-peer" } });
   const { platform, ada, command } = place;
   platform.act.say(ada, ada, "strawberries");

@@ -32,7 +32,7 @@ describe("a reaction to a message of the bot", () => {
     expect((await place.events())[1]?.decisions.at(-1)).toMatchObject({ station: "turn", detail: expect.stringContaining("next turn") });
     expect(place.turns).toHaveLength(1);
     const told = await again(place, chat);
-    expect(told).toMatch(/^\[event \w{3} [\d-]+ [\d:]+ UTC\] Reaction added: 👍 by Ada .*\n\n\[botchat Ada/);
+    expect(told).toMatch(/^\[event id:1001 \w{3} [\d-]+ [\d:]+ UTC\] Reaction added: 👍 by Ada .*\n\n\[botchat Ada/);
     expect(told).toContain(`on message ${own}`);
     // From then on it is part of the conversation, and not told anew.
     expect(await again(place, chat)).not.toContain("Reaction added");

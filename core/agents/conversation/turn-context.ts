@@ -2,7 +2,7 @@
 
 import type { Inbound, Route } from "../../contract/types.ts";
 import type { Store, StoredEvent } from "../../state/store.ts";
-import { defuseLines, renderTime } from "./envelope.ts";
+import { defuseLines, plainId, renderTime } from "./envelope.ts";
 import { type GroupContext, renderGroupContext } from "./group-context.ts";
 import { renderQueued } from "./queued-events.ts";
 import { mainSessionKey } from "./sessions.ts";
@@ -82,7 +82,12 @@ export function createTurnContext({
   };
 }
 
-/** One line each, in the gateway's own brackets; names in them were written by people. */
+/** One line each, in the gateway's own brackets; names in the text were written by people, so the brackets say whose event it is. */
 function renderEvents(events: readonly WaitingEvent[]): string {
-  return events.map(({ at, text }) => `[event ${renderTime(at)}] ${defuseLines(text)}`).join("\n");
+  return events
+    .map(({ at, text, senderId }) => {
+      const who = senderId === undefined ? "" : `id:${plainId(senderId)} `;
+      return `[event ${who}${renderTime(at)}] ${defuseLines(text)}`;
+    })
+    .join("\n");
 }

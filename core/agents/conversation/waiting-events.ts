@@ -6,7 +6,7 @@
 import type { Json } from "../../contract/types.ts";
 import type { Store } from "../../state/store.ts";
 
-const namespace = "waiting-events";
+export const waitingEventsNamespace = "waiting-events";
 /** Of more only the newest are told. */
 const maxEvents = 50;
 const maxCharacters = 1_000;
@@ -17,6 +17,8 @@ export interface WaitingEvent {
   readonly id: string;
   readonly at: number;
   readonly text: string;
+  /** Who caused it, by their id at the platform. */
+  readonly senderId?: string;
 }
 
 export interface WaitingEvents {
@@ -38,19 +40,19 @@ export function createWaitingEvents({
 }): WaitingEvents {
   const fresh = (value: Json | null) => readEvents(value).filter(({ at }) => at > now() - keepMs);
   const waiting: WaitingEvents = {
-    add(sessionKey, { id, at, text }) {
-      const added = { id, at, text: text.slice(0, maxCharacters) };
+    add(sessionKey, { id, at, text, senderId }) {
+      const added = { id, at, text: text.slice(0, maxCharacters), ...(senderId === undefined ? {} : { senderId }) };
       return store.update(
-        namespace,
+        waitingEventsNamespace,
         sessionKey,
         (value) => [...fresh(value).filter((event) => event.id !== id), added].slice(-maxEvents) as unknown as Json,
         { expiresAt: now() + keepMs },
       );
     },
-    of: async (sessionKey) => fresh(await store.get(namespace, sessionKey)),
+    of: async (sessionKey) => fresh(await store.get(waitingEventsNamespace, sessionKey)),
     told(sessionKey, events) {
       const ids = new Set(events.map(({ id }) => id));
-      return store.update(namespace, sessionKey, (value) => {
+      return store.update(waitingEventsNamespace, sessionKey, (value) => {
         const left = fresh(value).filter(({ id }) => !ids.has(id));
         return left.length === 0 ? null : (left as unknown as Json);
       });

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { createPairing } from "../../access/pairing.ts";
 import { messageText } from "../../agents/conversation/transcript.ts";
+import { createWaitingEvents, type WaitingEvent, waitingEventsNamespace } from "../../agents/conversation/waiting-events.ts";
 import type { Json } from "../../contract/types.ts";
 import type { KeptMessage, KeptRow, Person } from "../../state/removals.ts";
 import type { EventReport } from "../../state/report.ts";
@@ -19,6 +20,8 @@ export interface KeptTurn {
 }
 
 export interface Collected {
+  /** How many events may be theirs and have not ended. Before an event has been read, its body alone says whose it is. */
+  readonly unfinished: number;
   readonly events: readonly (EventReport & { readonly body: Json })[];
   /** Keys of the sessions that are theirs alone. */
   readonly sessions: readonly string[];
@@ -27,6 +30,8 @@ export interface Collected {
   readonly sent: Awaited<ReturnType<Store["partsTo"]>>;
   readonly pairing: readonly Json[];
   readonly rows: readonly KeptRow[];
+  /** Their reactions, until the next turn of a session reads them. */
+  readonly reactions: readonly { readonly session: string; readonly events: readonly WaitingEvent[] }[];
   readonly files: readonly string[];
 }
 
@@ -46,15 +51,39 @@ export async function collect(
   const messages = await store.messagesAbout({ text: markOf(person), unitIds: units });
   const turns = await withAnswers(store, { messages, units, person });
   const sent = await store.partsTo(person);
+  const open = await openAbout(store, person);
   return {
+    unfinished: new Set([...open, ...reports.flatMap(({ id, state }) => (state === "settled" ? [] : [id]))]).size,
     events: events.toReversed(),
     sessions,
     turns: turns.filter(({ message }) => !sessions.includes(message.session)),
     sent,
     pairing: await pairingOf(store, person, now),
     rows: (await store.rowsAbout(person.id)).filter((row) => isAbout(row, person)),
+    reactions: await reactionsOf(store, new Set(units), now),
     files: filesIn(turns, stateDirectory),
   };
+}
+
+async function openAbout(store: Store, { channel, id }: Person): Promise<readonly string[]> {
+  const open = await store.events({ limit: allEvents, open: true, source: channel });
+  const bodies = await Promise.all(open.map(async (event) => ({ id: event.id, body: await store.body(event.id) })));
+  return bodies.filter(({ body }) => holds(body, id)).map((event) => event.id);
+}
+
+/** Whether the id is one of the values, as a text or as a number. */
+function holds(value: Json, id: string): boolean {
+  if (typeof value !== "object" || value === null) return String(value) === id;
+  return Object.values(value).some((inner) => holds(inner, id));
+}
+
+async function reactionsOf(store: Store, ids: ReadonlySet<string>, now: () => number): Promise<Collected["reactions"]> {
+  const waiting = createWaitingEvents({ store, now });
+  const sessions = (await store.list(waitingEventsNamespace)).map(({ key }) => key);
+  const found = await Promise.all(
+    sessions.map(async (session) => ({ session, events: (await waiting.of(session)).filter(({ id }) => ids.has(id)) })),
+  );
+  return found.filter(({ events }) => events.length > 0);
 }
 
 /** A direct chat has a session of its own unless `session.dmScope` is `main`. */
@@ -90,13 +119,11 @@ async function pairingOf(store: Store, { channel, id }: Person, now: () => numbe
   ] as unknown as readonly Json[];
 }
 
-/** Data of plugins and of the core under their id, or that says it belongs to their chat. Pairing has its own way. */
+/** Data of plugins and of the core under their id, or that says it belongs to their chat. Pairing and reactions have ways of their own. */
 function isAbout({ namespace, key, value }: KeptRow, { channel, id }: Person): boolean {
-  if (namespace.startsWith("pairing:")) return false;
-  // Their reactions and presses, until the next turn of the session is told of them.
-  if (namespace === "waiting-events") return JSON.stringify(value).includes(`${markOf({ channel, id })} `);
+  if (namespace.startsWith("pairing:") || namespace === waitingEventsNamespace) return false;
   if (namespace.startsWith("channel:") && !namespace.startsWith(`channel:${channel}:`)) return false;
-  return key.split(/[:\t/ ]/).includes(id) || isPlace(value, { channel, id }) || mentions(value, { channel, id });
+  return key.split(/[:\t/ ",[\]]/).includes(id) || isPlace(value, { channel, id }) || mentions(value, { channel, id });
 }
 
 const isPlace = (value: Json, { channel, id }: Person): boolean =>

@@ -1,6 +1,7 @@
 /** `privacy`: everything that is kept of a person, to hand over or to remove. */
 import { rm } from "node:fs/promises";
 import { createPairing } from "../../access/pairing.ts";
+import { createWaitingEvents } from "../../agents/waiting-events.ts";
 import type { Person } from "../../state/removals.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
@@ -40,7 +41,7 @@ export async function exportPerson(
   { out }: { readonly out?: string },
 ): Promise<number> {
   return await look(context, wanted, async ({ person, store, found, settings }) => {
-    const { sessions, turns, sent, events, pairing, rows, files } = found;
+    const { sessions, turns, sent, events, pairing, rows, reactions, files } = found;
     const conversations = [];
     for (const session of sessions) {
       const { generation } = (await store.session(session)) ?? { generation: 0 };
@@ -50,7 +51,19 @@ export async function exportPerson(
     const inOthers = turns.map(({ message: { session, generation, role, at, content } }) => ({ session, generation, role, at, content }));
     const exportedAt = new Date(context.now()).toISOString();
     const notIncluded = notLookedThrough;
-    const data = { person, exportedAt, events, conversations, inOtherConversations: inOthers, sent, pairing, data: rows, files, settings };
+    const data = {
+      person,
+      exportedAt,
+      events,
+      conversations,
+      inOtherConversations: inOthers,
+      sent,
+      pairing,
+      data: rows,
+      reactions,
+      files,
+      settings,
+    };
     writeOut({ ...data, notIncluded }, { out, terminal: context.terminal });
     if (out !== undefined) {
       context.terminal.line(`What is kept of ${person.channel}:${person.id} is in ${out}: ${summary(found)}.`);
@@ -71,7 +84,7 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
   const code = await look(context, wanted, async (looked) => {
     const { person, found, settings } = looked;
     if (!dryRun) await erase(looked, context.now);
-    const unfinished = found.events.filter(({ state }) => state !== "settled").length;
+    const { unfinished } = found;
     const kept = [
       "The keys by which repetitions are recognised, without contents, for seven days: a platform that sends an event again must not start it again.",
       ...(unfinished === 0
@@ -112,11 +125,13 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
     if (senderId === person.id) await pairing.deny(person.channel, code);
   await pairing.revoke(person.channel, person.id);
   for (const { namespace, key } of found.rows) await store.delete(namespace, key);
+  const waiting = createWaitingEvents({ store, now });
+  for (const { session, events } of found.reactions) await waiting.told(session, events);
   // Last: without the events nobody could tell any more which turns were theirs.
   await store.removeEvents(found.events.map(({ id }) => id));
 }
 
-function counts({ events, sessions, turns, sent, pairing, rows, files }: Collected) {
+function counts({ events, sessions, turns, sent, pairing, rows, reactions, files }: Collected) {
   return {
     events: events.filter(({ state }) => state === "settled").length,
     conversations: sessions.length,
@@ -124,12 +139,13 @@ function counts({ events, sessions, turns, sent, pairing, rows, files }: Collect
     sent: sent.length,
     pairings: pairing.length,
     rows: rows.length,
+    reactions: reactions.flatMap((session) => session.events).length,
     files: files.length,
   };
 }
 
 function summary(found: Collected): string {
-  const { events, conversations, messagesInOthers, sent, pairings, rows, files } = counts(found);
+  const { events, conversations, messagesInOthers, sent, pairings, rows, reactions, files } = counts(found);
   const some = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
   return [
     some(events, "event with its body", "events with their bodies"),
@@ -139,5 +155,6 @@ function summary(found: Collected): string {
     some(files, "file", "files"),
     some(pairings, "pairing", "pairings"),
     some(rows, "record of plugins and devices", "records of plugins and devices"),
+    ...(reactions === 0 ? [] : [some(reactions, "reaction that waits for a turn", "reactions that wait for a turn")]),
   ].join(", ");
 }

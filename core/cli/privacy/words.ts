@@ -13,7 +13,7 @@ export const markOf = ({ id }: Person): string => `id:${plainId(id)}`;
 export interface Words {
   /** They wrote the message that was asked. */
   readonly asked: boolean;
-  /** The content without what they said before it, in a group; absent where there is nothing of that. */
+  /** The content without what they said or did before it; absent where there is nothing of that. */
   readonly without?: string;
 }
 
@@ -22,7 +22,7 @@ export function wordsOf(person: Person, content: Json): Words {
   const channel = escaped(plainId(person.channel));
   const direct = new RegExp(String.raw`^\[${channel} (?:[^\]\n]*? )?${who}(?: thread:\S+)? ${time}(?: edited)?\] `, "m");
   const group = new RegExp(String.raw`^\[${channel} [^\]\n]* ${time}(?: edited)?\] (?:[^\n]*? )?${who}: `, "m");
-  const earlier = new RegExp(String.raw`^\[context (?:[^\]\n]*? )?${who}(?: message:\S+)? ${time}[^\]\n]*\] `);
+  const earlier = new RegExp(String.raw`^\[(?:context|event) (?:[^\]\n]*? )?${who}(?: message:\S+)? ${time}[^\]\n]*\] `);
   const text = messageText(content);
   const blocks = text.split(/\n(?=\[)/);
   const kept = blocks.filter((block) => !earlier.test(block));
