@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { programCommand } from "../../core/contract/command.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
@@ -58,6 +59,26 @@ test("a rotated hook token is valid at once, the old one until the reported time
   expect(await room.hook(old)).toBe(200);
   room.clock.ahead = 7 * dayMs + 60_000;
   expect([await room.hook(token), await room.hook(old)]).toEqual([200, 401]);
+});
+
+test("doctor names a token that is still accepted after a rotation, until when, and the command that ends it", async () => {
+  const room = await open({ hooks: { enabled: true, token: old } });
+  const findings = async () => (await room.command("doctor")).out;
+  expect(await findings()).not.toContain("previousToken");
+  await room.command("tokens", "rotate", "hooks", "--keep", "7d");
+  await room.command("tokens", "rotate", "gateway", "--keep", "1h");
+  const found = await findings();
+  expect(found).toMatch(
+    /! {2}tokens +hooks\.previousToken is still accepted beside the new token, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\S+ days? from now\)/,
+  );
+  expect(found).toMatch(/gateway\.auth\.previousToken is still accepted beside the new token, until .* \(\S+ (?:min|h) from now\)/);
+  expect(found).toContain(`${programCommand} config unset hooks.previousToken`);
+  expect(found).not.toContain(old);
+
+  expect((await room.command("config", "unset", "hooks.previousToken")).code).toBe(0);
+  expect((await room.command("reload")).code).toBe(0);
+  expect(await room.hook(old)).toBe(401);
+  expect(await findings()).not.toContain("hooks.previousToken");
 });
 
 test("with --keep 0 the old hook token ends at once, also one of an earlier rotation", async () => {

@@ -3,9 +3,12 @@ import { chmodSync, statSync } from "node:fs";
 import { isWeakSecret, weakSecret } from "../../config/checking/weak-secret.ts";
 import { showConfigValue } from "../../config/editing/values.ts";
 import type { Problem } from "../../config/problem.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
 import { createSecrets } from "../../config/secrets.ts";
+import { programCommand } from "../../contract/command.ts";
 import { reasonOf } from "../../contract/errors.ts";
 import { pluginProblems } from "../config.ts";
+import { renderClock, renderDuration } from "../output/times.ts";
 import { declaredSchemas } from "../plugins/declarations.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
@@ -79,7 +82,8 @@ const short = 24;
 const tokenPaths: readonly string[] = ["gateway.auth.token", "hooks.token"];
 const guessable = /^(?:change|replace|your|example|test|secret|password|token|hook)|^(.)\1*$|^(?:0123|1234|abcd)/i;
 
-export function checkTokens({ loaded, context, gateway }: Patient): readonly Finding[] {
+export function checkTokens(patient: Patient): readonly Finding[] {
+  const { loaded, context, gateway } = patient;
   const { config, directory } = loaded;
   const secrets = createSecrets({ env: context.env, directory });
   const tokens = [
@@ -109,5 +113,29 @@ export function checkTokens({ loaded, context, gateway }: Patient): readonly Fin
       ];
     }
   });
-  return orOk(found, "tokens", "none that is configured can be guessed");
+  return orOk([...found, ...stillAccepted(patient)], "tokens", "none that is configured can be guessed");
+}
+
+const replaced = [
+  ["hooks.previousToken", ({ hooks }: GatewayConfig) => (hooks.enabled ? hooks.previousToken : undefined)],
+  ["gateway.auth.previousToken", ({ gateway }: GatewayConfig) => gateway.auth.previousToken],
+] as const;
+
+/** Tokens that were replaced: who has one of them is let in until its time is over. */
+function stillAccepted({ loaded: { config }, context }: Patient): readonly Finding[] {
+  return replaced.flatMap(([path, read]): readonly Finding[] => {
+    const previous = read(config);
+    const until = previous === undefined ? Number.NaN : Date.parse(previous.until);
+    if (!(until > context.now())) return [];
+    const left = renderDuration(until - context.now());
+    return [
+      {
+        check: "tokens",
+        verdict: "warn",
+        path,
+        reason: `${path} is still accepted beside the new token, until ${renderClock(until)} (${left} from now)`,
+        fix: `Give the new token to all clients by then. To end the old one now: ${programCommand} config unset ${path}`,
+      },
+    ];
+  });
 }
