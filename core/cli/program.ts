@@ -168,6 +168,13 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
   })
     .option("--chat <id>", "the newest event of a chat, such as botchat:1001 or 1001")
     .action(handle(async () => (await import("./why/why.ts")).tellWhy));
+  add(program, "usage", {
+    summary: "Show how many tokens the models took, by agent and model: of turns that are kept, those that failed included.",
+    example: `${programCommand} usage\n${programCommand} usage --since 24h --json`,
+    json: true,
+  })
+    .option("--since <time>", `only turns since then: ${sinceForms}`, "7d")
+    .action(handle(async () => (await import("./usage.ts")).showUsage));
   add(program, "logs", {
     summary: "Show the log.",
     example: `${programCommand} logs --follow --level warn\n${programCommand} logs --since yesterday`,

@@ -325,6 +325,8 @@ export interface Decision {
   readonly hint?: string;
   /** At ingress, for what people do in chats: the sender's id at the platform. */
   readonly sender?: string;
+  /** At turn: the tokens of each model that was asked. */
+  readonly usage?: readonly NonNullable<Reply["usage"]>[];
 }
 
 /** The end of one unit of work, for observers. */

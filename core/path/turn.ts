@@ -10,12 +10,16 @@ import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence.ts";
 import { createShownText, endedText, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
 
+type ModelUsage = NonNullable<Reply["usage"]>;
+
 interface Collected {
   text: string;
   reasoning: string;
   media: Reply["media"][number][];
   buttons: Reply["buttons"];
   usage: Reply["usage"];
+  /** Of each model that was asked: another one answers where the first could not. */
+  readonly models: Map<string, ModelUsage>;
 }
 
 export interface TurnResult {
@@ -41,6 +45,7 @@ export async function turn(
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
+  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined, models: new Map() };
   try {
     const answered = await hooks.turn(inbound, route, signal);
     if (answered === undefined) {
@@ -66,7 +71,7 @@ export async function turn(
     const stream = plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
     // Of a stream that fails, the trace names its engine's plugin.
     plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
-    const reply = await collect(stream, presence, shown);
+    const reply = await collect(stream, found, { presence, shown });
     const usage =
       reply.usage === undefined ? "" : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
     trace.add("turn", {
@@ -74,6 +79,7 @@ export async function turn(
       verdict: "pass",
       code: "done",
       detail: `${reply.text.length} characters in ${now() - began} ms${usage}`,
+      ...usageOf(found),
     });
     return { reply };
   } catch (error) {
@@ -85,6 +91,7 @@ export async function turn(
       code,
       detail: reasonOf(error),
       ...(hint === undefined ? {} : { hint }),
+      ...usageOf(found),
     });
     // Whoever stopped it knows; an apology would be one message too many.
     const seen = shown?.last() ?? "";
@@ -116,8 +123,15 @@ function diagnose(error: unknown): { readonly code: string; readonly hint?: stri
   return { code: error instanceof PluginError && error.hook?.startsWith("/") ? "command_failed" : "engine_error" };
 }
 
-async function collect(stream: AsyncIterable<TurnEvent>, presence: Presence, shown: ShownText | undefined): Promise<Reply> {
-  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined };
+/** A turn that failed or was stopped has cost what it has cost. */
+const usageOf = ({ models }: Collected): { readonly usage?: readonly ModelUsage[] } =>
+  models.size === 0 ? {} : { usage: [...models.values()] };
+
+async function collect(
+  stream: AsyncIterable<TurnEvent>,
+  found: Collected,
+  { presence, shown }: { readonly presence: Presence; readonly shown: ShownText | undefined },
+): Promise<Reply> {
   // Thoughts are part of the preview only while the session asks for it; the answer goes out without them.
   let thoughts = "";
   try {
@@ -155,12 +169,13 @@ function take(found: Collected, event: TurnEvent): void {
       found.buttons = event.buttons;
       break;
     case "usage":
-      found.usage = {
-        inputTokens: (found.usage?.inputTokens ?? 0) + event.inputTokens,
-        outputTokens: (found.usage?.outputTokens ?? 0) + event.outputTokens,
-        model: event.model,
-      };
+      found.usage = sumOf(found.usage, event);
+      found.models.set(event.model, sumOf(found.models.get(event.model), event));
       break;
     default:
   }
+}
+
+function sumOf(before: ModelUsage | undefined, { inputTokens, outputTokens, model }: ModelUsage): ModelUsage {
+  return { inputTokens: (before?.inputTokens ?? 0) + inputTokens, outputTokens: (before?.outputTokens ?? 0) + outputTokens, model };
 }

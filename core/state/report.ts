@@ -66,6 +66,17 @@ export interface SessionReport {
   readonly updatedAt: number;
 }
 
+/** Tokens that turns of an agent took of one model. */
+export interface UsageReport {
+  /** Empty where the unit has not ended. */
+  readonly agentId: string;
+  readonly model: string;
+  /** How often a turn used the model. */
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
 export interface StoreStats {
   readonly waiting: number;
   readonly running: number;

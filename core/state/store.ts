@@ -9,7 +9,7 @@ import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receip
 import type { Pruned, PruneLimits } from "./limits.ts";
 import type { Queue } from "./queue-key.ts";
 import type { Removals } from "./removals.ts";
-import type { EventFilter, EventReport, SessionReport, StoreStats } from "./report.ts";
+import type { EventFilter, EventReport, SessionReport, StoreStats, UsageReport } from "./report.ts";
 import type { SessionMessage, SessionRecord } from "./session.ts";
 
 /** An event as the inbox keeps it. */
@@ -255,6 +255,8 @@ export interface Store extends Removals {
   /** The last used first; also sessions of which there is only a transcript. It walks through all of them: for people who look. */
   sessionReports(filter: { readonly limit: number }): Promise<readonly SessionReport[]>;
   stats(): Promise<StoreStats>;
+  /** By agent and model, the most tokens first; of decisions since then that are kept. */
+  usage(filter: { readonly since: number }): Promise<readonly UsageReport[]>;
 
   // key-value, with time to live
   get(namespace: string, key: string): Promise<Json | null>;

@@ -14,6 +14,7 @@ import { product } from "../../core/contract/product.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
+import { createOpenAiServer } from "../openai-server/index.ts";
 import { answered, openChannel, postHook } from "./room.ts";
 
 const page = join(import.meta.dirname, "..", "..", "examples", "operators-day", "README.md");
@@ -89,6 +90,7 @@ test("each task of an operator's day is done with the commands of the page, whic
   onTestFinished(() => platform.close());
   const { act } = platform;
   const [ada = 0, bela = 0] = [...platform.world.people.keys()];
+  const modelPort = await freePort();
   const config = {
     gateway: { port: 0, drainSeconds: 2 },
     plugins: { entries: { echo: { options: { delayMs: 0 } } } },
@@ -108,7 +110,7 @@ test("each task of an operator's day is done with the commands of the page, whic
       ],
     },
     bindings: [{ agentId: "writer", match: { channel: "botchat", peer: { kind: "group", id: String(workshop) } } }],
-    models: { providers: { local: { api: "openai-compatible", baseUrl: `http://127.0.0.1:${await freePort()}` } } },
+    models: { providers: { local: { api: "openai-compatible", baseUrl: `http://127.0.0.1:${modelPort}/v1` } } },
     channels: {
       botchat: openChannel(platform, {
         dmPolicy: "pairing",
@@ -163,6 +165,13 @@ test("each task of an operator's day is done with the commands of the page, whic
     6: async () => {
       await postHook(url, "build", { number: 7 }, hookToken);
       await idle(8);
+    },
+    12: async () => {
+      const model = await createOpenAiServer({ port: modelPort });
+      act.say(ada, ada, "good evening");
+      await answered(platform, ada, "good evening");
+      await idle(10);
+      await model.close();
     },
     15: () => postHook(url, "wake", { text: "backup done", mode: "next-heartbeat" }, hookToken),
   };

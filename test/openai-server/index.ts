@@ -56,7 +56,7 @@ function lastUserText(body: ChatRequest["body"]): string {
   return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? "").join("") : "";
 }
 
-export async function createOpenAiServer({ answer = (said: string) => say(said) } = {}): Promise<OpenAiServer> {
+export async function createOpenAiServer({ answer = (said: string) => say(said), port: wanted = 0 } = {}): Promise<OpenAiServer> {
   const requests: ChatRequest[] = [];
   const answers: Answer[] = [];
   let key: string | undefined;
@@ -91,7 +91,7 @@ export async function createOpenAiServer({ answer = (said: string) => say(said) 
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(wanted, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
 
   return {

@@ -244,6 +244,7 @@ function viewMethods(read: Read) {
     body: (eventId) => read((reads) => reads.body(eventId)),
     sessionReports: (filter) => read((reads) => reads.sessionReports(filter)),
     stats: () => read((reads) => reads.stats()),
+    usage: (filter) => read((reads) => reads.usage(filter)),
   } satisfies Partial<Store>;
 }
 

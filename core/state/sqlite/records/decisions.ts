@@ -1,6 +1,6 @@
 /** The chain of decisions of a unit, and the reports of events made of it. */
 import type { Decision, Json, Outcome } from "../../../contract/types.ts";
-import type { EventFilter, EventReport, StoreStats } from "../../report.ts";
+import type { EventFilter, EventReport, StoreStats, UsageReport } from "../../report.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
 import type { Desk, Total } from "../database/writer-database.ts";
@@ -21,10 +21,17 @@ type PackedDecision = readonly [
   detail?: string | null,
   path?: string | null,
   hint?: string | null,
-  sender?: string,
+  sender?: string | null,
+  usage?: readonly PackedUsage[],
 ];
 
-function packDecision({ at, station, plugin, verdict, code, detail, path, hint, sender }: Decision): PackedDecision {
+type PackedUsage = readonly [inputTokens: number, outputTokens: number, model: string];
+
+function packDecision({ at, station, plugin, verdict, code, detail, path, hint, sender, usage }: Decision): PackedDecision {
+  if (usage !== undefined) {
+    const packed = usage.map(({ inputTokens, outputTokens, model }): PackedUsage => [inputTokens, outputTokens, model]);
+    return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null, sender ?? null, packed];
+  }
   if (sender !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null, sender];
   if (path !== undefined || hint !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null];
   return detail === undefined ? [at, station, plugin, verdict, code] : [at, station, plugin, verdict, code, detail];
@@ -37,7 +44,7 @@ export function packDecisions(decisions: readonly Decision[] | undefined): strin
 /** Earlier versions stored decisions as they are. */
 function unpackDecision(packed: PackedDecision | Decision): Decision {
   if (!isList(packed)) return packed;
-  const [at, station, plugin, verdict, code, detail, path, hint, sender] = packed;
+  const [at, station, plugin, verdict, code, detail, path, hint, sender, usage] = packed;
   return {
     at,
     station,
@@ -47,7 +54,8 @@ function unpackDecision(packed: PackedDecision | Decision): Decision {
     ...(detail != null && { detail }),
     ...(path != null && { path }),
     ...(hint != null && { hint }),
-    ...(sender !== undefined && { sender }),
+    ...(sender != null && { sender }),
+    ...(usage !== undefined && { usage: usage.map(([inputTokens, outputTokens, model]) => ({ inputTokens, outputTokens, model })) }),
   };
 }
 
@@ -137,6 +145,17 @@ export function decisionReads(sql: Statements) {
 
     fence(): number {
       return sql.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'fence'")?.value ?? 0;
+    },
+
+    usage({ since }: { readonly since: number }): readonly UsageReport[] {
+      return sql.all<UsageReport>(
+        `SELECT coalesce(u.agent_id, '') AS agentId, json_extract(m.value, '$[2]') AS model, count(*) AS calls,
+           sum(json_extract(m.value, '$[0]')) AS inputTokens, sum(json_extract(m.value, '$[1]')) AS outputTokens
+         FROM decisions d JOIN units u ON u.id = d.unit, json_each(d.entries) e, json_each(e.value, '$[9]') m
+         WHERE e.type = 'array' AND json_extract(e.value, '$[0]') >= ?
+         GROUP BY 1, 2 ORDER BY inputTokens + outputTokens DESC, agentId, model`,
+        since,
+      );
     },
 
     stats(): StoreStats {

@@ -1,0 +1,68 @@
+/** What the models took, as an operator reads it. */
+import { expect, onTestFinished, test } from "vitest";
+import type { TurnEvent } from "../../core/sdk/contract.ts";
+import { temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/desk.ts";
+import { createEngine, createLoopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+
+async function* speak(text: string, ...models: readonly string[]): AsyncGenerator<TurnEvent> {
+  for (const model of models) yield { type: "usage", inputTokens: 1_000, outputTokens: 20, model };
+  if (text.includes("break")) throw new Error("the model broke off");
+  yield { type: "text", delta: `heard ${text}` };
+  yield { type: "done" };
+}
+
+test("usage shows the tokens by agent and model, those of failed turns and of each model of a turn included", async () => {
+  const directory = temporaryDirectory();
+  const chat = createLoopback();
+  const { gateway, configFile, settled } = await startGateway({
+    directory,
+    plugins: [
+      chat.plugin,
+      createEngine(({ inbound, agentId }) =>
+        speak(
+          inbound.text,
+          ...(agentId === "writer" ? ["acme/large"] : inbound.text === "both" ? ["acme/small", "acme/large"] : ["acme/small"]),
+        ),
+      ),
+    ],
+    config: {
+      agents: { defaults: { engine: "scripted" }, list: [{ id: "main", default: true }, { id: "writer" }] },
+      bindings: [{ agentId: "writer", match: { channel: "loopback", peer: { kind: "direct", id: "8" } } }],
+      channels: { loopback: { enabled: true, dmPolicy: "open", allowFrom: ["*"] } },
+    },
+  });
+  onTestFinished(async () => {
+    await gateway.close();
+    removeDirectory(directory);
+  });
+  const command = async (...args: readonly string[]) => await run(["usage", ...args, "--config", configFile], { home: temporaryHome() });
+  expect((await command()).out).toMatch(/^No model has reported tokens since \d{4}-/);
+  await settled(await chat.say("hello"));
+  await settled(await chat.say("break off"));
+  await settled(await chat.say("both"));
+  await settled(await chat.say("a letter", { sender: "8" }));
+  const { code, out } = await command("--since", "1h");
+  expect({
+    code,
+    lines: out
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.trim().split(/ {2,}/)),
+  }).toEqual({
+    code: 0,
+    lines: [
+      [expect.stringMatching(/^Since \d{4}-.*:$/)],
+      ["agent", "model", "turns", "input tokens", "output tokens"],
+      ["main", "acme/small", "3", "3000", "60"],
+      ["main", "acme/large", "1", "1000", "20"],
+      ["writer", "acme/large", "1", "1000", "20"],
+      ["total", "5", "5000", "100"],
+    ],
+  });
+  expect(JSON.parse((await command("--json")).out)).toMatchObject({
+    usage: [{ agentId: "main", model: "acme/small", calls: 3, inputTokens: 3_000, outputTokens: 60 }, {}, {}],
+    total: { calls: 5, inputTokens: 5_000, outputTokens: 100 },
+  });
+  expect((await command("--since", "soon")).code).toBe(2);
+});
