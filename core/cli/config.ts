@@ -6,7 +6,9 @@ import { parseConfigValue, showConfigValue } from "../config/editing/values.ts";
 import { getPath } from "../config/path.ts";
 import { type Problem, renderProblem } from "../config/problem.ts";
 import { waitsForStart } from "../config/reading/at-start.ts";
-import type { CheckedConfig } from "../config/reading/load.ts";
+import { readConfigText } from "../config/reading/file.ts";
+import { type CheckedConfig, checkDamaged } from "../config/reading/load.ts";
+import { locateState } from "../config/reading/locate.ts";
 import { renderJsonSchema } from "../config/showing/json-schema.ts";
 import { HostError } from "../contract/errors.ts";
 import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../gateway/config-problems.ts";
@@ -73,13 +75,10 @@ async function change(
 export async function validateConfig(context: CommandContext, _: readonly [], options: ConfigOptions): Promise<number> {
   const { terminal, env } = context;
   const loaded = await context.load().catch((thrown: unknown) => {
-    if (options.json !== true || !(thrown instanceof HostError)) throw thrown;
+    if (!(thrown instanceof HostError)) throw thrown;
     return thrown;
   });
-  if (loaded instanceof HostError) {
-    terminal.json({ file: context.configFile.file, ok: false, problems: [unreadable(loaded)] });
-    return 1;
-  }
+  if (loaded instanceof HostError) return await validateBroken(context, loaded, options);
   const problems = [...loaded.problems, ...pluginProblems(await declarations(context), loaded, env)];
   const wrong = problems.some((problem) => problem.severity === "error");
   if (options.json === true) terminal.json({ file: loaded.file, ok: !wrong, problems });
@@ -90,6 +89,29 @@ export async function validateConfig(context: CommandContext, _: readonly [], op
     }
   }
   return wrong ? 1 : 0;
+}
+
+/** Broken syntax hides no other problem, as far as the rest of the file can be read. */
+async function validateBroken(context: CommandContext, broken: HostError, { json }: ConfigOptions): Promise<number> {
+  const { terminal, env, configFile } = context;
+  const text = broken.code === "config_syntax" ? await readConfigText(configFile.file) : undefined;
+  const damaged = text === undefined ? undefined : checkDamaged({ text, file: configFile.file, env });
+  if (damaged === undefined && json !== true) throw broken;
+  const problems = damaged === undefined ? [unreadable(broken)] : await problemsOf(context, damaged);
+  if (json === true) terminal.json({ file: configFile.file, ok: false, problems });
+  else for (const problem of problems) terminal.line(renderProblem(problem, configFile.file));
+  return 1;
+}
+
+async function problemsOf(
+  context: CommandContext,
+  { checked, isSound, isRead }: NonNullable<ReturnType<typeof checkDamaged>>,
+): Promise<readonly Problem[]> {
+  // Without the section of the plugins nobody knows whose options and channels the others are.
+  if (!isRead("plugins")) return checked.problems;
+  const stateDirectory = locateState({ ...checked, env: context.env, home: context.home });
+  const declared = await readDeclarations(checked, stateDirectory, context.terminal);
+  return [...checked.problems, ...pluginProblems(declared, checked, context.env).filter(isSound)];
 }
 
 /** A file of which nothing can be read has one problem, in the shape of the others. */

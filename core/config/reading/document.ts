@@ -1,5 +1,5 @@
 /** A configuration file as text: JSON with comments and trailing commas, its values and where they stand. */
-import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import { createScanner, type Node, type ParseError, type ParseErrorCode, parseTree, printParseErrorCode } from "jsonc-parser";
 import { HostError } from "../../contract/errors.ts";
 import { forbiddenKeys, getPath, renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
@@ -26,9 +26,9 @@ export interface ConfigDocument {
 const maxDepth = 64;
 
 /** Token kinds of jsonc-parser's scanner; its `const enum` cannot be imported. */
-const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 } as const;
+export const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 } as const;
 
-const parseOptions = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
+export const parseOptions = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
 
 const reasons: Readonly<Record<string, string>> = {
   InvalidSymbol: "this is no value; texts need double quotes",
@@ -49,9 +49,11 @@ const reasons: Readonly<Record<string, string>> = {
   InvalidCharacter: "a text holds a control character; write it as an escape",
 };
 
+export const reasonFor = (code: ParseErrorCode): string => reasons[printParseErrorCode(code)] ?? "this cannot be read";
+
 /** Throws `config_syntax` with file, line and column. An empty file, or one with comments only, is an empty object. */
 export function parseDocument(source: string, file: string): ConfigDocument {
-  const text = source.charCodeAt(0) === 0xfeff ? ` ${source.slice(1)}` : source;
+  const text = withoutMark(source);
   const refuse = (offset: number, reason: string): never => {
     throw new HostError("config_syntax", { file, ...positionAt(text, offset), reason });
   };
@@ -60,14 +62,21 @@ export function parseDocument(source: string, file: string): ConfigDocument {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, parseOptions);
   const first = errors[0];
-  if (first) refuse(first.offset, reasons[printParseErrorCode(first.error)] ?? "this cannot be read");
+  if (first) refuse(first.offset, reasonFor(first.error));
   if (root && root.type !== "object") refuse(root.offset, "the file must hold one object in braces");
+  return documentOf(text, root);
+}
+
+/** As long as it was, so that places in it stay. */
+export const withoutMark = (source: string): string => (source.charCodeAt(0) === 0xfeff ? ` ${source.slice(1)}` : source);
+
+export function documentOf(text: string, root: Node | undefined): ConfigDocument {
   const problems: Problem[] = [];
   const value = root ? toValue(root, [], text, problems) : {};
   return { text, value, problems, locate: (path) => locate(text, root, path), has: (path) => getPath(value, path) !== undefined };
 }
 
-function tooDeepAt(text: string): number | undefined {
+export function tooDeepAt(text: string): number | undefined {
   const scanner = createScanner(text, true);
   let depth = 0;
   for (let kind = scanner.scan(); kind !== token.end; kind = scanner.scan()) {
@@ -78,19 +87,25 @@ function tooDeepAt(text: string): number | undefined {
   return undefined;
 }
 
-function positionAt(text: string, offset: number): Position {
+export function positionAt(text: string, offset: number): Position {
   const before = text.slice(0, offset).split(/\r\n|\r|\n/);
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
 function locate(text: string, root: Node | undefined, path: readonly Segment[]): Position | undefined {
+  const node = root && nearestNode(root, path);
+  return node && positionAt(text, node.offset);
+}
+
+/** The value at a path, or the nearest parent that is there. */
+export function nearestNode(root: Node, path: readonly Segment[]): Node {
   let node = root;
   for (const segment of path) {
-    const next = node && childAt(node, segment);
+    const next = childAt(node, segment);
     if (!next) break;
     node = next;
   }
-  return node && positionAt(text, node.offset);
+  return node;
 }
 
 function childAt(node: Node, segment: Segment): Node | undefined {

@@ -7,6 +7,7 @@ import { checkModels } from "../checking/model-rules.ts";
 import { checkRules } from "../checking/rules.ts";
 import { unexpanded } from "../checking/unexpanded.ts";
 import { checkValue, isRecord, type PlacedProblem } from "../checking/validate.ts";
+import { type DamagedDocument, parseDamaged } from "../damaged.ts";
 import { forbiddenKeys, getPath, parsePath, renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
 import { presetSchema } from "../schema/hooks.ts";
@@ -58,8 +59,33 @@ export async function loadConfig(options: {
 export type CheckedConfig = Omit<LoadedConfig, "found" | "digest" | "refused">;
 
 /** The same from a text, for a check before it is written. */
-export function checkConfig(from: { readonly text: string; readonly file: string; readonly env: Environment }): CheckedConfig {
-  const document = parseDocument(from.text, from.file);
+export function checkConfig(from: ConfigSource): CheckedConfig {
+  return checkDocument(parseDocument(from.text, from.file), from, { complete: true });
+}
+
+/**
+ * What else is wrong with a text whose syntax is broken, for people who mend it: nothing runs with it. `isSound` and `isRead` are for
+ * checks that follow. `undefined`: nothing of the text can be read.
+ */
+export function checkDamaged(
+  from: ConfigSource,
+): ({ readonly checked: CheckedConfig } & Pick<DamagedDocument, "isSound" | "isRead">) | undefined {
+  const damaged = parseDamaged(from.text);
+  if (damaged === undefined) return undefined;
+  const { document, faults, complete, isSound, isRead } = damaged;
+  const checked = checkDocument(document, from, { complete });
+  const problems = [...faults, ...checked.problems.filter(isSound)].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  return { checked: { ...checked, problems }, isSound, isRead };
+}
+
+interface ConfigSource {
+  readonly text: string;
+  readonly file: string;
+  readonly env: Environment;
+}
+
+/** `complete: false`: values are missing, so that rules between values would report what is only lost. */
+function checkDocument(document: ConfigDocument, from: ConfigSource, { complete }: { readonly complete: boolean }): CheckedConfig {
   const directory = dirname(from.file);
   const schema = schemaFor(document.value);
   const { value, problems, indexOf } = checkValue(schema, document.value, []);
@@ -71,7 +97,7 @@ export function checkConfig(from: { readonly text: string; readonly file: string
   const all = [
     ...problems,
     ...checkChannels(draft.channels),
-    ...[...checkRules(draft, { directory, secrets, indexOf }), ...checkModels(draft, { secrets, indexOf })].filter(isNew),
+    ...(complete ? [...checkRules(draft, { directory, secrets, indexOf }), ...checkModels(draft, { secrets, indexOf })].filter(isNew) : []),
     ...unexpanded(beside, [], schema),
   ];
   const placed = [...document.problems, ...all.map((problem) => place(problem, document))];

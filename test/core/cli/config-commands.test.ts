@@ -218,9 +218,9 @@ describe("config", () => {
 
   test("a broken file is named with line and column", async () => {
     const { home, file } = homeWith('{\n  "gateway": { "port": 1,, }\n}');
-    const { code, err } = await run(["config", "validate"], { home });
-    expect(code).toBe(1);
-    expect(err.split("\n")[0]).toMatch(new RegExp(`^error: ${file}:2:\\d+: `));
+    const { code, out, err } = await run(["config", "validate"], { home });
+    expect({ code, err }).toEqual({ code: 1, err: "" });
+    expect(out.split("\n")[0]).toMatch(new RegExp(`^error: ${file}:2:\\d+: `));
     const json = await run(["config", "validate", "--json"], { home });
     expect(json.code).toBe(1);
     expect(JSON.parse(json.out)).toMatchObject({ file, ok: false, problems: [{ severity: "error", path: "", line: 2 }] });
