@@ -135,7 +135,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     return all;
   }
 
-  /** What needs no new connection counts from the next event on. */
+  /** What needs no new connection applies from the next event on. */
   function retain(account: OpenAccount, { access, options: values }: AccountSettings): void {
     account.access = access;
     if (isDeepStrictEqual(account.options, values)) return;

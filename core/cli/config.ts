@@ -68,7 +68,7 @@ async function change(
   terminal.line(`${path} ${changed ? done : already}.`);
   for (const problem of problems) terminal.note(renderProblem(problem));
   // Without a gateway the next start is the first to read it anyway.
-  if (changed && waitsForStart(path) && (await gateway()) !== null) terminal.note("It counts from the next start of the gateway on.");
+  if (changed && waitsForStart(path) && (await gateway()) !== null) terminal.note("Takes effect after a restart.");
   return 0;
 }
 

@@ -101,6 +101,9 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   rows.push(["config", status.configFile]);
   if (status.configError !== undefined) rows.push(["", style("red", status.configError)]);
   if (status.configError !== undefined && status.running) rows.push(["", "The gateway runs on with the last good configuration."]);
+  const waiting = status.gateway?.waiting ?? [];
+  if (waiting.length > 0)
+    rows.push(["", style("yellow", `Changes of ${waiting.join(", ")} take effect after a restart: ${programCommand} restart`)]);
   rows.push(["state", status.stateDirectory]);
   if (status.events !== undefined) rows.push(...eventRows(status.events, now()));
   if (status.gateway?.hooks !== undefined) {

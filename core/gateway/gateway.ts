@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { eventQueue } from "../agents/conversation/system-events.ts";
 import { createHeartbeat } from "../agents/heartbeat/heartbeat.ts";
+import { changedAtStart } from "../config/reading/at-start.ts";
 import { rememberSecrets } from "../config/reading/known-secrets.ts";
 import { loadConfig } from "../config/reading/load.ts";
 import { locateConfig, locateState } from "../config/reading/locate.ts";
@@ -189,6 +190,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   // Before the server, so that whoever waits for a run is answered.
   undo.add(() => hookSide.results.close());
   const startedAt = now();
+  const started = config();
   const describe = async (): Promise<GatewayDescription> =>
     clean({
       product: product.name,
@@ -209,6 +211,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
       })),
       accounts: runtime.accounts.reports(),
       problems: [...(current.loaded.refused ?? []), ...current.loaded.problems, ...found()],
+      waiting: changedAtStart(started, config()),
       engines: [...runtime.registry.engines.keys()],
       running: runtime.path.lanes.running(),
       stats: await store.stats(),

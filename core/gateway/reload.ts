@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Heartbeat } from "../agents/heartbeat/heartbeat.ts";
 import { getPath } from "../config/path.ts";
 import type { Problem } from "../config/problem.ts";
-import { readAtStart } from "../config/reading/at-start.ts";
+import { changedAtStart, readAtStart } from "../config/reading/at-start.ts";
 import { rememberSecrets } from "../config/reading/known-secrets.ts";
 import { keepLastGood } from "../config/reading/last-good.ts";
 import type { CheckedConfig, LoadedConfig } from "../config/reading/load.ts";
@@ -27,10 +27,6 @@ export function tellProblem(log: Log, problem: Problem): void {
   else log.warn(line, `configuration: ${problem.message}`);
 }
 
-function changedAtStart(before: GatewayConfig, after: GatewayConfig): readonly string[] {
-  return readAtStart.filter((path) => !isDeepStrictEqual(getPath(before, path.split(".")), getPath(after, path.split("."))));
-}
-
 /** What this edit changed and what waits: a value that is back at what runs waits for nothing. */
 function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {
   const waiting = changedAtStart(from.started, after);
@@ -42,7 +38,7 @@ export interface Reloaded {
   readonly changed: boolean;
   /** Of the configuration that is in force. */
   readonly problems: readonly Problem[];
-  /** Settings that differ from those with which the gateway started, and take effect at the next start. */
+  /** Settings that differ from those with which the gateway started, and take effect after a restart. */
   readonly waiting: readonly string[];
 }
 
@@ -94,7 +90,7 @@ export function followConfig(parts: {
       current.loaded = loaded;
       for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) tellProblem(log, problem);
       if (kept.length > 0) log.error({ sections: kept }, "sections with an error were not taken over; the last good ones stay in force");
-      if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect at the next start of the gateway");
+      if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
       parts.results.recheck();
       heartbeat.reload();
       applied = runtime.accounts.apply(loaded.config, loaded.disabled).then(

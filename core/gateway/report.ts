@@ -31,6 +31,8 @@ export interface GatewayDescription {
   readonly accounts: readonly AccountReport[];
   /** What is wrong with the configuration that is in force. */
   readonly problems: readonly Problem[];
+  /** Settings that were changed since the start, and take effect after a restart. */
+  readonly waiting: readonly string[];
   readonly engines: readonly string[];
   readonly running: number;
   readonly stats: StoreStats;

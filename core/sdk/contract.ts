@@ -553,7 +553,7 @@ export interface ChannelConnection {
   close(): Promise<void>;
   /** Takes no more events in, before a close; what runs is still sent. After 5 s the gateway closes without it. */
   pause?(): Promise<void>;
-  /** The account's options after an edit of the configuration that left `connectionOptions` as they were; they count from the next call on. */
+  /** The account's options after an edit of the configuration that left `connectionOptions` as they were; they apply from the next call on. */
   update?(options: Readonly<Record<string, unknown>>): void;
   /** Capability `edits`: removes a message. */
   remove?(messageId: string, address: Address, signal: AbortSignal): Promise<void>;

@@ -165,7 +165,7 @@ export const accountOptions = Type.Object({
 
 export type AccountOptions = Static<typeof accountOptions>;
 
-/** Those that a connection is made with; the others count from the next message on. */
+/** Those that a connection is made with; the others apply from the next message on. */
 export const connectionOptions = [
   "botToken",
   "tokenFile",

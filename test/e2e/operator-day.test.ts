@@ -104,7 +104,15 @@ test("reload says what became of the file, restart takes it over in the same pro
   const reloaded = await ask("reload");
   expect(reloaded.code).toBe(0);
   expect(reloaded.out).toMatch(/^The configuration was taken over\.\nwarning colour \(line \d+\): /);
-  expect(reloaded.out).toContain(`At the next start (\`${programCommand} restart\`) these take effect: log, gateway.host.\n`);
+  expect(reloaded.out).toContain(`Changes of log, gateway.host take effect after a restart: \`${programCommand} restart\`.\n`);
+
+  // Options of plugins are read at the start: the edit says so, and so does status until then.
+  const delay = "plugins.entries.echo.options.delayMs";
+  expect(await ask("config", "set", delay, "1")).toMatchObject({ code: 0, err: "Takes effect after a restart.\n" });
+  await gateway.until(/"paths":\["plugins"\],"msg":"some settings take effect after a restart"/);
+  expect((await ask("status")).out).toContain(
+    `Changes of plugins, log, gateway.host take effect after a restart: ${programCommand} restart\n`,
+  );
 
   const before = readFileSync(join(state, "gateway.json"), "utf8");
   writeConfig(file, '{ "state": { "dir": "state" }, "hooks": [');
@@ -120,6 +128,7 @@ test("reload says what became of the file, restart takes it over in the same pro
   const restarted = await ask("restart");
   expect(restarted).toMatchObject({ code: 0, out: expect.stringMatching(/^The gateway runs again at http:\S+ \(process \d+\)\.\n$/) });
   expect(restarted.out).toContain(`(process ${gateway.child.pid})`);
+  expect((await ask("status")).out).not.toContain("after a restart");
   expect(readFileSync(join(state, "gateway.json"), "utf8")).not.toBe(before);
   await gateway.until(
     /"path":"gateway\.host"[^\n]*the gateway listens on all addresses of this machine: every network that it is in can reach it/,

@@ -80,7 +80,7 @@ describe("an edit of the file", () => {
       gateway.file,
       withBasics({ log: { level: "debug" }, channels: { botchat: openChannel(platform, { dmPolicy: "disabled" }) } }),
     );
-    await gateway.until(/"paths":\["log"\],"msg":"some settings take effect at the next start/);
+    await gateway.until(/"paths":\["log"\],"msg":"some settings take effect after a restart/);
     await gateway.until(takenOver(1));
     platform.act.say(ada, ada, "nobody answers now");
     await gateway.until(/dm_disabled/);

@@ -40,7 +40,7 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
     const later = waitsForStart(path);
     const done = text === undefined ? `\`${path}\` is removed${later ? "." : "; its default is in force."}` : `\`${path}\` is set.`;
     return [
-      later ? `${done} It counts from the next start of the gateway on.` : done,
+      later ? `${done} It takes effect after a restart.` : done,
       ...problems.map((problem) => `- ${literal(renderProblem(problem))}`),
     ].join("\n");
   }

@@ -18,7 +18,7 @@ export interface Skill {
 }
 
 export interface Skills {
-  /** Those of the agent that the place at hand has (absent: all), by their names. An edited file counts from the next turn on. */
+  /** Those of the agent that the place at hand has (absent: all), by their names. An edited file applies from the next turn on. */
   of(agent: Pick<AgentSettings, "workspace" | "skills">, place: readonly string[] | undefined): Promise<readonly Skill[]>;
 }
 

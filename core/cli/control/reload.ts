@@ -25,5 +25,5 @@ function show({ changed, problems, waiting }: Answer, { terminal }: CommandConte
     const where = line === undefined ? "" : ` (line ${line})`;
     terminal.line(`${style(severity === "error" ? "red" : "yellow", severity)} ${path}${where}: ${message}. ${hint}`.trimEnd());
   }
-  if (waiting.length > 0) terminal.line(`At the next start (\`${programCommand} restart\`) these take effect: ${waiting.join(", ")}.`);
+  if (waiting.length > 0) terminal.line(`Changes of ${waiting.join(", ")} take effect after a restart: \`${programCommand} restart\`.`);
 }

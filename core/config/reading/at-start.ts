@@ -1,9 +1,16 @@
-/** What is read only while the gateway starts; everything else counts from the next event on. */
-import { parsePath } from "../path.ts";
+/** What is read only while the gateway starts; everything else applies from the next event on. */
+import { isDeepStrictEqual } from "node:util";
+import { getPath, parsePath } from "../path.ts";
+import type { GatewayConfig } from "../schema.ts";
 
-export const readAtStart: readonly string[] = ["plugins", "state.dir", "log", "gateway.host", "gateway.port"];
+const readAtStart: readonly string[] = ["plugins", "state.dir", "log", "gateway.host", "gateway.port"];
 
-/** Whether a change at this path waits for the next start. */
+/** Which of these settings differ. */
+export function changedAtStart(before: GatewayConfig, after: GatewayConfig): readonly string[] {
+  return readAtStart.filter((path) => !isDeepStrictEqual(getPath(before, path.split(".")), getPath(after, path.split("."))));
+}
+
+/** Whether a change at this path takes effect after a restart. */
 export function waitsForStart(path: string): boolean {
   const segments = parsePath(path)?.map(String) ?? [];
   return readAtStart.some((known) => known.split(".").every((segment, index) => segments[index] === segment));

@@ -109,7 +109,7 @@ describe("gateway", () => {
     expect(channels).toMatchObject({ code: 0, out: expect.stringMatching(/^botchat:default +off/) });
     expect((await run(["config", "get", "gateway.port"], { home, env: { SERVICE_STATE_DIR: state } })).out).toBe("0\n");
     const set = await run(["config", "set", "log.level", "debug", "--state", state], { home });
-    expect(set).toMatchObject({ code: 0, out: "log.level is set.\n", err: "It counts from the next start of the gateway on.\n" });
+    expect(set).toMatchObject({ code: 0, out: "log.level is set.\n", err: "Takes effect after a restart.\n" });
     expect((await run(["config", "set", "gateway.drainSeconds", "5", "--state", state], { home })).err).toBe("");
     // Who names a file means that one.
     const other = join(home, "other.jsonc");
