@@ -24,7 +24,7 @@ function createIdentityFile(directory: string) {
     },
     write(identity: BotIdentity): void {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      writeFileSync(`${file}.new`, JSON.stringify(identity), { mode: 0o600 });
+      writeFileSync(`${file}.new`, JSON.stringify(identity), { mode: 0o600, flush: true });
       renameSync(`${file}.new`, file);
     },
   };

@@ -57,7 +57,7 @@ export function createStickers(options: { readonly directory: string; readonly b
     const stickers = Object.fromEntries([...kept, [uniqueId, sticker]]);
     const temporary = `${file}.${randomBytes(6).toString("hex")}`;
     try {
-      writeFileSync(temporary, `${JSON.stringify({ version: 1, stickers }, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+      writeFileSync(temporary, `${JSON.stringify({ version: 1, stickers }, null, 2)}\n`, { mode: 0o600, flag: "wx", flush: true });
       renameSync(temporary, file);
     } catch {
       // A cache that cannot be written costs another look at the sticker, not the message.

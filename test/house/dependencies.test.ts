@@ -53,3 +53,17 @@ describe("production dependencies", () => {
     expect(locked.devDependencies).toEqual(manifest.devDependencies);
   });
 });
+
+test("the tests run on each line of Node that the package allows", () => {
+  const { engines, devDependencies } = JSON.parse(read("package.json")) as {
+    readonly engines: { readonly node: string };
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  expect(engines.node).toBe(">=24.16 <25 || >=26.1");
+  expect(devDependencies.node).toMatch(/^\^26\./);
+  const check = read(".ci/run");
+  // The newer one by npm, which puts the package's own Node first.
+  expect(check).toMatch(/^npm test /m);
+  expect(check).toMatch(/npm install [^\n]* node@24$/m);
+  expect(check).toMatch(/^PATH="\$node24:\$PATH" node node_modules\/vitest\/vitest\.mjs run /m);
+});
