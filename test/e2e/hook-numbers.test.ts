@@ -8,6 +8,7 @@ import { startHookGateway } from "./hook-room.ts";
 
 const id = "1311768467294899695123";
 const room = await startHookGateway({
+  transforms: { "urgent.ts": "export default ({ payload }) => ({ name: 'Rounded ' + payload.order.id });\n" },
   hooks: {
     mappings: [
       {
@@ -24,6 +25,7 @@ const room = await startHookGateway({
         messageTemplate: "{{ payload }}",
         deliver: false,
       },
+      { match: { path: "transformed" }, transform: { module: "urgent.ts" }, messageTemplate: "id {{ order.id }}", deliver: false },
       { match: { path: "equal", where: { id: Number("9007199254740993") } }, messageTemplate: "equal {{ id }}", deliver: false },
     ],
   },
@@ -50,6 +52,14 @@ test("they keep them in each element of a list, and when a delivery runs again t
   expect(await command("hooks", "replay", second, "--remap")).toMatchObject({ code: 0 });
   await expect.poll(() => room.turns.length).toBeGreaterThan(before);
   expect(room.turns.filter(({ sessionKey }) => sessionKey === `hook:${id}0`)).toHaveLength(2);
+});
+
+test("beside a transform, which gets them rounded, a template has all digits in the fields that the transform leaves alone", async () => {
+  const { json } = await room.post("transformed", body);
+  await room.settled(String(json?.eventId));
+  const turn = await room.turn(({ inbound }) => inbound.sender.name?.startsWith("Rounded") === true);
+  expect(turn.inbound.sender.name).toBe(`Rounded ${String(Number(id))}`);
+  expect(turn.inbound.text).toContain(`id ${id}`);
 });
 
 test("a number in where still takes them", async () => {

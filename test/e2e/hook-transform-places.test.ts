@@ -9,6 +9,7 @@ import { startHookGateway } from "./hook-room.ts";
 const transforms = {
   "throws.ts": "const deep = () => {\n  throw new Error('no such thing');\n};\nexport default () => deep();\n",
   "loops.ts": "export default () => {\n  for (;;);\n};\n",
+  "grows.ts": "const all = [];\nexport default () => {\n  for (;;) all.push('x'.repeat(1_000_000) + all.length);\n};\n",
   "broken.ts": "export default () => {\n  const a = ;\n};\n",
 };
 const mappings = Object.keys(transforms).map((module) => ({ match: { path: module.slice(0, -3) }, transform: { module }, deliver: false }));
@@ -19,6 +20,8 @@ test.each([
     [
       ["throws", /no such thing \(throws\.ts:2:\d+\)/],
       ["loops", /cpuMs\) \(loops\.ts:\d+:\d+\)/],
+      // The engine knows no line any more once its memory is full.
+      ["grows", /memoryMb\) \(grows\.ts\)/],
       ["broken", /broken\.ts:2/],
     ],
   ],
