@@ -1,9 +1,8 @@
 /** The configuration while the gateway runs: problems are told, edits are followed. */
-import { isDeepStrictEqual } from "node:util";
 import type { Heartbeat } from "../agents/heartbeat/heartbeat.ts";
-import { getPath } from "../config/path.ts";
+
 import type { Problem } from "../config/problem.ts";
-import { changedAtStart, readAtStart } from "../config/reading/at-start.ts";
+import { changedAtStart } from "../config/reading/at-start.ts";
 import { rememberSecrets } from "../config/reading/known-secrets.ts";
 import { keepLastGood } from "../config/reading/last-good.ts";
 import type { CheckedConfig, LoadedConfig } from "../config/reading/load.ts";

@@ -1,6 +1,6 @@
 /** What is kept of a person beside conversations: pairing, devices, data of plugins, reactions, and events that have not ended. */
 import { expect, onTestFinished, test } from "vitest";
-import { definePlugin } from "../../core/sdk.ts";
+import { definePlugin } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import devicePair from "../../plugins/device-pair/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";

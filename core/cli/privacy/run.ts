@@ -1,7 +1,7 @@
 /** `privacy`: everything that is kept of a person, to hand over or to remove. */
 import { rm } from "node:fs/promises";
 import { createPairing } from "../../access/pairing.ts";
-import { createWaitingEvents } from "../../agents/waiting-events.ts";
+import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
 import type { Person } from "../../state/removals.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
