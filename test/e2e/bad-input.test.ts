@@ -37,7 +37,7 @@ describe("the configuration", () => {
     const home = temporaryHome();
     const file = configure(home, {});
     writeConfig(file, '{\n  // a comment\n  "gateway": { "port": 1, "host" "127.0.0.1" }\n}\n');
-    const { code, out, err } = await runAlone(["gateway", "--config", file], { home });
+    const { code, out, err } = await run(["gateway", "--config", file], { home });
     expect([code, out]).toEqual([1, ""]);
     expect(err).toMatch(oneSentence);
     expect(err).toContain(`${file}:3:`);
@@ -129,7 +129,7 @@ describe("what is taken already", () => {
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
     const home = temporaryHome();
-    const { code, err } = await runAlone(["gateway", "--config", configure(home, { gateway: { port } })], { home });
+    const { code, err } = await run(["gateway", "--config", configure(home, { gateway: { port } })], { home });
     expect(code).toBe(1);
     expect(err).toMatch(oneSentence);
     expect(err).toContain(`127.0.0.1:${port} is already in use`);
@@ -145,7 +145,7 @@ describe("what is taken already", () => {
 
   test("a state directory has one gateway, in one process and in two, and a killed one leaves it free", { timeout: 90_000 }, async () => {
     const gateway = await startGatewayProcess({});
-    const { code, err } = await runAlone(["gateway", "--config", gateway.file], { home: gateway.home });
+    const { code, err } = await run(["gateway", "--config", gateway.file], { home: gateway.home });
     expect(code).toBe(1);
     expect(err).toMatch(oneSentence);
     expect(err).toContain(`Another gateway (process ${gateway.child.pid}) uses the state directory`);

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { run, start, temporaryHome } from "../core/cli/command.ts";
+import { start, temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/desk.ts";
 
 const browserPath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const available = existsSync(browserPath);

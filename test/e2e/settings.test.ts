@@ -2,7 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { run, temporaryHome } from "../core/cli/command.ts";
+import { temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/desk.ts";
 import { converse, kitchen } from "./conversation.ts";
 
 test("historyLimit 0 takes the talk beside a conversation away, and leaves the conversation alone; historyTurns bounds it", async () => {

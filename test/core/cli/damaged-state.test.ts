@@ -15,10 +15,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, describe, expect, test } from "vitest";
-import { createGateway } from "../../../core/gateway/gateway.ts";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { createGateway, type Gateway, type GatewayOptions } from "../../../core/gateway/gateway.ts";
 import { run, start, temporaryHome } from "./command.ts";
-import { run as look } from "./desk.ts";
+import { run as look, run } from "./desk.ts";
 
 const token = "hook-token-0123456789abcdef";
 const ready = /ready at (http:\/\/127\.0\.0\.1:\d+)/;
@@ -67,6 +67,14 @@ async function copyOfKilled(): Promise<Copy> {
   cpSync(await killed, home, { recursive: true });
   const state = join(home, ".service");
   return { home, state, file: (name) => join(state, name) };
+}
+
+/** A gateway in this process: where the test is about the files, and not about a process that ends. */
+async function startHere({ file, state }: Copy, options: Partial<GatewayOptions> = {}): Promise<Gateway> {
+  const environment = { SERVICE_STATE_DIR: state };
+  const gateway = await createGateway({ configFile: file("config.jsonc"), environment, bundled: false, ...options });
+  onTestFinished(() => gateway.close());
+  return gateway;
 }
 
 function checkpoint(file: string): void {
@@ -156,21 +164,16 @@ describe("a state that was damaged", () => {
       // Nothing was made or changed by the attempt.
       expect(readdirSync(copy.state).filter((name) => name !== "lock.db" && !before.includes(name))).toEqual([]);
       expect(statSync(copy.file("state.db"), { throwIfNoEntry: false })?.size).toBe(size);
-      const doctor = await look(["doctor"], { home: copy.home });
+      const doctor = await run(["doctor"], { home: copy.home });
       expect(doctor).toMatchObject({ code: 1, out: expect.stringMatching(said) });
 
-      const accepted = await createGateway({
-        configFile: copy.file("config.jsonc"),
-        environment: { SERVICE_STATE_DIR: copy.state },
-        bundled: false,
-        acceptNewState: true,
-      });
+      const accepted = await startHere(copy, { acceptNewState: true });
       expect((await wake(accepted.url, "after")).status).toBe(200);
       await accepted.close();
       const aside = readdirSync(copy.state).filter((name) => name.endsWith(".damaged"));
       expect(aside.length).toBe(size !== undefined && size > 0 && !/older/.test(refused.err) ? 1 : 0);
       // From now on it is a state like any other.
-      expect(await look(["status"], { home: copy.home })).toMatchObject({ code: 0 });
+      expect(await run(["status"], { home: copy.home })).toMatchObject({ code: 0 });
     },
     60_000,
   );
@@ -197,21 +200,15 @@ describe("a state that was damaged", () => {
     const { err } = await run(["gateway"], { home: copy.home });
     expect(err).toContain(`copy ${copy.file("state.db.monday")} over it, and delete state.db-wal and state.db-shm`);
     cpSync(copy.file("state.db.monday"), copy.file("state.db"));
-    const gateway = start(["gateway"], { home: copy.home });
-    await gateway.until(ready);
-    gateway.child.kill("SIGTERM");
-    await gateway.finished;
-    const status = JSON.parse((await look(["status", "--json"], { home: copy.home })).out) as { events: { waiting: number } };
+    await (await startHere(copy)).close();
+    const status = JSON.parse((await run(["status", "--json"], { home: copy.home })).out) as { events: { waiting: number } };
     expect(status.events.waiting).toBe(events);
   });
 
   test("the database of another installation is refused, and stays whole", async () => {
     const [copy, other] = [await copyOfKilled(), await copyOfKilled()];
     for (const name of ["state.db", "state.db-wal", "state.db-shm", "state.json", "gateway-token"]) rmSync(other.file(name));
-    const gateway = start(["gateway"], { home: other.home });
-    await gateway.until(ready);
-    gateway.child.kill("SIGTERM");
-    await gateway.finished;
+    await (await startHere(other)).close();
     for (const part of ["-wal", "-shm"]) rmSync(copy.file(`state.db${part}`));
     cpSync(other.file("state.db"), copy.file("state.db"));
     const { code, err } = await run(["gateway"], { home: copy.home });
@@ -221,31 +218,31 @@ describe("a state that was damaged", () => {
   });
 
   test("garbage in lock.db: the remedy is to delete it, and that helps", async () => {
-    const { home, file } = await copyOfKilled();
+    const copy = await copyOfKilled();
+    const { home, file } = copy;
     writeFileSync(file("lock.db"), "garbage ".repeat(200));
     const { code, err } = await run(["gateway"], { home });
     expect(code).toBe(1);
     expect(err).toMatch(
       /lock\.db cannot be used as a lock: file is not a database\.\n +Delete lock\.db and start again\. It contains no data\./,
     );
-    expect((await look(["doctor"], { home })).out).toContain("lock.db cannot be used as a lock");
+    expect((await run(["doctor"], { home })).out).toContain("lock.db cannot be used as a lock");
     rmSync(file("lock.db"));
-    const gateway = start(["gateway"], { home });
-    await gateway.until(ready);
+    expect((await startHere(copy)).readiness().ready).toBe(true);
   });
 
   test("what a kill leaves is no damage, nor what a version without state.json left", async () => {
-    const { home, file } = await copyOfKilled();
+    const copy = await copyOfKilled();
+    const { home, file } = copy;
     const first = start(["gateway"], { home });
     await first.until(ready);
     first.child.kill("SIGKILL");
     await first.finished;
     // A command folds the log in and removes it.
-    const status = JSON.parse((await look(["status", "--json"], { home })).out) as { events: { waiting: number } };
+    const status = JSON.parse((await run(["status", "--json"], { home })).out) as { events: { waiting: number } };
     expect(status.events.waiting).toBe(events);
     rmSync(file("state.json"));
-    const second = start(["gateway"], { home });
-    await second.until(ready);
+    await startHere(copy);
     expect(existsSync(file("state.json"))).toBe(true);
   });
 });
@@ -264,18 +261,18 @@ describe("a gateway whose state is taken away while it runs", () => {
   });
 
   test("ends when its lock is removed, and leaves the files of its successor alone", async () => {
-    const { home, file } = await copyOfKilled();
+    const copy = await copyOfKilled();
+    const { home, file } = copy;
     const first = start(["gateway"], { home });
     await first.until(ready);
     rmSync(file("lock.db"));
-    const second = start(["gateway"], { home });
-    await second.until(ready);
+    await startHere(copy);
     const { code, err } = await first.finished;
     expect(code).toBe(1);
     expect(err).toMatch(
       /error: (?:The gateway has lost its state directory \S+: lock\.db was removed or replaced while it ran|This gateway no longer owns)/,
     );
-    expect(await look(["status"], { home })).toMatchObject({ code: 0, out: expect.stringMatching(/^gateway +ready/) });
+    expect(await run(["status"], { home })).toMatchObject({ code: 0, out: expect.stringMatching(/^gateway +ready/) });
   });
 
   test("ends when state.db is deleted", async () => {

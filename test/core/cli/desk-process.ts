@@ -30,5 +30,7 @@ process.on("message", async ({ args, env }: { readonly args: readonly string[]; 
   const code = await runCommandLine(args);
   // A command ends when nothing is left that its process would wait for.
   while (open() > before) await wait(2);
+  // A gateway that refuses to start leaves its listeners to the end of its process.
+  for (const event of ["SIGINT", "SIGTERM", "unhandledRejection", "uncaughtExceptionMonitor"]) process.removeAllListeners(event);
   process.send?.({ code, out, err });
 });

@@ -1,11 +1,14 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
 import { run, start, temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
 
 function homeWith(config: object): { readonly home: string; readonly state: string } {
   const home = temporaryHome();
@@ -135,16 +138,12 @@ describe("gateway", () => {
   });
 
   test("a port in use and a missing file end with one sentence and 1", async () => {
-    const { home } = homeWith({ gateway: { port: 0 } });
-    const first = start(["gateway"], { home });
-    const port = Number(
-      ready
-        .exec(await first.until(ready))?.[1]
-        ?.split(":")
-        .at(-1),
-    );
-    const second = homeWith({ gateway: { port } });
-    expect(await run(["gateway"], { home: second.home })).toMatchObject({
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const { home } = homeWith({ gateway: { port } });
+    expect(await run(["gateway"], { home })).toMatchObject({
       code: 1,
       err: expect.stringContaining(`error: 127.0.0.1:${port} is already in use.`),
     });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
 import { run, temporaryHome } from "./command.ts";
+import { run as runHere } from "./desk.ts";
 
 const commands = [
   "gateway",
@@ -44,7 +45,9 @@ const commands = [
 describe("the command line", () => {
   test("every command has help with an example, and exits with 0", async () => {
     const home = temporaryHome();
-    const answers = await Promise.all(commands.map(async (name) => ({ name, ...(await run([...name.split(" "), "--help"], { home })) })));
+    const answers = await Promise.all(
+      commands.map(async (name) => ({ name, ...(await runHere([...name.split(" "), "--help"], { home })) })),
+    );
     expect(
       answers.filter(({ code, out, name }) => code !== 0 || !out.includes(`Example:\n  ${programCommand} ${name}`)).map(({ name }) => name),
     ).toEqual([]);
