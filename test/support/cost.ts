@@ -17,3 +17,15 @@ export async function leastCostOf(
   for (let round = 0; round < rounds && least >= below; round += 1) least = Math.min(least, await costOf(work));
   return least;
 }
+
+/** How much slower than a machine at rest this one works at the moment; never below 1. For limits that are milliseconds. */
+export async function slowness(): Promise<number> {
+  const usualMs = 15;
+  const known = () => {
+    let sum = 0;
+    for (let n = 0; n < 400_000; n += 1) sum += `${n % 1_000}<`.indexOf("<");
+    return sum;
+  };
+  known();
+  return Math.max(1, (await leastCostOf(known, { below: usualMs })) / usualMs);
+}

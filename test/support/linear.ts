@@ -1,12 +1,12 @@
 /** Work that must cost in proportion to the length of a text. */
 import { expect } from "vitest";
-import { costOf } from "./cost.ts";
+import { costOf, slowness } from "./cost.ts";
 
 /** Below this many milliseconds a ratio says more about the clock than about the work. */
 const noise = 20;
 const rounds = 8;
 
-/** The work on twice the text costs at most 2.3 times as much, and at most `ceiling` milliseconds of the processor. */
+/** The work on twice the text costs at most 2.3 times as much, and at most `ceiling` milliseconds of a processor at rest. */
 export async function expectLinear(
   work: (text: string) => unknown,
   make: (length: number) => string,
@@ -23,6 +23,6 @@ export async function expectLinear(
     half = Math.min(half, await costOf(() => work(once)));
     if (round > 0 && whole <= ceiling && whole <= 2.3 * half) return;
   }
-  expect(whole).toBeLessThanOrEqual(ceiling);
+  expect(whole).toBeLessThanOrEqual(ceiling * (await slowness()));
   expect(whole).toBeLessThanOrEqual(2.3 * Math.max(half, noise));
 }
