@@ -78,8 +78,7 @@ describe.runIf(available)("the first steps", () => {
     await write(page, "Hello, bot!");
     await expect.poll(shown).toMatch(/Pairing code: [A-Z2-9]{8}/);
     expect(await shown(), "the command that works in this clone").toMatch(/npm run -s service -- pairing approve botchat [A-Z2-9]{8}/);
-    const refused = await run(["why", "last", "--state", state], { home });
-    expect(refused.out).toContain("pairing_required");
+    await expect.poll(async () => (await run(["why", "last", "--state", state], { home })).out).toContain("pairing_required");
 
     // No terminal is needed from here on.
     await page.getByRole("button", { name: "Approve this code" }).click();
@@ -116,8 +115,8 @@ describe.runIf(available)("the first steps", () => {
     expect(JSON.parse(called.stdout)).toMatchObject({ ok: true });
     await expect.poll(async () => (await shown()).slice(before.length), { timeout: 20_000 }).toMatch(/Say hello/);
 
-    const answered = await run(["why", "last", "--state", state], { home });
-    expect(answered.out).toMatch(/answered/);
+    // The text is shown before the end of its event is on disk.
+    await expect.poll(async () => (await run(["why", "last", "--state", state], { home })).out).toMatch(/answered/);
     expect(problems).toEqual([]);
     dev.child.kill("SIGTERM");
     expect((await dev.finished).code).toBe(0);

@@ -43,7 +43,7 @@ test.each([
     writeFileSync(payload, "{}");
     for (const [path, place] of failures) {
       expect(await room.post(path, {})).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
-      expect(await command("why", "last")).toMatch(place);
+      await expect.poll(() => command("why", "last")).toMatch(place);
       expect(await command("hooks", "test", path, payload)).toMatch(place);
       const log = () => readFileSync(join(room.gateway.stateDirectory, "logs", "gateway.log"), "utf8");
       await expect

@@ -26,15 +26,9 @@ const buttons = [
 function script({ inbound }: EngineTurn): AsyncIterable<TurnEvent> | string {
   const asked = inbound.text.replace(/^@e2e_bot /, "");
   if (asked === "choose") return slowly([beginning, "so choose."], [{ type: "buttons", buttons }]);
-  if (asked === "break") return broken();
   if (asked === "tell") return slowly([`[[reply_to_current]] The secret word: ${beginning}`, "and that is all. NO_REPLY"]);
   if (asked === "tags") return slowly([`[[reply_to_`, `current]]${beginning}`, "and that is all. NO_", "REPLY"]);
   return slowly([beginning, "and there is more of it."]);
-}
-
-async function* broken(): AsyncGenerator<TurnEvent> {
-  for await (const event of slowly([beginning])) if (event.type !== "done") yield event;
-  throw new Error("the model has a headache");
 }
 
 async function open(options: ConversationOptions = {}): Promise<Conversation> {
@@ -95,11 +89,17 @@ test("what was seen of an answer stays where a stop, an error or the time ends i
   const hung = "This is code:\n\n```js\nconst answer = 42; // and so on";
   const place = await open({
     config: { agents: { defaults: { engine: "scripted", timeoutSeconds: 3 } }, session: { dmScope: "per-peer" } },
-    answer: (turn) => (turn.inbound.text.endsWith("hang") ? hang() : script(turn)),
+    answer: ({ inbound }) => (inbound.text.endsWith("hang") ? hang() : broken()),
   });
   async function* hang(): AsyncGenerator<TurnEvent> {
     yield { type: "text", delta: hung };
     await new Promise(() => {});
+  }
+  /** Breaks when its beginning is seen, however long that takes. */
+  async function* broken(): AsyncGenerator<TurnEvent> {
+    yield { type: "text", delta: beginning };
+    await expect.poll(() => said(bela).join()).toContain(beginning.trim());
+    throw new Error("the model has a headache");
   }
   const { platform, ada, bela } = place;
   const said = (chat: number) => place.said(chat).map(({ text }) => text);

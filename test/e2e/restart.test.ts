@@ -1,5 +1,5 @@
 /** Stops and crashes in the middle of a turn: each message is answered once, a message that kills is given up, nothing stale stays. */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
@@ -9,8 +9,6 @@ import { answered, answers, configure, kill, openChannel, openPlatform, people, 
 
 /** Says the message back, word by word, as slowly as the file beside it asks for; "die" ends the process. */
 const engine = `
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { defineEngine } from "service-gateway/sdk";
 export default defineEngine({
@@ -91,7 +89,8 @@ describe("SIGTERM in the middle of a turn", () => {
     place.quicken();
     const third = await restart(place);
     await answered(platform, ada, "twelve");
-    expect(await explain(third)).toMatchObject({ outcome: "answered" });
+    // The text is shown before the end of its event is on disk.
+    await expect.poll(async () => (await explain(third)).outcome).toBe("answered");
     await stop(third);
     expect(answers(platform, ada)).toHaveLength(1);
   });

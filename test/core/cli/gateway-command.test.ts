@@ -191,9 +191,9 @@ describe("dev", () => {
     await say("Good morning.");
     const code = /approve botchat ([A-Z2-9]{8})/.exec(await told(/pairing approve/))?.[1] ?? "";
     // No flag names the state: who has only ever run `dev` means its state.
-    const why = await run(["why", "last"], { home });
-    expect(why.out).toMatch(/^refused \(pairing_required\)/);
-    expect(why.out).toContain("(1001) in a direct chat");
+    const why = async () => (await run(["why", "last"], { home })).out;
+    await expect.poll(why).toMatch(/^refused \(pairing_required\)/);
+    expect(await why()).toContain("(1001) in a direct chat");
 
     const approved = await run(["pairing", "approve", "botchat", code], { home });
     expect(approved.out).toMatch(/and is an owner now\.\nThey are told by the bot\.\n$/);
@@ -201,7 +201,7 @@ describe("dev", () => {
 
     await say("Good evening.");
     await told(/Good evening\./);
-    expect((await run(["why", "last"], { home })).out).toMatch(/^answered after /);
+    await expect.poll(why).toMatch(/^answered after /);
 
     const token = readFileSync(join(home, ".service", "dev", "hook-token"), "utf8").trim();
     expect(said).not.toContain(token);
