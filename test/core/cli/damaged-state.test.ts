@@ -17,8 +17,8 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { createGateway, type Gateway, type GatewayOptions } from "../../../core/gateway/gateway.ts";
-import { run, start, temporaryHome } from "./command.ts";
-import { run as look, run } from "./desk.ts";
+import { start, temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
 
 const token = "hook-token-0123456789abcdef";
 const ready = /ready at (http:\/\/127\.0\.0\.1:\d+)/;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
-import { run, start, temporaryHome } from "./command.ts";
+import { start, temporaryHome } from "./command.ts";
 import { run } from "./desk.ts";
 
 function homeWith(config: object): { readonly home: string; readonly state: string } {
