@@ -9,6 +9,7 @@ import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
 import { createTerminal, type Terminal } from "./output/terminal.ts";
+import { addPluginCommands } from "./plugins/commands.ts";
 import { addSessions } from "./sessions/commands.ts";
 import { packageVersion } from "./version.ts";
 
@@ -93,6 +94,7 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
   addRunning(program, add, handle);
   addControl(program, add, handle);
   addLooking(program, add, handle);
+  addPluginCommands(program, add, handle);
   addEvents(program, add, handle);
   addOperations(program, add, handle);
   addPairing(program, add, handle);
@@ -185,20 +187,6 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     .option("--since <time>", `only lines since then: ${sinceForms}`)
     .addOption(new Option("--level <level>", "least level").choices(["trace", "debug", "info", "warn", "error"]))
     .action(handle(async () => (await import("./logs.ts")).showLogs));
-  const plugins = group(program, "plugins", "Look at plugins.", `${programCommand} plugins list`);
-  add(plugins, "list", {
-    summary: "List plugins, their hooks, and why one is not loaded.",
-    example: `${programCommand} plugins list`,
-    json: true,
-  }).action(handle(async () => (await import("./plugins/plugins.ts")).listPlugins));
-  add(plugins, "check <plugin>", {
-    summary:
-      "Try a folder or package out: whether its plugin comes up, in a gateway of its own that is thrown away. Exits with 1 when it does not.",
-    example: `${programCommand} plugins check ./tally\n${programCommand} plugins check ./tally --options '{ "hidden": ["secret"] }'`,
-    json: true,
-  })
-    .option("--options <json>", "what would stand in plugins.entries.<id>.options")
-    .action(handle(async () => (await import("./plugins/plugin-check.ts")).checkPlugin, starts));
 }
 
 function addPairing(program: Command, add: Add, handle: Handle): void {

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../core/gateway/gateway.ts";
-import { run as runAlone, temporaryHome } from "../core/cli/command.ts";
+import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
 import {
@@ -83,7 +83,7 @@ describe("a plugin", () => {
       says: /thrower failed in setup: the cellar is flooded/,
     },
     hanger: { source: declared("setup() { return new Promise(() => {}); }"), says: /hanger did not finish setup within 0\.3 s/ },
-    future: { source: declared("setup() {}", "^9.0.0"), says: /future was written for SDK \^9\.0\.0; this host provides 1\./ },
+    future: { source: declared("setup() {}", "^9.0.0"), says: /future was written for SDK \^9\.0\.0; this host provides 0\.1/ },
     importer: { source: 'throw new Error("no luck at import");\n', says: /importer\.ts cannot be loaded: no luck at import/ },
     nothing: { source: "export const x = 1;\n", says: /nothing\.ts is not declared properly: it has no default export/ },
   };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { programCommand } from "../../core/contract/command.ts";
-import { run, temporaryHome } from "../core/cli/command.ts";
+import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { answered, answers, openChannel, openPlatform, people, startGatewayProcess, stop } from "./room.ts";
 

@@ -13,7 +13,7 @@ import { answered, answers, openChannel, openPlatform, people } from "./room.ts"
 const guestBook = definePlugin({
   id: "guest-book",
   version: "1.0.0",
-  host: "^1.0.0",
+  host: "^0.1.0",
   setup(host) {
     host.tap(
       "gating",

@@ -1,5 +1,5 @@
 /** Stops and crashes in the middle of a turn: each message is answered once, a message that kills is given up, nothing stale stays. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
@@ -9,6 +9,8 @@ import { answered, answers, configure, kill, openChannel, openPlatform, people, 
 
 /** Says the message back, word by word, as slowly as the file beside it asks for; "die" ends the process. */
 const engine = `
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { defineEngine } from "service-gateway/sdk";
 export default defineEngine({

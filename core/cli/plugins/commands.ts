@@ -1,0 +1,21 @@
+/** `plugins list` and `plugins check`. */
+import type { Command } from "commander";
+import { programCommand } from "../../contract/command.ts";
+import { type Add, group, type Handle } from "../declare.ts";
+
+export function addPluginCommands(program: Command, add: Add, handle: Handle): void {
+  const plugins = group(program, "plugins", "Look at plugins.", `${programCommand} plugins list`);
+  add(plugins, "list", {
+    summary: "List plugins, their hooks, and why one is not loaded.",
+    example: `${programCommand} plugins list`,
+    json: true,
+  }).action(handle(async () => (await import("./plugins.ts")).listPlugins));
+  add(plugins, "check <plugin>", {
+    summary:
+      "Try a folder or package out: whether its plugin comes up, in a gateway of its own that is thrown away. Exits with 1 when it does not.",
+    example: `${programCommand} plugins check ./tally\n${programCommand} plugins check ./tally --options '{ "hidden": ["secret"] }'`,
+    json: true,
+  })
+    .option("--options <json>", "what would stand in plugins.entries.<id>.options")
+    .action(handle(async () => (await import("./plugin-check.ts")).checkPlugin, { looks: false }));
+}
