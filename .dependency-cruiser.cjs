@@ -39,9 +39,27 @@ const goesDown = floors.flatMap((rooms, floor) =>
   })),
 );
 
+/**
+ * What may be imported beside a room's door: the embedded store, which only the composition opens; the judgement of addresses, which needs no
+ * way out to the network; the contract behind the two public doors of the SDK.
+ */
+const sideDoors = { media: ["web-address"], sdk: ["contract", "channel"], state: ["sqlite/index"] };
+
+/** The command line and the program inside the sandbox import single files, so that they load only what they need. */
+const hasDoor = floors.flat().filter((room) => !["cli", "index", "testkit"].includes(room));
+
+const doors = hasDoor.map((room) => ({
+  name: `door-of-${room}`,
+  comment: `Outside of ${room}, only core/${room}/index.ts is imported.`,
+  severity: "error",
+  from: { path: "^core/", pathNot: [roomPath(room), "^core/cli/", "^core/transforms/guest/"] },
+  to: { path: `^core/${room}/`, pathNot: ["index", ...(sideDoors[room] ?? [])].map((file) => `^core/${room}/${file}[.]`) },
+}));
+
 module.exports = {
   forbidden: [
     ...goesDown,
+    ...doors,
     {
       name: "no-folder-circles",
       comment: "Two folders that need each other are one room, or lack a third.",
@@ -155,7 +173,7 @@ module.exports = {
       comment:
         "Only the composition decides what is fetched; a second way out would be one without a guard. Requests of transforms start in their own thread and ask the same table of addresses. An address may be judged anywhere.",
       severity: "error",
-      from: { path: "^core/", pathNot: "^core/(media/|gateway/runtime\\.|sdk/|transforms/requests\\.)" },
+      from: { path: "^core/", pathNot: "^core/(media/|gateway/(runtime|outbound-files)\\.|sdk/|transforms/requests\\.)" },
       to: { path: "^core/media/", pathNot: "^core/media/web-address\\." },
     },
     oneImporter("tapable", ["tapable"], ["core/stations/stations\\."]),

@@ -6,5 +6,5 @@
  * await gateway.close();
  */
 
-export type { Accepted, RawEvent } from "./contract/types.ts";
-export { createGateway, type Gateway, type GatewayDescription, type GatewayOptions } from "./gateway/gateway.ts";
+export type { Accepted, RawEvent } from "./contract/index.ts";
+export { createGateway, type Gateway, type GatewayDescription, type GatewayOptions } from "./gateway/index.ts";

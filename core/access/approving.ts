@@ -1,6 +1,5 @@
 /** What an approval means, for the command line and the management route alike: who becomes an owner, and what the sender reads. */
-import { channelAccounts } from "../config/checking/merge.ts";
-import type { GatewayConfig } from "../config/schema.ts";
+import { channelAccounts, type GatewayConfig } from "../config/index.ts";
 
 export const approvedText = "You are approved. Write to me whenever you like.";
 

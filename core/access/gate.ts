@@ -1,8 +1,7 @@
 /** Asks authorize() what it needs to know, says who is owner, and hands a stranger a pairing code where the policy says so. */
 
-import type { GatewayConfig } from "../config/schema.ts";
-import { programCommand } from "../contract/command.ts";
-import type { Inbound, Refusal } from "../contract/types.ts";
+import type { GatewayConfig } from "../config/index.ts";
+import { type Inbound, programCommand, type Refusal } from "../contract/index.ts";
 import type { CommandRole } from "../sdk/contract.ts";
 import { type IdentityRule, identityRule, parseAllowlistEntry } from "./allowlist.ts";
 import { buttonScope } from "./button-scope.ts";

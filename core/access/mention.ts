@@ -1,7 +1,6 @@
 /** Mention patterns from the configuration, by a linear-time engine: no pattern can stall the process. */
 
-import { type LinearPattern, linearPatterns } from "../config/linear-pattern.ts";
-import type { GatewayConfig } from "../config/schema.ts";
+import { type GatewayConfig, type LinearPattern, linearPatterns } from "../config/index.ts";
 
 /** The search takes no backtracking, but each character costs in proportion to the pattern: so much a search may cost, in milliseconds at most tens. */
 const maxWork = 1_000_000;

@@ -1,7 +1,7 @@
 /** Pairing of strangers in direct chats: codes, approvals and owners, durable, scoped to one account. */
 import { randomInt } from "node:crypto";
-import type { Address, Json } from "../contract/types.ts";
-import type { Store } from "../state/store.ts";
+import type { Address, Json } from "../contract/index.ts";
+import type { Store } from "../state/index.ts";
 
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const codeLength = 8;

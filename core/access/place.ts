@@ -1,6 +1,6 @@
 /** What of an account's options holds at one place, a group or one of its topics, and which entry of the file says so. */
-import { parsePath, renderPath } from "../config/path.ts";
-import type { InboundChat } from "../contract/types.ts";
+import { parsePath, renderPath } from "../config/index.ts";
+import type { InboundChat } from "../contract/index.ts";
 
 type Senders = readonly (string | number)[];
 type GroupPolicy = "open" | "allowlist" | "disabled";

@@ -2,7 +2,7 @@
  * The one authorize(), for every channel and every way in. Pure: what it needs to know is handed in,
  * what follows from a refusal is done by others. Absent or empty means no.
  */
-import type { Inbound, InboundSender, Refusal } from "../contract/types.ts";
+import type { Inbound, InboundSender, Refusal } from "../contract/index.ts";
 import { type Allowlist, allows, type IdentityRule, parseAllowlist } from "./allowlist.ts";
 import { type AccountAccess, type PathOf, type PlaceSettings, pathsBelow, placeSettings } from "./place.ts";
 import {

@@ -1,7 +1,5 @@
 /** What each refusal says: the option that decided, as it stands in the file, and what to change there. */
-import { programCommand } from "../contract/command.ts";
-import { product } from "../contract/product.ts";
-import type { Inbound, InboundSender, Refusal } from "../contract/types.ts";
+import { type Inbound, type InboundSender, product, programCommand, type Refusal } from "../contract/index.ts";
 import type { PathOf, PlaceSettings } from "./place.ts";
 
 const nobody = "Who writes as a chat is nobody who can be checked.";

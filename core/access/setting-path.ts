@@ -1,6 +1,5 @@
 /** Where in the file an option of an account stands: in the account's own entry, or at the root, which every account inherits. */
-import { accountEntry } from "../config/checking/merge.ts";
-import { getPath, renderPath } from "../config/path.ts";
+import { accountEntry, getPath, renderPath } from "../config/index.ts";
 import type { PathOf } from "./place.ts";
 
 /** What nothing sets is told as the account's own. */

@@ -1,8 +1,8 @@
 /** Waiting for the end of an event that an action became. */
 
-import type { Outcome, TurnRecord } from "../contract/types.ts";
-import type { Store } from "../state/store.ts";
-import type { Hooks } from "../stations/stations.ts";
+import type { Outcome, TurnRecord } from "../contract/index.ts";
+import type { Store } from "../state/index.ts";
+import type { Hooks } from "../stations/index.ts";
 
 export interface End {
   readonly outcome: Outcome;

@@ -3,10 +3,10 @@
  * leaves a trace. It walks beside the turns, so that a tool never waits for the turn that called it.
  */
 import { createHash } from "node:crypto";
-import type { Button, Inbound, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/types.ts";
-import type { NoticeBody } from "../host/notice.ts";
-import { controlSuffix } from "../state/lane.ts";
-import type { Hooks } from "../stations/stations.ts";
+import type { Button, Inbound, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/index.ts";
+import type { NoticeBody } from "../host/index.ts";
+import { controlSuffix } from "../state/index.ts";
+import type { Hooks } from "../stations/index.ts";
 import type { ActionCaller } from "./recipients.ts";
 import type { ActionCall } from "./schema.ts";
 

@@ -1,7 +1,6 @@
 /** What an account lets be done: the switches of its options, what its channel can do, how freely the agent may react, where buttons go. */
-import { buttonScope } from "../access/button-scope.ts";
-import type { PathOf } from "../access/place.ts";
-import type { LiveAccount } from "../channels/live-account.ts";
+import { buttonScope, type PathOf } from "../access/index.ts";
+import type { LiveAccount } from "../channels/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
 import { type ActionRefusal, refuse } from "./result.ts";
 import type { ActionCall, ActionName } from "./schema.ts";

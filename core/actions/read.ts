@@ -1,6 +1,6 @@
 /** A call as a model, a program or a person wrote it, read and checked. */
 
-import type { Button, Json } from "../contract/types.ts";
+import type { Button, Json } from "../contract/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
 import { type ActionRefusal, refuse } from "./result.ts";
 import { type ActionCall, actionNames, type Field, type FieldKey, type FieldKind, schemaOf, shownName } from "./schema.ts";

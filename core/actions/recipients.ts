@@ -1,10 +1,8 @@
 /** Where an action goes: an operator says where, an agent stays among the chats that the configuration lets it write to. */
-import { parseAllowlist } from "../access/allowlist.ts";
-import { type PathOf, placeSettings } from "../access/place.ts";
-import { parseTarget } from "../agents/target.ts";
-import type { LiveAccount } from "../channels/live-account.ts";
-import { ChannelError } from "../contract/errors.ts";
-import type { Address, Inbound, Route } from "../contract/types.ts";
+import { type PathOf, parseAllowlist, placeSettings } from "../access/index.ts";
+import { parseTarget } from "../agents/index.ts";
+import type { LiveAccount } from "../channels/index.ts";
+import { type Address, ChannelError, type Inbound, type Route } from "../contract/index.ts";
 import { type ActionRefusal, isRefusal, refuse, sentences } from "./result.ts";
 import type { ActionCall } from "./schema.ts";
 

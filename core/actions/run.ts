@@ -1,14 +1,21 @@
 /** Does an action: read, gated, addressed, and only then done. */
-import type { PathOf } from "../access/place.ts";
-import type { LiveAccount } from "../channels/live-account.ts";
-import { retryPolicy, sleep, waitBefore } from "../channels/retry.ts";
-import { ChannelError, PluginError, reasonOf } from "../contract/errors.ts";
-import type { Accepted, Address, Decision, Json, OutboundMedia, RawEvent, Reply } from "../contract/types.ts";
+import type { PathOf } from "../access/index.ts";
+import { type LiveAccount, retryPolicy, sleep, waitBefore } from "../channels/index.ts";
+import {
+  type Accepted,
+  type Address,
+  ChannelError,
+  type Decision,
+  type Json,
+  type OutboundMedia,
+  PluginError,
+  type RawEvent,
+  type Reply,
+  reasonOf,
+} from "../contract/index.ts";
 import { judgeUrl } from "../media/web-address.ts";
-import { applyReplyTags } from "../reply/reply-tags.ts";
-import { isNoReply, withoutTokens } from "../reply/silence.ts";
-import type { EventReport } from "../state/report.ts";
-import type { Store } from "../state/store.ts";
+import { applyReplyTags, isNoReply, withoutTokens } from "../reply/index.ts";
+import type { EventReport, Store } from "../state/index.ts";
 import type { End, Ends } from "./ends.ts";
 import { actionEvent, type Saying } from "./events.ts";
 import { checkAction, checkButtons, type Gated } from "./gates.ts";

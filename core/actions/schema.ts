@@ -1,5 +1,5 @@
 /** The actions as data: their names and their parameters. Each has a short name; three have a second one, with spellings of its own. */
-import type { Button, Json } from "../contract/types.ts";
+import type { Button, Json } from "../contract/index.ts";
 
 export type ActionName = "send" | "edit" | "delete" | "react" | "sticker" | "sticker-search";
 

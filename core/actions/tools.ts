@@ -1,7 +1,7 @@
 /** The actions as tools of an engine: those that are open at the place at hand. */
-import type { ActingHint } from "../agents/turn/prompt.ts";
-import type { LiveAccount } from "../channels/live-account.ts";
-import type { Inbound, Json, Route } from "../contract/types.ts";
+import type { ActingHint } from "../agents/index.ts";
+import type { LiveAccount } from "../channels/index.ts";
+import type { Inbound, Json, Route } from "../contract/index.ts";
 import type { EngineTool } from "../sdk/contract.ts";
 import { checkAction, type Gated, reactionLevel } from "./gates.ts";
 import type { ActionRunner } from "./run.ts";

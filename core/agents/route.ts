@@ -1,8 +1,8 @@
 /** The route of what no plugin routes: the agent by bindings, the session by its rules, the answer back to where it came from. */
 
-import type { AgentsView } from "../config/agents.ts";
-import type { Address, Inbound, Route, TurnRequest } from "../contract/types.ts";
-import type { Store } from "../state/store.ts";
+import type { AgentsView } from "../config/index.ts";
+import type { Address, Inbound, Route, TurnRequest } from "../contract/index.ts";
+import type { Store } from "../state/index.ts";
 import { agentFor, mainSessionKey, recipientOf, sessionKeyFor } from "./conversation/sessions.ts";
 import { parseTarget } from "./target.ts";
 

@@ -1,16 +1,20 @@
 /** From a channel's section of the configuration to what each of its accounts is opened with, and what is wrong there. */
-import { identityRule, ignoredEntries } from "../access/allowlist.ts";
-import { type AccountAccess, openPlaces, type PathOf } from "../access/place.ts";
-import { settingPath } from "../access/setting-path.ts";
-import { checkOpen } from "../config/checking/channels.ts";
-import { type ChannelAccountSection, channelAccounts } from "../config/checking/merge.ts";
-import { unexpanded } from "../config/checking/unexpanded.ts";
-import { isRecord, validateSection } from "../config/checking/validate.ts";
-import { renderPath } from "../config/path.ts";
-import { type Problem, renderProblem } from "../config/problem.ts";
-import { accessSchema } from "../config/schema/channels.ts";
-import type { Environment, Secrets } from "../config/secrets.ts";
-import { HostError, reasonOf } from "../contract/errors.ts";
+import { type AccountAccess, identityRule, ignoredEntries, openPlaces, type PathOf, settingPath } from "../access/index.ts";
+import {
+  accessSchema,
+  type ChannelAccountSection,
+  channelAccounts,
+  checkOpen,
+  type Environment,
+  isRecord,
+  type Problem,
+  renderPath,
+  renderProblem,
+  type Secrets,
+  unexpanded,
+  validateSection,
+} from "../config/index.ts";
+import { HostError, reasonOf } from "../contract/index.ts";
 import type { ChannelDefinition } from "../sdk/contract.ts";
 
 type Values = Readonly<Record<string, unknown>>;

@@ -1,9 +1,8 @@
 /** The last state of each account, kept in the store: `why` is also asked when no gateway runs. */
-import { reasonOf } from "../contract/errors.ts";
-import type { Json } from "../contract/types.ts";
-import type { Log } from "../log/log.ts";
+import { type Json, reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
-import type { Store } from "../state/store.ts";
+import type { Store } from "../state/index.ts";
 
 export const accountsNamespace = "accounts";
 

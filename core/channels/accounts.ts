@@ -1,14 +1,10 @@
 /** Opens the accounts of the channels, keeps them true to the configuration, and closes them. A failure of one is left to it. */
 
 import { isDeepStrictEqual } from "node:util";
-import type { Problem } from "../config/problem.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import type { Secrets } from "../config/secrets.ts";
-import { programCommand } from "../contract/command.ts";
-import { reasonOf } from "../contract/errors.ts";
-import type { Inbound, Silent } from "../contract/types.ts";
+import type { GatewayConfig, Problem, Secrets } from "../config/index.ts";
+import { type Inbound, programCommand, reasonOf, type Silent } from "../contract/index.ts";
 import type { ChannelInbound, ChannelStatus } from "../sdk/contract.ts";
-import type { StoredEvent } from "../state/store.ts";
+import type { StoredEvent } from "../state/index.ts";
 import { type AccountSettings, heldAlone, readAccounts } from "./account-settings.ts";
 import { accountKey, createAccountStates } from "./account-states.ts";
 import { type Contacts, createContacts } from "./contact.ts";

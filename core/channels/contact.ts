@@ -3,7 +3,7 @@
  * after the failure, so that the repetition does not fall into the same outage. Calls are numbered, because a clock that is set back would
  * mistake an earlier one for a later one.
  */
-import type { Log } from "../log/log.ts";
+import type { Log } from "../log/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import { sleep } from "./retry.ts";
 

@@ -2,13 +2,24 @@
  * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an answer of the right shape or
  * with an error that names the plugin and the call. `ChannelError` passes as it is: its code decides what happens next.
  */
-import { PluginError } from "../contract/errors.ts";
-import type { Receipt } from "../contract/types.ts";
-import { inboundProblem, isObject, isTextList, kindOf, partsProblem, receiptProblem } from "../host/answers.ts";
-import { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "../host/deadline.ts";
+import { PluginError, type Receipt } from "../contract/index.ts";
+import {
+  type Asked,
+  callAtOnce,
+  callPlugin,
+  inboundProblem,
+  isObject,
+  isTextList,
+  kindOf,
+  lateAnswer,
+  partsProblem,
+  pluginDeadlines,
+  pluginFault,
+  receiptProblem,
+  unusable,
+} from "../host/index.ts";
 import type { ChannelConnection, ChannelPreview } from "../sdk/contract.ts";
-import type { TimedCall } from "../stations/tap-times.ts";
-import { isThenable } from "../stations/thenable.ts";
+import { isThenable, type TimedCall } from "../stations/index.ts";
 
 export interface GuardOptions {
   readonly plugin: string;

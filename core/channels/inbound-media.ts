@@ -1,8 +1,7 @@
 /** Files that came with a message, once it was let through: fetched by its channel, or told why not. The text stays in any case. */
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ChannelError } from "../contract/errors.ts";
-import type { Inbound, InboundMedia } from "../contract/types.ts";
+import { ChannelError, type Inbound, type InboundMedia } from "../contract/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import type { LiveAccount } from "./live-account.ts";
 

@@ -1,7 +1,6 @@
 /** A connected account, as the stations see it. */
 
-import type { IdentityRule } from "../access/allowlist.ts";
-import type { AccountAccess } from "../access/policy.ts";
+import type { AccountAccess, IdentityRule } from "../access/index.ts";
 import type { ChannelCapabilities, ChannelConnection, ChannelStatus } from "../sdk/contract.ts";
 
 export interface LiveAccount {

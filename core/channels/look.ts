@@ -1,7 +1,7 @@
 /** An account's connection in a process that is no gateway: it is asked a few questions and closed, it never takes anything in. */
 import { join } from "node:path";
-import { identityRule } from "../access/allowlist.ts";
-import { reasonOf } from "../contract/errors.ts";
+import { identityRule } from "../access/index.ts";
+import { reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, PluginLog, PluginStore } from "../sdk/contract.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import { guardConnection } from "./guarded-connection.ts";

@@ -1,14 +1,18 @@
 /** Chats that their platform leads under another id from now on: what is known of a group by its id goes along. */
 import { setTimeout as wait } from "node:timers/promises";
-import { isRecord } from "../config/checking/validate.ts";
-import { editConfig, renameConfigKey } from "../config/editing/edit.ts";
-import { getPath, renderPath, type Segment } from "../config/path.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import type { Environment } from "../config/secrets.ts";
-import { reasonOf } from "../contract/errors.ts";
-import type { Address, Inbound, Silent } from "../contract/types.ts";
-import type { Log } from "../log/log.ts";
-import type { Store } from "../state/store.ts";
+import {
+  type Environment,
+  editConfig,
+  type GatewayConfig,
+  getPath,
+  isRecord,
+  renameConfigKey,
+  renderPath,
+  type Segment,
+} from "../config/index.ts";
+import { type Address, type Inbound, reasonOf, type Silent } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Store } from "../state/index.ts";
 import type { LiveAccount } from "./live-account.ts";
 
 export interface ChatMove {

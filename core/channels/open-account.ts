@@ -1,20 +1,23 @@
 /** One account of a channel that is open: its connection, what the host keeps of it, and the way of its events into the inbox. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { identityRule } from "../access/allowlist.ts";
-import type { AccountAccess } from "../access/policy.ts";
-import { HostError, reasonOf } from "../contract/errors.ts";
-import type { Accepted, Inbound, Json, RawEvent, Refusal, Silent } from "../contract/types.ts";
-import type { Owned } from "../host/registry.ts";
-import { scopedStore } from "../host/scope.ts";
-import { createJudgeCaller } from "../http/callers.ts";
-import { createClientAddress } from "../http/client-address.ts";
-import type { Log } from "../log/log.ts";
+import { type AccountAccess, identityRule } from "../access/index.ts";
+import {
+  type Accepted,
+  HostError,
+  type Inbound,
+  type Json,
+  type RawEvent,
+  type Refusal,
+  reasonOf,
+  type Silent,
+} from "../contract/index.ts";
+import { type Owned, scopedStore } from "../host/index.ts";
+import { createClientAddress, createJudgeCaller } from "../http/index.ts";
+import type { Log } from "../log/index.ts";
 import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
-import { controlSuffix } from "../state/lane.ts";
-import type { Store } from "../state/store.ts";
-import type { TimedCall } from "../stations/tap-times.ts";
-import { isThenable } from "../stations/thenable.ts";
+import { controlSuffix, type Store } from "../state/index.ts";
+import { isThenable, type TimedCall } from "../stations/index.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
 import type { Contact } from "./contact.ts";

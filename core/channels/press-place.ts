@@ -1,7 +1,7 @@
 /** Where a button was pressed. */
 
-import type { Inbound } from "../contract/types.ts";
-import type { Store } from "../state/store.ts";
+import type { Inbound } from "../contract/index.ts";
+import type { Store } from "../state/index.ts";
 
 /**
  * Of a message that is too old to be shown again a platform tells the chat, and not the topic. Where it was sent is

@@ -1,8 +1,6 @@
 /** What the platform says of an account when somebody asks: whose it is, whether its groups can be reached, who stands behind names in its lists. */
-import { type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../access/allowlist.ts";
-import type { AccountAccess } from "../access/place.ts";
-import { type Answer, type Asking, createAsking, inTurns } from "../host/asking.ts";
-import { pluginDeadlines } from "../host/deadline.ts";
+import { type AccountAccess, type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../access/index.ts";
+import { type Answer, type Asking, createAsking, inTurns, pluginDeadlines } from "../host/index.ts";
 import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk/contract.ts";
 
 export interface ProbedAccount {

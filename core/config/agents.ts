@@ -1,6 +1,6 @@
 /** What the configuration says about agents, and the settings of one of them. */
 
-import type { Thinking } from "../contract/types.ts";
+import type { Thinking } from "../contract/index.ts";
 import type { ModelChoice, ModelTable } from "./model-names.ts";
 
 export interface HeartbeatSettings {

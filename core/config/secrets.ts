@@ -1,6 +1,6 @@
 /** Secrets: a text, `{ env }` or `{ file }`. Each value that was handed out is remembered, so that the log can remove it. */
 import { readFileSync, statSync } from "node:fs";
-import { HostError, reasonOf } from "../contract/errors.ts";
+import { HostError, reasonOf } from "../contract/index.ts";
 import { isRecord } from "./checking/validate.ts";
 import { expandPath } from "./expand-path.ts";
 

@@ -1,7 +1,7 @@
 /** `gateway.json` in the state directory: where the command line finds the running gateway, and the configuration that it means. */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { writeWhole } from "../state/directory.ts";
+import { writeWhole } from "../state/index.ts";
 import type { Undo } from "./undo.ts";
 
 export function writeAddress(

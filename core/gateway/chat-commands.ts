@@ -1,16 +1,18 @@
 /** The chat commands of one gateway: the built-in ones with what they stand on, and the way to the configuration file. */
-import { settingPath } from "../access/setting-path.ts";
-import { type Activation, activationCommand } from "../agents/commands/activation.ts";
-import { type Commands, createCommands } from "../agents/commands/commands.ts";
-import { configCommand } from "../agents/commands/config-command.ts";
-import { type NativeCommandsOptions, nativeCommands } from "../agents/commands/native-commands.ts";
-import type { Accounts } from "../channels/accounts.ts";
-import { createConfigEditor } from "../config/editing/editor.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import type { Environment } from "../config/secrets.ts";
-import type { Registry } from "../host/registry.ts";
-import { controlSuffix } from "../state/lane.ts";
-import type { Store } from "../state/store.ts";
+import { settingPath } from "../access/index.ts";
+import {
+  type Activation,
+  activationCommand,
+  type Commands,
+  configCommand,
+  createCommands,
+  type NativeCommandsOptions,
+  nativeCommands,
+} from "../agents/index.ts";
+import type { Accounts } from "../channels/index.ts";
+import { createConfigEditor, type Environment, type GatewayConfig } from "../config/index.ts";
+import type { Registry } from "../host/index.ts";
+import { controlSuffix, type Store } from "../state/index.ts";
 import { pluginProblems, schemasOf } from "./config-problems.ts";
 
 export interface ChatCommandsOptions extends Pick<NativeCommandsOptions, "engines" | "turns" | "isOwner" | "forget" | "now"> {

@@ -1,13 +1,16 @@
 /** What is wrong with a configuration beyond its own schema: options of plugins, accounts of channels, mappings of hooks. */
 
-import { readAccounts } from "../channels/account-settings.ts";
-import { suggestKey } from "../config/checking/suggest.ts";
-import { validateSection } from "../config/checking/validate.ts";
-import type { PluginSchemas } from "../config/plugin-schemas.ts";
-import type { Problem } from "../config/problem.ts";
-import type { CheckedConfig } from "../config/reading/load.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import { createSecrets, type Environment } from "../config/secrets.ts";
+import { readAccounts } from "../channels/index.ts";
+import {
+  type CheckedConfig,
+  createSecrets,
+  type Environment,
+  type GatewayConfig,
+  type PluginSchemas,
+  type Problem,
+  suggestKey,
+  validateSection,
+} from "../config/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
 

@@ -1,8 +1,7 @@
 /** Notices when the event loop was blocked, and names the plugin whose code ran: for that time the gateway took nothing in. */
 
-import type { Log } from "../log/log.ts";
-import type { Hooks } from "../stations/stations.ts";
-import type { TapRun } from "../stations/tap-times.ts";
+import type { Log } from "../log/index.ts";
+import type { Hooks, TapRun } from "../stations/index.ts";
 import type { Undo } from "./undo.ts";
 
 const everyMs = 200;

@@ -4,23 +4,23 @@
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { eventQueue } from "../agents/conversation/system-events.ts";
-import { createHeartbeat } from "../agents/heartbeat/heartbeat.ts";
-import { changedAtStart } from "../config/reading/at-start.ts";
-import { rememberSecrets } from "../config/reading/known-secrets.ts";
-import { loadConfig } from "../config/reading/load.ts";
-import { locateConfig, locateState } from "../config/reading/locate.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import { createSecrets, type Environment } from "../config/secrets.ts";
-import type { HostError } from "../contract/errors.ts";
-import { product } from "../contract/product.ts";
-import type { Accepted, RawEvent } from "../contract/types.ts";
-import { createLoader } from "../host/load.ts";
-import { loadBundledAhead } from "../host/plugins.ts";
-import { routeAddress } from "../http/route-table.ts";
-import { createLog, type LogOptions } from "../log/log.ts";
+import { createHeartbeat, eventQueue } from "../agents/index.ts";
+import {
+  changedAtStart,
+  createSecrets,
+  type Environment,
+  type GatewayConfig,
+  loadConfig,
+  locateConfig,
+  locateState,
+  rememberSecrets,
+} from "../config/index.ts";
+import { type Accepted, type HostError, product, type RawEvent } from "../contract/index.ts";
+import { createLoader, loadBundledAhead } from "../host/index.ts";
+import { routeAddress } from "../http/index.ts";
+import { createLog, type LogOptions } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
-import { lockState } from "../state/lock.ts";
+import { lockState } from "../state/index.ts";
 import { openSqliteStore } from "../state/sqlite/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { unopenedChannels } from "./config-problems.ts";

@@ -1,15 +1,10 @@
 /** The mappings of a configuration as a gateway would have them, from the files alone: for what is wrong with them. */
 
-import { readAccounts } from "../channels/account-settings.ts";
-import type { Problem } from "../config/problem.ts";
-import type { CheckedConfig } from "../config/reading/load.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import { createSecrets, type Environment } from "../config/secrets.ts";
+import { readAccounts } from "../channels/index.ts";
+import { type CheckedConfig, createSecrets, type Environment, type GatewayConfig, type Problem } from "../config/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
-import { checkModule } from "../transforms/check.ts";
-import type { MappingTable } from "../webhooks/mapping/mapping.ts";
-import { compileMappings } from "../webhooks/mapping/mappings.ts";
-import { hookPolicies } from "../webhooks/runs/policies.ts";
+import { checkModule } from "../transforms/index.ts";
+import { compileMappings, hookPolicies, type MappingTable } from "../webhooks/index.ts";
 
 export interface HookDeclarations {
   readonly table: MappingTable;

@@ -1,21 +1,19 @@
 /** What the hook server stands on: mappings of the configuration as it is now, transforms, results of runs. */
 
-import type { Problem } from "../config/problem.ts";
-import type { LoadedConfig } from "../config/reading/load.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import type { Secrets } from "../config/secrets.ts";
-import { reasonOf } from "../contract/errors.ts";
-import type { Log } from "../log/log.ts";
-import type { Store } from "../state/store.ts";
-import { checkModule } from "../transforms/check.ts";
-import { withPlace } from "../transforms/error.ts";
-import { resolveTransformsRoot } from "../transforms/root.ts";
-import { createTransforms, type Transforms } from "../transforms/sandbox.ts";
-import { createRecordings, type Recordings } from "../webhooks/endpoint/recordings.ts";
-import { createResults, type Results } from "../webhooks/endpoint/results.ts";
-import type { MappingTable } from "../webhooks/mapping/mapping.ts";
-import { compileMappings } from "../webhooks/mapping/mappings.ts";
-import { hookPolicies } from "../webhooks/runs/policies.ts";
+import type { GatewayConfig, LoadedConfig, Problem, Secrets } from "../config/index.ts";
+import { reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Store } from "../state/index.ts";
+import { checkModule, createTransforms, resolveTransformsRoot, type Transforms, withPlace } from "../transforms/index.ts";
+import {
+  compileMappings,
+  createRecordings,
+  createResults,
+  hookPolicies,
+  type MappingTable,
+  type Recordings,
+  type Results,
+} from "../webhooks/index.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
 

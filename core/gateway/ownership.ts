@@ -2,9 +2,9 @@
 import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { HostError } from "../contract/errors.ts";
-import type { Log } from "../log/log.ts";
-import type { Store } from "../state/store.ts";
+import { HostError } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Store } from "../state/index.ts";
 import type { Undo } from "./undo.ts";
 
 const everyMs = 2_000;

@@ -1,10 +1,10 @@
 /** What is kept for a time only: events, ids of sent messages, files of messages. */
-import { parseDuration } from "../agents/heartbeat/duration.ts";
-import { removeOldMedia } from "../channels/inbound-media.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import { reasonOf } from "../contract/errors.ts";
-import type { Log } from "../log/log.ts";
-import type { Store } from "../state/store.ts";
+import { parseDuration } from "../agents/index.ts";
+import { removeOldMedia } from "../channels/index.ts";
+import type { GatewayConfig } from "../config/index.ts";
+import { reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Store } from "../state/index.ts";
 import type { Undo } from "./undo.ts";
 
 /** Old events and expired keys are looked for so often. */

@@ -1,17 +1,21 @@
 /** The configuration while the gateway runs: problems are told, edits are followed. */
-import type { Heartbeat } from "../agents/heartbeat/heartbeat.ts";
+import type { Heartbeat } from "../agents/index.ts";
 
-import type { Problem } from "../config/problem.ts";
-import { changedAtStart } from "../config/reading/at-start.ts";
-import { rememberSecrets } from "../config/reading/known-secrets.ts";
-import { keepLastGood } from "../config/reading/last-good.ts";
-import type { CheckedConfig, LoadedConfig } from "../config/reading/load.ts";
-import { watchConfig } from "../config/reading/watch.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import type { Environment, Secrets } from "../config/secrets.ts";
-import { type HostError, reasonOf } from "../contract/errors.ts";
-import type { Log } from "../log/log.ts";
-import type { Results } from "../webhooks/endpoint/results.ts";
+import {
+  type CheckedConfig,
+  changedAtStart,
+  type Environment,
+  type GatewayConfig,
+  keepLastGood,
+  type LoadedConfig,
+  type Problem,
+  rememberSecrets,
+  type Secrets,
+  watchConfig,
+} from "../config/index.ts";
+import { type HostError, reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Results } from "../webhooks/index.ts";
 import { pluginProblems } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";

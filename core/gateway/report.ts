@@ -1,12 +1,10 @@
 /** What a gateway says of itself: whether it is ready, and what runs in it. */
 
-import type { AccountReport } from "../channels/accounts.ts";
-import type { Problem } from "../config/problem.ts";
-import type { LoadedConfig } from "../config/reading/load.ts";
-import type { PluginReport, Plugins } from "../host/plugins.ts";
-import type { StoreStats } from "../state/report.ts";
-import type { Store } from "../state/store.ts";
-import type { TapInfo } from "../stations/stations.ts";
+import type { AccountReport } from "../channels/index.ts";
+import type { LoadedConfig, Problem } from "../config/index.ts";
+import type { PluginReport, Plugins } from "../host/index.ts";
+import type { Store, StoreStats } from "../state/index.ts";
+import type { TapInfo } from "../stations/index.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface Readiness {

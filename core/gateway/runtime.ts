@@ -1,51 +1,49 @@
 /** The moving parts of one gateway between its state and its doors: stations, agents, accounts, path. Made once, wired here. */
-import { createGate } from "../access/gate.ts";
-import { createPairing } from "../access/pairing.ts";
-import { placeSettings } from "../access/place.ts";
-import { createEnds } from "../actions/ends.ts";
-import { type ActionRunner, createActionRunner } from "../actions/run.ts";
-import { createActionTools } from "../actions/tools.ts";
-import { createActivation } from "../agents/commands/activation.ts";
-import { type Commands, commandIn as commandOf, mayCommand } from "../agents/commands/commands.ts";
-import { messageForModel } from "../agents/commands/first-message.ts";
-import { createGroupContext } from "../agents/conversation/group-context.ts";
-import { groupHistoryLimit, historyLimit } from "../agents/conversation/history-limit.ts";
-import { reactionNotifications, unheardReaction } from "../agents/conversation/reactions.ts";
-import { agentFor, movedSessions, sessionKeyFor } from "../agents/conversation/sessions.ts";
-import { followUps } from "../agents/conversation/system-events.ts";
-import { turnMessages } from "../agents/conversation/transcript.ts";
-import { createTurnContext } from "../agents/conversation/turn-context.ts";
-import { createWaitingEvents } from "../agents/conversation/waiting-events.ts";
-import { createRouter, type Router } from "../agents/route.ts";
-import { acknowledgement, createRefusedAcknowledgements } from "../agents/turn/acknowledgement.ts";
-import { createFactsOfAnswers } from "../agents/turn/answer-facts.ts";
-import { createDescribe } from "../agents/turn/description.ts";
-import { type AgentTurns, createAgentTurns } from "../agents/turn/engine.ts";
-import { resolveProviders } from "../agents/turn/providers.ts";
-import { withPrefix } from "../agents/turn/response-prefix.ts";
-import { createSkills } from "../agents/turn/skills.ts";
-import { type Accounts, createAccounts } from "../channels/accounts.ts";
-import { completeMedia } from "../channels/inbound-media.ts";
-import { createMigrations, type Migrations } from "../channels/migration.ts";
-import { placePress } from "../channels/press-place.ts";
-import { agentIds, agentSettings, defaultAgentId } from "../config/agents.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import { type Environment, expandPath, type Secrets } from "../config/secrets.ts";
-import { reasonOf } from "../contract/errors.ts";
-import type { Inbound, Route } from "../contract/types.ts";
-import { createRegistry, enginesOf, type Registry } from "../host/registry.ts";
-import type { Log } from "../log/log.ts";
-import { createGuardedFetch } from "../media/guarded-fetch.ts";
-import { createOutbound, mostBytesOut } from "../media/outbound.ts";
-import { requestPublic } from "../media/public-request.ts";
+import { createGate, createPairing, placeSettings } from "../access/index.ts";
+import { type ActionRunner, createActionRunner, createActionTools, createEnds } from "../actions/index.ts";
+import {
+  type AgentTurns,
+  acknowledgement,
+  agentFor,
+  type Commands,
+  commandIn as commandOf,
+  createActivation,
+  createAgentTurns,
+  createDescribe,
+  createFactsOfAnswers,
+  createGroupContext,
+  createRefusedAcknowledgements,
+  createRouter,
+  createSkills,
+  createTurnContext,
+  createWaitingEvents,
+  followUps,
+  groupHistoryLimit,
+  historyLimit,
+  mayCommand,
+  messageForModel,
+  movedSessions,
+  type Router,
+  reactionNotifications,
+  resolveProviders,
+  sessionKeyFor,
+  turnMessages,
+  unheardReaction,
+  withPrefix,
+} from "../agents/index.ts";
+import { type Accounts, completeMedia, createAccounts, createMigrations, type Migrations, placePress } from "../channels/index.ts";
+import { agentIds, agentSettings, defaultAgentId, type Environment, type GatewayConfig, type Secrets } from "../config/index.ts";
+import { type Inbound, type Route, reasonOf } from "../contract/index.ts";
+import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
+import type { Log } from "../log/index.ts";
+import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
-import { showReasoning } from "../reply/reasoning.ts";
-import { mayBeSilent, silenceReason, speakable } from "../reply/silence.ts";
-import { createIds } from "../state/ids.ts";
-import type { Store } from "../state/store.ts";
-import { createHooks, type Hooks } from "../stations/stations.ts";
-import { keptReply } from "../webhooks/endpoint/results.ts";
+import { mayBeSilent, showReasoning, silenceReason, speakable } from "../reply/index.ts";
+import { createIds, type Store } from "../state/index.ts";
+import { createHooks, type Hooks } from "../stations/index.ts";
+import { keptReply } from "../webhooks/index.ts";
 import { createChatCommands } from "./chat-commands.ts";
+import { createOutboundFiles } from "./outbound-files.ts";
 import { tapCore } from "./taps.ts";
 
 /** A heartbeat's acknowledgement may have so many characters around it, unless the agent says otherwise. */
@@ -186,16 +184,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     isControlCommand: (said, live) => mayCommand(said) && commands.match(said.text, live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });
-  const completeFiles = createOutbound({
-    fetch: createGuardedFetch(),
-    stateDirectory: options.stateDirectory,
-    roots(agentId) {
-      const { workspace } = agentSettings(config(), agentId);
-      const secret = [options.configFile];
-      return workspace === undefined ? { secret } : { secret, workspace: expandPath(workspace, options.configDirectory) };
-    },
-    maxBytes: (to) => mostBytesOut(optionsOf(to)?.mediaMaxMb),
-  });
+  const completeFiles = createOutboundFiles({ ...options, optionsOf });
   const path: Path = createPath({
     hooks,
     store,

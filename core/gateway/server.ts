@@ -1,26 +1,24 @@
 /** The HTTP side of a gateway: the server, the routes of the plugins, the hook endpoints. */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import { defaultAgentId } from "../config/agents.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import type { Secrets } from "../config/secrets.ts";
-import { HostError, reasonOf } from "../contract/errors.ts";
-import { routeAnswerProblem } from "../host/answers.ts";
-import { type Asked, callPlugin, pluginDeadlines, pluginFault, unusable } from "../host/deadline.ts";
-import { routeAddress } from "../http/route-table.ts";
-import { createHttpServer, type HttpServer } from "../http/server.ts";
-import type { Log } from "../log/log.ts";
-import { createRedactor } from "../log/redactor.ts";
+import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/index.ts";
+import { HostError, reasonOf } from "../contract/index.ts";
+import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
+import { createHttpServer, type HttpServer, routeAddress } from "../http/index.ts";
+import { createRedactor, type Log } from "../log/index.ts";
 import type { RouteDefinition } from "../sdk/contract.ts";
-import type { Store } from "../state/store.ts";
-import type { TimedCall } from "../stations/tap-times.ts";
-import { withPlace } from "../transforms/error.ts";
-import { registerWebhooks, type WebhookDeps } from "../webhooks/endpoint/endpoints.ts";
-import { createRefusals } from "../webhooks/endpoint/refusals.ts";
-import { createRepetitions } from "../webhooks/endpoint/repetitions.ts";
-import { createSecretRemoval } from "../webhooks/endpoint/without-secrets.ts";
-import { hookRoutes } from "../webhooks/workbench/management.ts";
-import { replayDelivery } from "../webhooks/workbench/replay.ts";
+import type { Store } from "../state/index.ts";
+import type { TimedCall } from "../stations/index.ts";
+import { withPlace } from "../transforms/index.ts";
+import {
+  createRefusals,
+  createRepetitions,
+  createSecretRemoval,
+  hookRoutes,
+  registerWebhooks,
+  replayDelivery,
+  type WebhookDeps,
+} from "../webhooks/index.ts";
 import type { HookSide } from "./hook-side.ts";
 import type { Readiness } from "./report.ts";
 import type { Runtime } from "./runtime.ts";

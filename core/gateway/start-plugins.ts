@@ -1,11 +1,10 @@
 /** Brings up the plugins of a gateway: with what they are handed, and their commands among those of chats. */
-import type { LoadedConfig } from "../config/reading/load.ts";
-import { reasonOf } from "../contract/errors.ts";
-import type { Loader } from "../host/load.ts";
-import { createPlugins, type Plugins } from "../host/plugins.ts";
-import type { Log } from "../log/log.ts";
+import type { LoadedConfig } from "../config/index.ts";
+import { reasonOf } from "../contract/index.ts";
+import { createPlugins, type Loader, type Plugins } from "../host/index.ts";
+import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
-import type { Store } from "../state/store.ts";
+import type { Store } from "../state/index.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
 

@@ -1,20 +1,22 @@
 /** The core's own taps: what it contributes to its stations, in path order. */
-import type { Gate } from "../access/gate.ts";
-import { tapSaid } from "../actions/events.ts";
-import type { CommandMatch, Commands } from "../agents/commands/commands.ts";
-import { firstMessage } from "../agents/commands/first-message.ts";
-import type { WaitingEvents } from "../agents/conversation/waiting-events.ts";
-import { type HeartbeatContext, parseHeartbeat } from "../agents/heartbeat/heartbeat.ts";
-import type { AgentTurns } from "../agents/turn/engine.ts";
-import type { Accounts } from "../channels/accounts.ts";
-import type { Migrations } from "../channels/migration.ts";
-import { ChannelError } from "../contract/errors.ts";
-import type { Inbound, Part, Refusal, Reply, Silent, TurnEvent } from "../contract/types.ts";
-import { pluginDeadlines } from "../host/deadline.ts";
-import { Postponed } from "../path/patience.ts";
-import { applyReplyTags } from "../reply/reply-tags.ts";
-import type { FormattingContext, Hooks } from "../stations/stations.ts";
-import { parseHookEvent } from "../webhooks/endpoint/run-inbound.ts";
+import type { Gate } from "../access/index.ts";
+import { tapSaid } from "../actions/index.ts";
+import {
+  type AgentTurns,
+  type CommandMatch,
+  type Commands,
+  firstMessage,
+  type HeartbeatContext,
+  parseHeartbeat,
+  type WaitingEvents,
+} from "../agents/index.ts";
+import type { Accounts, Migrations } from "../channels/index.ts";
+import { ChannelError, type Inbound, type Part, type Refusal, type Reply, type Silent, type TurnEvent } from "../contract/index.ts";
+import { pluginDeadlines } from "../host/index.ts";
+import { Postponed } from "../path/index.ts";
+import { applyReplyTags } from "../reply/index.ts";
+import type { FormattingContext, Hooks } from "../stations/index.ts";
+import { parseHookEvent } from "../webhooks/index.ts";
 
 /** A channel has a deadline for each send, and a chat that has moved is sent to twice. */
 const deliveryMs = 2 * pluginDeadlines.send + 10_000;

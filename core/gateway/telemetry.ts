@@ -1,7 +1,7 @@
 /** What `/metrics` shows: counted at the last station, read where it lies. */
 
-import { createMetrics } from "../http/metrics.ts";
-import type { Hooks } from "../stations/stations.ts";
+import { createMetrics } from "../http/index.ts";
+import type { Hooks } from "../stations/index.ts";
 
 export interface Telemetry {
   render(): string;

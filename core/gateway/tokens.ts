@@ -1,9 +1,8 @@
 /** The tokens of the hook endpoints and of the management routes: the one in force and, while it is being replaced, the one before it. */
-import type { GatewayConfig } from "../config/schema.ts";
-import type { Secrets } from "../config/secrets.ts";
-import { reasonOf } from "../contract/errors.ts";
-import { gatewayToken } from "../http/gateway-token.ts";
-import type { Log } from "../log/log.ts";
+import type { GatewayConfig, Secrets } from "../config/index.ts";
+import { reasonOf } from "../contract/index.ts";
+import { gatewayToken } from "../http/index.ts";
+import type { Log } from "../log/index.ts";
 
 export interface Tokens {
   /** `undefined`: nothing is let in. */

@@ -3,8 +3,8 @@
  * core three steps later. Each check returns what is wrong, or `undefined`.
  */
 
-import type { Json } from "../contract/types.ts";
-import type { HookName } from "../stations/stations.ts";
+import type { Json } from "../contract/index.ts";
+import type { HookName } from "../stations/index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 /** Questions that somebody waits for: each has its time, a few run at once, and after one without an answer no other is asked. */
-import { reasonOf } from "../contract/errors.ts";
+import { reasonOf } from "../contract/index.ts";
 
 /** What was said, or one sentence why nothing was. */
 export type Answer<T> = { readonly said: T } | { readonly why: string };

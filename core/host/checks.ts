@@ -1,5 +1,5 @@
 /** The self-tests of plugins, run one by one: a check that fails or hangs costs itself alone. */
-import { reasonOf } from "../contract/errors.ts";
+import { reasonOf } from "../contract/index.ts";
 import type { CheckDefinition } from "../sdk/contract.ts";
 import { isObject } from "./answers.ts";
 import { withPatience } from "./asking.ts";

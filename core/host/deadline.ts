@@ -1,6 +1,6 @@
 /** How long the core waits for code of a plugin, and what a call that fails, is late or returns something unusable becomes. */
-import { ChannelError, EngineError, PluginError, reasonOf } from "../contract/errors.ts";
-import { isThenable } from "../stations/thenable.ts";
+import { ChannelError, EngineError, PluginError, reasonOf } from "../contract/index.ts";
+import { isThenable } from "../stations/index.ts";
 
 /**
  * Milliseconds for each call into a plugin. Taps have theirs in the hook table (`hookDeadlines`), a turn has `timeoutSeconds` of its agent.

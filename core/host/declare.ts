@@ -3,8 +3,7 @@
 import satisfies from "semver/functions/satisfies.js";
 import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
-import { PluginError } from "../contract/errors.ts";
-import { sdkVersion } from "../contract/product.ts";
+import { PluginError, sdkVersion } from "../contract/index.ts";
 import type { ChannelDefinition, CliDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { checkPresets } from "./presets.ts";
 

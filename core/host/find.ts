@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { HostError, reasonOf } from "../contract/errors.ts";
+import { HostError, reasonOf } from "../contract/index.ts";
 
 export interface PluginSource {
   /** Folder name of a bundled plugin, else what the configuration names. */

@@ -1,5 +1,5 @@
 /** Notices of the operator: a text that goes to an address as it is, through the path like everything else. */
-import type { Address, RawEvent } from "../contract/types.ts";
+import type { Address, RawEvent } from "../contract/index.ts";
 
 export interface NoticeBody {
   readonly address: Address;

@@ -1,9 +1,8 @@
 /** Brings the plugins up, one after the other, and down again in reverse. What fails is left out; the rest runs. */
 
-import { validateSection } from "../config/checking/validate.ts";
-import type { GatewayConfig } from "../config/schema.ts";
-import { HostError, PluginError, reasonOf } from "../contract/errors.ts";
-import type { Log } from "../log/log.ts";
+import { type GatewayConfig, validateSection } from "../config/index.ts";
+import { HostError, PluginError, reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
 import type { PluginDefinition, TObject } from "../sdk/contract.ts";
 import { callPlugin, pluginDeadlines, withDeadline } from "./deadline.ts";
 import { checkDeclaration, inRequiredOrder } from "./declare.ts";

@@ -1,10 +1,9 @@
 /** Presets of a plugin, checked before anybody can switch them on: a user cannot mend what a plugin has wrong. */
 
-import { validateSection } from "../config/checking/validate.ts";
-import { mappingSchema } from "../config/schema/hooks.ts";
-import { PluginError } from "../contract/errors.ts";
+import { mappingSchema, validateSection } from "../config/index.ts";
+import { PluginError } from "../contract/index.ts";
 import type { PluginDefinition, PresetDefinition, PresetMapping } from "../sdk/contract.ts";
-import { compileParts, type MappingSettings } from "../webhooks/mapping/mapping.ts";
+import { compileParts, type MappingSettings } from "../webhooks/index.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 

@@ -1,5 +1,5 @@
 /** What the plugins of one gateway registered; gone with the gateway. */
-import { PluginError } from "../contract/errors.ts";
+import { PluginError } from "../contract/index.ts";
 import type {
   ChannelDefinition,
   CheckDefinition,

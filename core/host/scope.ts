@@ -1,12 +1,10 @@
 /** What one plugin is handed: its own log, its own store, its own registrations; never the host's configuration. */
 
-import { PluginError } from "../contract/errors.ts";
-import type { Accepted, RawEvent } from "../contract/types.ts";
-import type { Log } from "../log/log.ts";
+import { type Accepted, PluginError, type RawEvent } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
 import type { PluginHost, PluginStore } from "../sdk/contract.ts";
-import type { Store } from "../state/store.ts";
-import type { HookName, Hooks, HookTable } from "../stations/stations.ts";
-import { isThenable } from "../stations/thenable.ts";
+import type { Store } from "../state/index.ts";
+import { type HookName, type Hooks, type HookTable, isThenable } from "../stations/index.ts";
 import { tapProblems } from "./answers.ts";
 import { type Asked, unusable } from "./deadline.ts";
 import { noticeEvent } from "./notice.ts";

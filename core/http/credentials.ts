@@ -1,7 +1,7 @@
 /** Tokens in requests: where they stand, and how they are compared. */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { product } from "../contract/product.ts";
+import { product } from "../contract/index.ts";
 
 const bearer = /^bearer\s/i;
 

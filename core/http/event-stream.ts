@@ -1,7 +1,7 @@
 /** Server-sent events: `data:` lines until the iterable ends, the client leaves or the server closes. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import type { Json } from "../contract/types.ts";
+import type { Json } from "../contract/index.ts";
 import { onClientEnd } from "./client-end.ts";
 
 /** A comment in this rhythm keeps proxies, and our own idle limit, from cutting a quiet stream. */

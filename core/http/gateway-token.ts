@@ -2,9 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { GatewayConfig } from "../config/schema.ts";
-import type { Secrets } from "../config/secrets.ts";
-import { writeWhole } from "../state/directory.ts";
+import type { GatewayConfig, Secrets } from "../config/index.ts";
+import { writeWhole } from "../state/index.ts";
 
 const tokenFile = "gateway-token";
 const tokenBytes = 32;

@@ -1,6 +1,6 @@
 /** The `Host` of a request: a page whose own name was pointed at this machine must reach nothing here. */
 import type { IncomingMessage } from "node:http";
-import type { GatewayConfig } from "../config/schema.ts";
+import type { GatewayConfig } from "../config/index.ts";
 import { HttpProblem } from "./problem.ts";
 
 type Settings = Pick<GatewayConfig["gateway"], "host" | "publicUrl" | "allowedHosts">;

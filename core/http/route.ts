@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import type { TSchema } from "typebox";
-import { product } from "../contract/product.ts";
+import { product } from "../contract/index.ts";
 import type { Json, RouteAccess, RouteAnswer, RouteDefinition, RouteRequest } from "../sdk/contract.ts";
 import type { Access } from "./access.ts";
 import { askForBody, readBody } from "./body.ts";

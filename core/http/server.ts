@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
-import type { GatewayConfig } from "../config/schema.ts";
-import { HostError, reasonOf } from "../contract/errors.ts";
+import type { GatewayConfig } from "../config/index.ts";
+import { HostError, reasonOf } from "../contract/index.ts";
 import type { PluginLog, RouteDefinition } from "../sdk/contract.ts";
 import { createAccess } from "./access.ts";
 import { createClientAddress } from "./client-address.ts";

@@ -6,7 +6,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { Socket } from "node:net";
-import { ChannelError } from "../contract/errors.ts";
+import { ChannelError } from "../contract/index.ts";
 import { bytesOf } from "./address.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { type Lookup, publicAddresses, systemLookup } from "./public-lookup.ts";

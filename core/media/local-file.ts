@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, relative, resolve, sep } from "node:path";
-import { ChannelError } from "../contract/errors.ts";
+import { ChannelError } from "../contract/index.ts";
 
 export interface Roots {
   /** Of the agent; none: it may send nothing but what came with messages. */

@@ -1,5 +1,5 @@
 /** The clock of one fetch: all of it, each step of it, and the pace of its body. What is too slow is destroyed, and says why. */
-import { ChannelError } from "../contract/errors.ts";
+import { ChannelError } from "../contract/index.ts";
 
 export interface PaceLimits {
   readonly totalMs: number;

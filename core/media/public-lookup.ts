@@ -1,5 +1,5 @@
 /** From a host to the addresses that may be connected to. Who connects, connects to these: to ask again could bring another answer. */
-import { ChannelError } from "../contract/errors.ts";
+import { ChannelError } from "../contract/index.ts";
 import { blockOf, bytesOf } from "./address.ts";
 
 export type Lookup = (host: string) => Promise<readonly string[]>;

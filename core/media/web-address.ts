@@ -1,5 +1,5 @@
 /** What can be said about a web address before anything is asked of a network. */
-import { ChannelError } from "../contract/errors.ts";
+import { ChannelError } from "../contract/index.ts";
 import { bytesOf } from "./address.ts";
 import { publicAddresses } from "./public-lookup.ts";
 

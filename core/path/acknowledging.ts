@@ -3,11 +3,9 @@
  * be removed stands in the state from before it is set, so that a killed process leaves none for good.
  */
 
-import type { LiveAccount } from "../channels/live-account.ts";
-import { patientWait, retryPolicy, sleep } from "../channels/retry.ts";
-import { ChannelError } from "../contract/errors.ts";
-import type { Address, Json } from "../contract/types.ts";
-import type { Store } from "../state/store.ts";
+import { type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
+import { type Address, ChannelError, type Json } from "../contract/index.ts";
+import type { Store } from "../state/index.ts";
 
 const namespace = "acknowledged";
 /** Older than that nobody looks at it. */

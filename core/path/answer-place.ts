@@ -1,7 +1,7 @@
 /** Where an answer goes, held against where its message and the preview of an earlier attempt are. */
 
-import type { Address, Inbound } from "../contract/types.ts";
-import type { PreviewLeft } from "../state/store.ts";
+import type { Address, Inbound } from "../contract/index.ts";
+import type { PreviewLeft } from "../state/index.ts";
 
 /** Whether a preview that an earlier attempt left is in the very place where this one speaks. */
 export function isAt({ address }: PreviewLeft, to: Address): boolean {

@@ -1,5 +1,5 @@
 /** What a person reads when their message ends `failed`. The reason is for the operator, in the trace. */
-import type { Address, Inbound } from "../contract/types.ts";
+import type { Address, Inbound } from "../contract/index.ts";
 import { type Stop, textReply } from "./ending.ts";
 
 /** The model has answered: only the delivery failed, so the sender can ask for the answer again. */

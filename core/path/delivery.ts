@@ -1,12 +1,9 @@
 /** Station 6: what stands in the outbox is sent, part by part, in order; each try and its fate is recorded. */
 
-import type { Contact } from "../channels/contact.ts";
-import type { LiveAccount } from "../channels/live-account.ts";
-import { patientWait, retryPolicy, sleep } from "../channels/retry.ts";
-import { ChannelError, PluginError, reasonOf } from "../contract/errors.ts";
-import type { Receipt } from "../contract/types.ts";
-import type { OutboxRow, Settlement, Store } from "../state/store.ts";
-import type { Hooks } from "../stations/stations.ts";
+import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
+import { ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
+import type { OutboxRow, Settlement, Store } from "../state/index.ts";
+import type { Hooks } from "../stations/index.ts";
 import type { Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";

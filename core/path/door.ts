@@ -1,7 +1,7 @@
 /** What the spine offers to those who bring events. */
 
-import type { RawEvent, Silent } from "../contract/types.ts";
-import type { AcceptedEvent, NewEvent } from "../state/store.ts";
+import type { RawEvent, Silent } from "../contract/index.ts";
+import type { AcceptedEvent, NewEvent } from "../state/index.ts";
 import type { Lanes } from "./lanes.ts";
 
 export interface ReceiveOptions extends Pick<NewEvent, "fingerprint" | "settled" | "follows"> {

@@ -1,9 +1,9 @@
 /** What is told when an event has ended: observers, and the log, whose line at the default level it says why a message got no answer, and what to change. */
 
-import type { Decision, Inbound, Receipt, Reply } from "../contract/types.ts";
-import type { Log } from "../log/log.ts";
-import type { Ending, Unit } from "../state/store.ts";
-import type { Hooks } from "../stations/stations.ts";
+import type { Decision, Inbound, Receipt, Reply } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Ending, Unit } from "../state/index.ts";
+import type { Hooks } from "../stations/index.ts";
 
 /** Who is not let in may write as often as they like; once an hour is enough for the operator. */
 const repeatMs = 60 * 60_000;

@@ -1,7 +1,17 @@
 /** What ends the walk of a unit before its reply is sent, and the chain of decisions that tells why. */
-import { ChannelError, HostError, PluginError, reasonOf } from "../contract/errors.ts";
-import type { Address, Decision, RawEvent, Reply, Silent, Station } from "../contract/types.ts";
-import type { Ending, NewEvent } from "../state/store.ts";
+import {
+  type Address,
+  ChannelError,
+  type Decision,
+  HostError,
+  PluginError,
+  type RawEvent,
+  type Reply,
+  reasonOf,
+  type Silent,
+  type Station,
+} from "../contract/index.ts";
+import type { Ending, NewEvent } from "../state/index.ts";
 import type { PathOptions } from "./options.ts";
 import { postponementOf } from "./patience.ts";
 

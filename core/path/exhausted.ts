@@ -1,7 +1,7 @@
 /** The end of a unit whose attempts did not end, such as one that kills the process. */
 
-import type { Route } from "../contract/types.ts";
-import type { Ending } from "../state/store.ts";
+import type { Route } from "../contract/index.ts";
+import type { Ending } from "../state/index.ts";
 import type { Trace } from "./ending.ts";
 
 export const exhausted = "attempts_exhausted";

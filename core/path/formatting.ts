@@ -1,10 +1,9 @@
 /** Station 5: the reply passes the pipe, then the channel renders it into parts, each within the platform's limits. */
 
-import type { LiveAccount } from "../channels/live-account.ts";
-import { PluginError, reasonOf } from "../contract/errors.ts";
-import type { Address, Inbound, Outcome, Part, Reply } from "../contract/types.ts";
+import type { LiveAccount } from "../channels/index.ts";
+import { type Address, type Inbound, type Outcome, type Part, PluginError, type Reply, reasonOf } from "../contract/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
-import type { FormattingContext, Hooks } from "../stations/stations.ts";
+import type { FormattingContext, Hooks } from "../stations/index.ts";
 import { triggerOf } from "./answer-place.ts";
 import { type Stop, type Trace, textReply } from "./ending.ts";
 import { Interrupted } from "./hand-back.ts";

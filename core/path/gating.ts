@@ -1,7 +1,7 @@
 /** Station 2: pass, or the first refusal. Nothing with a side effect has happened before it. */
 
-import type { Address, Inbound } from "../contract/types.ts";
-import type { Hooks } from "../stations/stations.ts";
+import type { Address, Inbound } from "../contract/index.ts";
+import type { Hooks } from "../stations/index.ts";
 import { type Stop, type Trace, textReply } from "./ending.ts";
 
 function addressOf(inbound: Inbound): Address {

@@ -1,9 +1,9 @@
 /** What happens to a unit that could not be brought to its end: it goes back into the store, to be tried again. */
 
-import { sleep } from "../channels/retry.ts";
-import { isFull, reasonOf } from "../contract/errors.ts";
-import type { Log } from "../log/log.ts";
-import type { Store, Unit } from "../state/store.ts";
+import { sleep } from "../channels/index.ts";
+import { isFull, reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Store, Unit } from "../state/index.ts";
 import type { Trace } from "./ending.ts";
 import { postponementOf } from "./patience.ts";
 

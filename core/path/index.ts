@@ -3,10 +3,8 @@
  * Whatever came in (a chat message, a webhook, a mail, a heartbeat) walks here, and only here.
  */
 import { setMaxListeners } from "node:events";
-import { reasonOf } from "../contract/errors.ts";
-import type { Address, Inbound, RawEvent, Reply, Route } from "../contract/types.ts";
-import { controlSuffix } from "../state/lane.ts";
-import type { AcceptedEvent, Ending, Unit } from "../state/store.ts";
+import { type Address, type Inbound, type RawEvent, type Reply, type Route, reasonOf } from "../contract/index.ts";
+import { type AcceptedEvent, controlSuffix, type Ending, type Unit } from "../state/index.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
 import { isAt } from "./answer-place.ts";
 import { apologyTo, placeOf } from "./apology.ts";
@@ -296,3 +294,4 @@ export function createPath(options: PathOptions): Path {
 
   return { lanes, start, receive, waitsForSession: sessions.waits, interrupt: () => interruption.abort() };
 }
+export { Postponed } from "./patience.ts";

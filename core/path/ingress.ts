@@ -1,8 +1,8 @@
 /** Station 1: what came in, whatever its source, becomes one `Inbound`. */
 
-import type { Inbound } from "../contract/types.ts";
-import type { StoredEvent, Unit } from "../state/store.ts";
-import type { Hooks } from "../stations/stations.ts";
+import type { Inbound } from "../contract/index.ts";
+import type { StoredEvent, Unit } from "../state/index.ts";
+import type { Hooks } from "../stations/index.ts";
 import { type Stop, silentDecision, stopForTap, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";
 

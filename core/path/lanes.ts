@@ -2,8 +2,7 @@
  * Lanes: the events of one lane run one unit at a time in arrival order, lanes run in parallel, and at most
  * `maxConcurrent` turns run at once. The truth is in the store; what is kept here only says where to look.
  */
-import { controlSuffix } from "../state/lane.ts";
-import type { AcceptedEvent, Store, Unit } from "../state/store.ts";
+import { type AcceptedEvent, controlSuffix, type Store, type Unit } from "../state/index.ts";
 
 /** What was still being gathered when a process ended has so long for the rest to come: the sources are only being opened. */
 const reopeningMs = 1_500;

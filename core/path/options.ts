@@ -1,12 +1,10 @@
 /** What the spine is handed by the runtime: the parts around it, each as the one thing that the spine asks of it. */
 
-import type { Contact } from "../channels/contact.ts";
-import type { LiveAccount } from "../channels/live-account.ts";
-import type { Inbound, RawEvent, Reply, Route, TurnEvent } from "../contract/types.ts";
-import type { Log } from "../log/log.ts";
-import type { SessionMessage } from "../state/session.ts";
-import type { Ending, Store } from "../state/store.ts";
-import type { FormattingContext, Hooks } from "../stations/stations.ts";
+import type { Contact, LiveAccount } from "../channels/index.ts";
+import type { Inbound, RawEvent, Reply, Route, TurnEvent } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Ending, SessionMessage, Store } from "../state/index.ts";
+import type { FormattingContext, Hooks } from "../stations/index.ts";
 
 /** Fetches, checks and lays down the files of a reply; never rejects. `null`: somebody stopped it, and the reply is not to be sent. */
 export type CompleteReply = (

@@ -1,6 +1,6 @@
 /** Waiting that ends with the gateway: for room on the disk, for a platform that comes back. */
-import { sleep } from "../channels/retry.ts";
-import { ChannelError, isFull, PluginError } from "../contract/errors.ts";
+import { sleep } from "../channels/index.ts";
+import { ChannelError, isFull, PluginError } from "../contract/index.ts";
 
 const recordAgainMs = 1_000;
 

@@ -1,6 +1,6 @@
 /** What goes out of a reply that its channel fails to render: its words. The model has answered, and is not asked again. */
 
-import type { Reply } from "../contract/types.ts";
+import type { Reply } from "../contract/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
 
 const punctuation = /[!-/:-@[-`{-~]/g;

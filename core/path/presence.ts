@@ -1,7 +1,7 @@
 /** What people see while a turn runs: the acknowledging reaction, typing, and the preview that grows. None of it may fail a turn. */
 
-import type { LiveAccount } from "../channels/live-account.ts";
-import type { Address, Inbound } from "../contract/types.ts";
+import type { LiveAccount } from "../channels/index.ts";
+import type { Address, Inbound } from "../contract/index.ts";
 import type { ChannelConnection, ChannelPreview } from "../sdk/contract.ts";
 import type { Acknowledgement } from "./acknowledging.ts";
 

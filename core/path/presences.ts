@@ -1,8 +1,7 @@
 /** What people see while the turn of a unit runs, with the unit's own traces: a preview that an earlier attempt left, the reaction. */
-import { ChannelError, reasonOf } from "../contract/errors.ts";
-import type { Inbound, Route } from "../contract/types.ts";
-import type { Log } from "../log/log.ts";
-import type { Store, Unit } from "../state/store.ts";
+import { ChannelError, type Inbound, type Route, reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { Store, Unit } from "../state/index.ts";
 import type { Acknowledgements } from "./acknowledging.ts";
 import { isAt, triggerOf } from "./answer-place.ts";
 import type { PathOptions } from "./options.ts";

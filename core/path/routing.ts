@@ -1,7 +1,7 @@
 /** Station 3: which agent, which session, and where the answer goes. */
 
-import type { Address, Inbound, Route } from "../contract/types.ts";
-import type { Hooks } from "../stations/stations.ts";
+import type { Address, Inbound, Route } from "../contract/index.ts";
+import type { Hooks } from "../stations/index.ts";
 import { type Stop, stopForTap, type Trace } from "./ending.ts";
 import { Postponed } from "./patience.ts";
 

@@ -1,7 +1,7 @@
 /** What a unit has come to, after its turn. */
 
-import type { Inbound, Reply } from "../contract/types.ts";
-import type { Ending, OutboxRow } from "../state/store.ts";
+import type { Inbound, Reply } from "../contract/index.ts";
+import type { Ending, OutboxRow } from "../state/index.ts";
 import type { Presence } from "./presence.ts";
 
 /** A wait for the platform's limits; never rejects. It resolves with what went wrong when the channel could not say: then the row goes without. */

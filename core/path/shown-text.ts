@@ -1,9 +1,8 @@
 /** What people see of an answer while it grows: what they will see of it when it is done, as far as that can be said by then. */
 
-import type { Inbound, Reply } from "../contract/types.ts";
-import { withoutTagsSoFar } from "../reply/reply-tags.ts";
-import { withoutTokensSoFar } from "../reply/silence.ts";
-import type { FormattingContext, Hooks } from "../stations/stations.ts";
+import type { Inbound, Reply } from "../contract/index.ts";
+import { withoutTagsSoFar, withoutTokensSoFar } from "../reply/index.ts";
+import type { FormattingContext, Hooks } from "../stations/index.ts";
 import { textReply } from "./ending.ts";
 
 /** Nobody reads faster, and what is looked at is looked at whole. */

@@ -1,9 +1,8 @@
 /** Station 4: an engine (or a command) answers; its stream is collected, and shown while it grows. */
 
-import { HostError, PluginError, reasonOf } from "../contract/errors.ts";
-import type { Inbound, Reply, Route, TurnEvent } from "../contract/types.ts";
-import { renderReasoning } from "../reply/reasoning.ts";
-import type { Hooks } from "../stations/stations.ts";
+import { HostError, type Inbound, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
+import { renderReasoning } from "../reply/index.ts";
+import type { Hooks } from "../stations/index.ts";
 import { apologyTo } from "./apology.ts";
 import { type Stop, silentDecision, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";

@@ -1,7 +1,7 @@
 /** The apology for an answer that could not be delivered. The sender gets at most one, also where the process dies over it. */
 
-import type { Inbound, Receipt, Route } from "../contract/types.ts";
-import type { Ending, OutboxRow, Settlement, Store, Unit } from "../state/store.ts";
+import type { Inbound, Receipt, Route } from "../contract/index.ts";
+import type { Ending, OutboxRow, Settlement, Store, Unit } from "../state/index.ts";
 import { apologyTo } from "./apology.ts";
 import type { Stop, Trace } from "./ending.ts";
 import { persist } from "./patience.ts";

@@ -1,8 +1,7 @@
 /** Events of a queue: which ends of a turn take them from it, and the count of those that were left out. */
 
-import type { Inbound, Reply } from "../contract/types.ts";
-import { isQueueKey } from "../state/queue-key.ts";
-import type { Ending, Store, Unit } from "../state/store.ts";
+import type { Inbound, Reply } from "../contract/index.ts";
+import { type Ending, isQueueKey, type Store, type Unit } from "../state/index.ts";
 import { exhausted } from "./exhausted.ts";
 
 /** What waits in a queue is taken from it by a turn that ended only: not by a failed model call, a refusal or `/stop`. */

@@ -1,8 +1,7 @@
 /** What the model thought, for conversations that asked to see it. */
 
-import type { Reply, Route } from "../contract/types.ts";
-import type { SessionRecord } from "../state/session.ts";
-import type { Store } from "../state/store.ts";
+import type { Reply, Route } from "../contract/index.ts";
+import type { SessionRecord, Store } from "../state/index.ts";
 import { silenceReason } from "./silence.ts";
 
 const maxCharacters = 2_000;

@@ -1,5 +1,5 @@
 /** Tags that an agent puts into its text: taken out, the layout around them untouched. */
-import type { Inbound, Reply } from "../contract/types.ts";
+import type { Inbound, Reply } from "../contract/index.ts";
 
 const tag = /\[\[\s*(?:(reply_to_current)|reply_to\s*:\s*([^\s\][]+)|(audio_as_voice))\s*\]\][ \t]?/gi;
 

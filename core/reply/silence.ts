@@ -1,5 +1,5 @@
 /** Replies that mean "nothing to say", and the words that say so, which no person is to read. */
-import type { Reply } from "../contract/types.ts";
+import type { Reply } from "../contract/index.ts";
 
 const heartbeatToken = "HEARTBEAT_OK";
 const quietToken = "NO_REPLY";

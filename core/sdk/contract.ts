@@ -9,32 +9,33 @@
  */
 import type { IncomingMessage } from "node:http";
 import Type, { type Static, type TObject, type TSchema } from "typebox";
-import { ChannelError, EngineError } from "../contract/errors.ts";
-import { sdkVersion } from "../contract/product.ts";
-import type { Transform } from "../contract/transform.ts";
-import type {
-  Accepted,
-  Address,
-  Button,
-  Inbound,
-  InboundChat,
-  InboundMedia,
-  InboundSender,
-  Json,
-  OutboundMedia,
-  Part,
-  RawEvent,
-  Receipt,
-  Reply,
-  Route,
-  Silent,
-  Thinking,
-  TurnEvent,
-} from "../contract/types.ts";
-import { type Sniffed, sniff } from "../media/sniff.ts";
-import type { HookName, HookTable, TapOrder } from "../stations/stations.ts";
+import {
+  type Accepted,
+  type Address,
+  type Button,
+  ChannelError,
+  EngineError,
+  type Inbound,
+  type InboundChat,
+  type InboundMedia,
+  type InboundSender,
+  type Json,
+  type OutboundMedia,
+  type Part,
+  type RawEvent,
+  type Receipt,
+  type Reply,
+  type Route,
+  type Silent,
+  sdkVersion,
+  type Thinking,
+  type Transform,
+  type TurnEvent,
+} from "../contract/index.ts";
+import { type Sniffed, sniff } from "../media/index.ts";
+import type { HookName, HookTable, TapOrder } from "../stations/index.ts";
 
-export type { Transform, TransformContext, TransformResult } from "../contract/transform.ts";
+export type { Transform, TransformContext, TransformResult } from "../contract/index.ts";
 export type {
   Accepted,
   Address,

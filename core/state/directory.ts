@@ -1,7 +1,7 @@
 /** The state directory and its files: nobody but the owner reads them. */
 import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { HostError, reasonOf } from "../contract/errors.ts";
+import { HostError, reasonOf } from "../contract/index.ts";
 
 /** A new directory outlives a power cut only when its parent is flushed; SQLite does that for its own files. */
 function flushDirectory(directory: string): void {

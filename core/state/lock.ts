@@ -2,7 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { HostError, reasonOf } from "../contract/errors.ts";
+import { HostError, reasonOf } from "../contract/index.ts";
 import { firstBytes, isDatabase } from "./copies.ts";
 import { prepareFile } from "./directory.ts";
 

@@ -1,5 +1,5 @@
 /** What an operator removes, and what is kept of one person. */
-import type { Json } from "../contract/types.ts";
+import type { Json } from "../contract/index.ts";
 import type { PlatformId } from "./report.ts";
 
 /** A person by the id that their platform has for them. */

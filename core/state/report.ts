@@ -1,5 +1,5 @@
 /** What an operator is shown of the state. */
-import type { Address, Decision, Json, Outcome } from "../contract/types.ts";
+import type { Address, Decision, Json, Outcome } from "../contract/index.ts";
 
 /** A chat or a sender by its id at the platform; without a channel: of any. */
 export interface PlatformId {

@@ -1,5 +1,5 @@
 /** Conversations as the store keeps them. */
-import type { Address, Json } from "../contract/types.ts";
+import type { Address, Json } from "../contract/index.ts";
 
 export interface SessionMessage {
   readonly role: "user" | "assistant" | "system";

@@ -5,7 +5,7 @@
  * Every method that writes resolves after its commit. `durable` writes are flushed to the disk before they resolve; the others survive the
  * death of the process, but a power cut may undo the last of them, and they are written so that this costs a repetition of work, no event.
  */
-import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../contract/types.ts";
+import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../contract/index.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
 import type { Queue } from "./queue-key.ts";
 import type { Removals } from "./removals.ts";

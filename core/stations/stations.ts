@@ -5,9 +5,21 @@
  * that throws synchronously would hang tapable's promise for ever), a deadline, and the name of its plugin.
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesWaterfallHook } from "tapable";
-import { PluginError, reasonOf } from "../contract/errors.ts";
-import type { Address, Inbound, Part, Receipt, Refusal, Reply, Route, Silent, TurnEvent, TurnRecord } from "../contract/types.ts";
-import type { StoredEvent } from "../state/store.ts";
+import {
+  type Address,
+  type Inbound,
+  type Part,
+  PluginError,
+  type Receipt,
+  type Refusal,
+  type Reply,
+  type Route,
+  reasonOf,
+  type Silent,
+  type TurnEvent,
+  type TurnRecord,
+} from "../contract/index.ts";
+import type { StoredEvent } from "../state/index.ts";
 import { type RecentTaps, TapTimes, type TimedCall } from "./tap-times.ts";
 import { isThenable } from "./thenable.ts";
 

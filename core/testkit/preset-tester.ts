@@ -1,14 +1,19 @@
 /** Presets on the workbench of their author: deliveries, and what each becomes under a configuration that has nothing but the preset. */
 import { describe, expect, test } from "vitest";
-import { checkConfig } from "../config/reading/load.ts";
-import type { Json } from "../contract/types.ts";
-import { checkDeclaration } from "../host/declare.ts";
+import { checkConfig } from "../config/index.ts";
+import type { Json } from "../contract/index.ts";
+import { checkDeclaration } from "../host/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
-import { chooseMapping } from "../webhooks/mapping/choose.ts";
-import { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "../webhooks/mapping/mapped.ts";
-import { compileMappings } from "../webhooks/mapping/mappings.ts";
-import { visibleHeaders } from "../webhooks/mapping/webhook-delivery.ts";
-import { hookPolicies } from "../webhooks/runs/policies.ts";
+import {
+  chooseMapping,
+  compileMappings,
+  hookPolicies,
+  type MappedDeps,
+  type MappedRun,
+  MappingFailure,
+  planRuns,
+  visibleHeaders,
+} from "../webhooks/index.ts";
 
 /** One delivery and what the preset is to make of it. */
 export interface PresetCase {

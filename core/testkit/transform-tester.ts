@@ -1,8 +1,7 @@
 /** Transforms on the workbench of their author: the same context, the same rules for results, no process. */
 import { describe, expect, test } from "vitest";
-import type { Transform, TransformContext } from "../contract/transform.ts";
-import type { Json } from "../contract/types.ts";
-import { freezeJson, renderAnswer } from "../transforms/guest/answer.ts";
+import type { Json, Transform, TransformContext } from "../contract/index.ts";
+import { freezeJson, renderAnswer } from "../transforms/index.ts";
 
 /** One delivery and what the transform is to make of it. */
 export interface TransformCase {

@@ -1,5 +1,5 @@
 /** What is wrong with a transform that a configuration names, told before anything of it runs. */
-import { reasonOf } from "../contract/errors.ts";
+import { reasonOf } from "../contract/index.ts";
 import { resolveModule, resolveTransformsRoot } from "./root.ts";
 
 export interface ModuleProblem {

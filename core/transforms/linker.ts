@@ -1,7 +1,7 @@
 /** How modules are found and read in the engine: files of the root by paths such as `/a.ts`, everything else from a short list. */
 import { isBuiltin } from "node:module";
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from "quickjs-emscripten-core";
-import { product } from "../contract/product.ts";
+import { product } from "../contract/index.ts";
 import { TransformError } from "./error.ts";
 import type { Files } from "./files.ts";
 

@@ -1,6 +1,6 @@
 /** Which thread runs which call. A module that takes long has to leave threads for the others. */
 import { Worker } from "node:worker_threads";
-import { reasonOf } from "../contract/errors.ts";
+import { reasonOf } from "../contract/index.ts";
 import { TransformError } from "./error.ts";
 import type { Level } from "./printer.ts";
 import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";

@@ -1,7 +1,6 @@
 /** The transforms of a gateway: what the hook server asks, and which runtime answers. */
 
-import type { TransformContext } from "../contract/transform.ts";
-import type { Json } from "../contract/types.ts";
+import type { Json, TransformContext } from "../contract/index.ts";
 import type { PluginLog } from "../sdk/contract.ts";
 import { placeOf, TransformError } from "./error.ts";
 import { createPool, type Pool, type PoolCall } from "./pool.ts";

@@ -1,7 +1,7 @@
 /** A thread that runs transforms: an engine for each module, calls one after the other, those that wait beside each other. */
 import { relative, sep } from "node:path";
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { reasonOf } from "../contract/errors.ts";
+import { reasonOf } from "../contract/index.ts";
 import { compile } from "./compiler.ts";
 import { createEngine, type Engine, type Outcome } from "./engine.ts";
 import { TransformError } from "./error.ts";

@@ -102,6 +102,9 @@ describe("import rules", () => {
       write("core/contract/errors.ts", 'import type { B } from "./types.ts";\n');
       for (const name of forbidden.flatMap((rule) => (rule.name.startsWith("goes-down-") ? [rule.name.slice("goes-down-".length)] : [])))
         write(`core/${name}/broken.ts`, 'import "../penthouse/index.ts";\n');
+      const doors = forbidden.flatMap((rule) => (rule.name.startsWith("door-of-") ? [rule.name.slice("door-of-".length)] : []));
+      for (const room of doors) write(`core/${room}/inside.ts`);
+      write("core/penthouse/guest.ts", doors.map((room) => `import "../${room}/inside.ts";\n`).join(""));
       write("core/penthouse/index.ts");
       write("core/webhooks/one/a.ts", 'import "../two/b.ts";\n');
       write("core/webhooks/two/b.ts");

@@ -1,8 +1,6 @@
 /** Chat commands: what counts as one, who may use it, and what answers. */
-import { EngineError, PluginError } from "../../contract/errors.ts";
-import type { Inbound } from "../../contract/types.ts";
-import { kindOf } from "../../host/answers.ts";
-import { callPlugin, pluginDeadlines, unusable } from "../../host/deadline.ts";
+import { EngineError, type Inbound, PluginError } from "../../contract/index.ts";
+import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
 
 const validName = /^[a-z0-9_]{1,32}$/;

@@ -1,9 +1,7 @@
 /** `/config` in the chat: looks at the configuration and changes it, for owners, where the configuration says so. */
 
-import type { ConfigEditor } from "../../config/editing/editor.ts";
-import { renderProblem } from "../../config/problem.ts";
-import { waitsForStart } from "../../config/reading/at-start.ts";
-import { HostError } from "../../contract/errors.ts";
+import { type ConfigEditor, renderProblem, waitsForStart } from "../../config/index.ts";
+import { HostError } from "../../contract/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 
 export interface ConfigCommandOptions {

@@ -1,5 +1,5 @@
 /** `/new` with a text behind it: the command begins a conversation, and the text is its first message. */
-import type { Inbound } from "../../contract/types.ts";
+import type { Inbound } from "../../contract/index.ts";
 import type { CommandMatch } from "./commands.ts";
 
 const beginning: ReadonlySet<string> = new Set(["new", "reset"]);

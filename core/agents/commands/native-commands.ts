@@ -1,12 +1,9 @@
 /** The built-in chat commands. Their answers are short Markdown. */
 
-import { type AgentSettings, type AgentsView, agentSettings, knownAgentId } from "../../config/agents.ts";
-import { aliasOf, modelNames, resolveModel } from "../../config/model-names.ts";
-import { reasonOf } from "../../contract/errors.ts";
-import type { Inbound, Json, Thinking } from "../../contract/types.ts";
+import { type AgentSettings, type AgentsView, agentSettings, aliasOf, knownAgentId, modelNames, resolveModel } from "../../config/index.ts";
+import { type Inbound, type Json, reasonOf, type Thinking } from "../../contract/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
-import type { SessionRecord } from "../../state/session.ts";
-import type { Store } from "../../state/store.ts";
+import type { SessionRecord, Store } from "../../state/index.ts";
 import { plainName } from "../conversation/envelope.ts";
 import { resetSession } from "../conversation/sessions.ts";
 import { type AgentTurns, chooseEngine, type Engines, type RunningTurn } from "../turn/engine.ts";

@@ -1,5 +1,5 @@
 /** Facts about the message at hand that an operator may name as `{{Field}}` in a group's or topic's `systemPrompt` and in `responsePrefix`. */
-import type { Inbound, Route } from "../../contract/types.ts";
+import type { Inbound, Route } from "../../contract/index.ts";
 import { plainName } from "./envelope.ts";
 
 /** What senders choose themselves reaches no text of the operator as anything but a short word on one line. */

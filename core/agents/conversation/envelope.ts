@@ -1,5 +1,5 @@
 /** How a message looks to the agent: one line that the gateway vouches for, then what the sender wrote. */
-import type { Inbound, InboundMedia, InboundSender } from "../../contract/types.ts";
+import type { Inbound, InboundMedia, InboundSender } from "../../contract/index.ts";
 
 /** Everything that some renderer or model takes for a line break. */
 const lineBreaks = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/;

@@ -1,7 +1,7 @@
 /** What people said in a group without addressing the bot: read back from the inbox, as context of the next turn there. */
 
-import type { Inbound, Silent } from "../../contract/types.ts";
-import type { Store, StoredEvent } from "../../state/store.ts";
+import type { Inbound, Silent } from "../../contract/index.ts";
+import type { Store, StoredEvent } from "../../state/index.ts";
 import { defuseLines, plainId, plainName, renderAnswered, renderSender, renderTime } from "./envelope.ts";
 
 const namespace = "group-context";

@@ -1,5 +1,5 @@
 /** How many user turns of a conversation the model is sent, and how much group talk beside it. */
-import type { Inbound } from "../../contract/types.ts";
+import type { Inbound } from "../../contract/index.ts";
 
 interface LimitOptions {
   readonly historyLimit?: unknown;

@@ -1,6 +1,6 @@
 /** Events that wait for the next turn of a main session (wakes, summaries of hook runs), as that turn is told of them. */
-import type { StoredEvent } from "../../state/store.ts";
-import { wrapExternal } from "../../untrusted/external.ts";
+import type { StoredEvent } from "../../state/index.ts";
+import { wrapExternal } from "../../untrusted/index.ts";
 import { defuseLines, renderTime } from "./envelope.ts";
 
 /** The store bounds the events of a turn together; one that is longer than that by itself is cut. */

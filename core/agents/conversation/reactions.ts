@@ -1,7 +1,7 @@
 /** Reactions to messages: which of them the agent is told of. None is answered. */
 
-import type { Inbound, Refusal } from "../../contract/types.ts";
-import type { Store } from "../../state/store.ts";
+import type { Inbound, Refusal } from "../../contract/index.ts";
+import type { Store } from "../../state/index.ts";
 
 /** `own`: to messages of this bot only. */
 export type ReactionNotifications = "off" | "own" | "all";

@@ -1,8 +1,8 @@
 /** Which agent answers, and under which key its conversation is kept. */
 
-import { type AgentsView, type Binding, type DmScope, knownAgentId } from "../../config/agents.ts";
-import type { Address, Inbound } from "../../contract/types.ts";
-import type { Store } from "../../state/store.ts";
+import { type AgentsView, type Binding, type DmScope, knownAgentId } from "../../config/index.ts";
+import type { Address, Inbound } from "../../contract/index.ts";
+import type { Store } from "../../state/index.ts";
 
 /** Ids of other platforms may hold the separator; an id must never read as a longer key. */
 function part(id: string): string {

@@ -1,8 +1,7 @@
 /** Events of a session that no person wrote: what they look like, and how they wait for a heartbeat. */
 
-import type { Inbound, RawEvent, Reply, Route } from "../../contract/types.ts";
-import { type Queue, queuePrefix } from "../../state/queue-key.ts";
-import type { Ending } from "../../state/store.ts";
+import type { Inbound, RawEvent, Reply, Route } from "../../contract/index.ts";
+import { type Ending, type Queue, queuePrefix } from "../../state/index.ts";
 import { plainName } from "./envelope.ts";
 import { mainSessionKey } from "./sessions.ts";
 

@@ -1,10 +1,9 @@
 /** What a turn leaves in its session, and what the next one reads of it. */
 
-import type { Inbound, Json, Reply } from "../../contract/types.ts";
-import { withoutReasoning } from "../../reply/reasoning.ts";
-import { isHeartbeatAck } from "../../reply/silence.ts";
+import type { Inbound, Json, Reply } from "../../contract/index.ts";
+import { isHeartbeatAck, withoutReasoning } from "../../reply/index.ts";
 import type { EngineMessage } from "../../sdk/contract.ts";
-import type { SessionMessage } from "../../state/session.ts";
+import type { SessionMessage } from "../../state/index.ts";
 import { renderEnvelope } from "./envelope.ts";
 
 /** The message in its envelope, after what happened since the last one. */

@@ -1,7 +1,7 @@
 /** What the agent is told before the message at hand, because it happened since it was asked last. */
 
-import type { Inbound, Route } from "../../contract/types.ts";
-import type { Store, StoredEvent } from "../../state/store.ts";
+import type { Inbound, Route } from "../../contract/index.ts";
+import type { Store, StoredEvent } from "../../state/index.ts";
 import { defuseLines, plainId, renderTime } from "./envelope.ts";
 import { type GroupContext, renderGroupContext } from "./group-context.ts";
 import { renderQueued } from "./queued-events.ts";

@@ -3,8 +3,8 @@
  * the agent. It is no event that waits in the inbox: its own event has ended, and where no turn follows it is forgotten.
  */
 
-import type { Json } from "../../contract/types.ts";
-import type { Store } from "../../state/store.ts";
+import type { Json } from "../../contract/index.ts";
+import type { Store } from "../../state/index.ts";
 
 export const waitingEventsNamespace = "waiting-events";
 /** Of more only the newest are told. */

@@ -5,11 +5,10 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { type AgentsView, agentIds, agentSettings, defaultAgentId, knownAgentId } from "../../config/agents.ts";
-import { reasonOf } from "../../contract/errors.ts";
-import type { Authority, Inbound, RawEvent } from "../../contract/types.ts";
+import { type AgentsView, agentIds, agentSettings, defaultAgentId, knownAgentId } from "../../config/index.ts";
+import { type Authority, type Inbound, type RawEvent, reasonOf } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
-import type { StoredEvent } from "../../state/store.ts";
+import type { StoredEvent } from "../../state/index.ts";
 import { renderTime } from "../conversation/envelope.ts";
 import { cut, eventText, renderQueued } from "../conversation/queued-events.ts";
 import { agentOfKey, mainSessionKey } from "../conversation/sessions.ts";

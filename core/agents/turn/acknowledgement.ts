@@ -1,8 +1,8 @@
 /** The reaction that says "seen" while a message is worked on: which emoji, and whether at all. */
-import type { PathOf } from "../../access/place.ts";
-import type { GatewayConfig } from "../../config/schema.ts";
-import type { Inbound, Route } from "../../contract/types.ts";
-import type { Log } from "../../log/log.ts";
+import type { PathOf } from "../../access/index.ts";
+import type { GatewayConfig } from "../../config/index.ts";
+import type { Inbound, Route } from "../../contract/index.ts";
+import type { Log } from "../../log/index.ts";
 
 const defaultEmoji = "👀";
 

@@ -1,7 +1,7 @@
 /** What an operator may name in `responsePrefix` about who answers: `{model}`, `{provider}`, `{thinkingLevel}`, `{identity.name}`. */
 
-import type { AgentSettings } from "../../config/agents.ts";
-import type { Inbound, Reply, Route, Thinking } from "../../contract/types.ts";
+import type { AgentSettings } from "../../config/index.ts";
+import type { Inbound, Reply, Route, Thinking } from "../../contract/index.ts";
 import type { EngineTurn } from "../../sdk/contract.ts";
 
 /** Facts about one answer. */

@@ -1,10 +1,8 @@
 /** An image in words, by the model of the agent that will answer; for what is seen again and again, such as stickers. */
 
-import { type AgentsView, agentSettings, knownAgentId } from "../../config/agents.ts";
-import { reasonOf } from "../../contract/errors.ts";
-import type { Route } from "../../contract/types.ts";
-import { kindOf } from "../../host/answers.ts";
-import { callPlugin, pluginDeadlines, unusable } from "../../host/deadline.ts";
+import { type AgentsView, agentSettings, knownAgentId } from "../../config/index.ts";
+import { type Route, reasonOf } from "../../contract/index.ts";
+import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { EngineProvider, PluginLog } from "../../sdk/contract.ts";
 import { chooseEngine, type Engines } from "./engine.ts";
 import { chooseModels } from "./models.ts";

@@ -1,14 +1,20 @@
 /** Runs a turn: chooses engine and model, builds what the engine is handed, and ends it in time. */
-import type { PlaceSettings } from "../../access/place.ts";
-import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId } from "../../config/agents.ts";
-import { resolveModel } from "../../config/model-names.ts";
-import { EngineError, HostError, PluginError, reasonOf } from "../../contract/errors.ts";
-import type { Inbound, Route, Thinking, TurnEvent } from "../../contract/types.ts";
-import { callPlugin, pluginDeadlines, pluginFault } from "../../host/deadline.ts";
-import { reasoningMode } from "../../reply/reasoning.ts";
+import type { PlaceSettings } from "../../access/index.ts";
+import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
+import {
+  EngineError,
+  HostError,
+  type Inbound,
+  PluginError,
+  type Route,
+  reasonOf,
+  type Thinking,
+  type TurnEvent,
+} from "../../contract/index.ts";
+import { callPlugin, pluginDeadlines, pluginFault } from "../../host/index.ts";
+import { reasoningMode } from "../../reply/index.ts";
 import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
-import type { SessionRecord } from "../../state/session.ts";
-import type { Store } from "../../state/store.ts";
+import type { SessionRecord, Store } from "../../state/index.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
 import { chooseModels } from "./models.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";

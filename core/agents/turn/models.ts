@@ -1,8 +1,7 @@
 /** The models of a turn, in the order in which they are tried. */
 
-import type { AgentSettings } from "../../config/agents.ts";
-import { type ModelChoice, type ModelTable, resolveModel } from "../../config/model-names.ts";
-import { HostError } from "../../contract/errors.ts";
+import { type AgentSettings, type ModelChoice, type ModelTable, resolveModel } from "../../config/index.ts";
+import { HostError } from "../../contract/index.ts";
 
 function choice(model: ModelChoice | undefined): { readonly primary?: string; readonly fallbacks: readonly string[] } {
   if (model === undefined) return { fallbacks: [] };

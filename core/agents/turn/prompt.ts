@@ -1,7 +1,7 @@
 /** The system prompt of a turn. */
 
-import type { AgentSettings } from "../../config/agents.ts";
-import type { Inbound, Route } from "../../contract/types.ts";
+import type { AgentSettings } from "../../config/index.ts";
+import type { Inbound, Route } from "../../contract/index.ts";
 import type { ChannelCapabilities } from "../../sdk/contract.ts";
 import { fieldsOf, renderFields } from "../conversation/context-fields.ts";
 import { namedSkill, type Skill, skillsHint } from "./skills.ts";

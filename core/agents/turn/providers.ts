@@ -1,7 +1,6 @@
 /** Model providers as engines are handed them: secrets resolved; one that cannot be resolved is left out, with a warning. */
-import type { GatewayConfig } from "../../config/schema.ts";
-import type { Secrets } from "../../config/secrets.ts";
-import { reasonOf } from "../../contract/errors.ts";
+import type { GatewayConfig, Secrets } from "../../config/index.ts";
+import { reasonOf } from "../../contract/index.ts";
 import type { EngineProvider } from "../../sdk/contract.ts";
 
 export function resolveProviders(

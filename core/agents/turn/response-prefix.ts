@@ -1,7 +1,7 @@
 /** The text before every answer of an account: part of what is sent, not of what the agent said. */
 
-import type { Reply } from "../../contract/types.ts";
-import type { FormattingContext } from "../../stations/stations.ts";
+import type { Reply } from "../../contract/index.ts";
+import type { FormattingContext } from "../../stations/index.ts";
 import { fieldsOf, renderFields } from "../conversation/context-fields.ts";
 import { type FactsOfAnswers, renderVariables } from "./answer-facts.ts";
 

@@ -1,6 +1,5 @@
 /** The streams of turns that are under way: each ends with its stop, its time limit or the gateway. */
-import { HostError } from "../../contract/errors.ts";
-import type { TurnEvent } from "../../contract/types.ts";
+import { HostError, type TurnEvent } from "../../contract/index.ts";
 import { TurnStream } from "./stream.ts";
 
 /** A stream that is to be read, and whose it is. */

@@ -4,9 +4,8 @@
  */
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentSettings } from "../../config/agents.ts";
-import { expandPath } from "../../config/secrets.ts";
-import type { Json } from "../../contract/types.ts";
+import { type AgentSettings, expandPath } from "../../config/index.ts";
+import type { Json } from "../../contract/index.ts";
 import type { EngineTool, PluginLog } from "../../sdk/contract.ts";
 import { plainName } from "../conversation/envelope.ts";
 

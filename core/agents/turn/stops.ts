@@ -1,7 +1,7 @@
 /** What `/stop` ends: the turns that speak in its own chat and thread, and messages there that came before it. */
 
-import type { Inbound, Route } from "../../contract/types.ts";
-import type { Store } from "../../state/store.ts";
+import type { Inbound, Route } from "../../contract/index.ts";
+import type { Store } from "../../state/index.ts";
 
 const namespace = "stops";
 /** As long as an event may wait. */

@@ -1,7 +1,6 @@
 /** An engine's stream as the path reads it: under a signal, within its limit, ending with `done`, its failures named. */
-import { EngineError } from "../../contract/errors.ts";
-import type { TurnEvent } from "../../contract/types.ts";
-import { isStream, turnEventProblem } from "../../host/answers.ts";
+import { EngineError, type TurnEvent } from "../../contract/index.ts";
+import { isStream, turnEventProblem } from "../../host/index.ts";
 
 /** More than any answer needs; a model that never ends must not fill the memory. */
 const maxCharacters = 1_000_000;

@@ -1,5 +1,5 @@
 /** Models and the servers that answer for them: names that lead nowhere, secrets that cannot be read. */
-import { HostError } from "../../contract/errors.ts";
+import { HostError } from "../../contract/index.ts";
 import { isFullModelName, type ModelChoice, modelNames, resolveModel } from "../model-names.ts";
 import { renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { isIP } from "node:net";
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { HostError } from "../../contract/errors.ts";
+import { HostError } from "../../contract/index.ts";
 import { expandPath } from "../expand-path.ts";
 import { renderPath, type Segment } from "../path.ts";
 import type { Draft } from "../schema.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, realpathSync, renameSync } from "node:fs";
 import { mkdir, open, readlink, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { HostError, reasonOf } from "../../contract/errors.ts";
+import { HostError, reasonOf } from "../../contract/index.ts";
 import { isRecord } from "../checking/validate.ts";
 import { forbiddenKeys, getPath, parsePath, renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";

@@ -1,5 +1,5 @@
 /** The configuration file as chats read and change it: nothing secret comes out, and only marked keys go in. */
-import { HostError } from "../../contract/errors.ts";
+import { HostError } from "../../contract/index.ts";
 import { modelsOutsideList } from "../checking/model-rules.ts";
 import { parsePath } from "../path.ts";
 import { type PluginSchemas, wholeSchema } from "../plugin-schemas.ts";

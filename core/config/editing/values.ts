@@ -1,5 +1,5 @@
 /** `config get PATH` and `config set PATH VALUE`: from text to a path and a value that fit the schema. */
-import { HostError } from "../../contract/errors.ts";
+import { HostError } from "../../contract/index.ts";
 import { nearestOf } from "../checking/suggest.ts";
 import { checkValue, cloneJson } from "../checking/validate.ts";
 import { getPath, parsePath, renderPath, type Segment } from "../path.ts";

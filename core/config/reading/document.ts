@@ -1,6 +1,6 @@
 /** A configuration file as text: JSON with comments and trailing commas, its values and where they stand. */
 import { createScanner, type Node, type ParseError, type ParseErrorCode, parseTree, printParseErrorCode } from "jsonc-parser";
-import { HostError } from "../../contract/errors.ts";
+import { HostError } from "../../contract/index.ts";
 import { forbiddenKeys, getPath, renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
 

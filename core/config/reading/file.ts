@@ -1,6 +1,6 @@
 /** The text of a configuration file. */
 import { type FileHandle, open } from "node:fs/promises";
-import { HostError, reasonOf } from "../../contract/errors.ts";
+import { HostError, reasonOf } from "../../contract/index.ts";
 
 /** Larger files are refused: nobody wrote them by hand. */
 const maxFileBytes = 4 * 1024 * 1024;

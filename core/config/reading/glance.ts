@@ -1,5 +1,5 @@
 /** The few things that most commands need to know of a configuration file: read without the schema, also from a file that is broken. */
-import { HostError } from "../../contract/errors.ts";
+import { HostError } from "../../contract/index.ts";
 import { getPath } from "../path.ts";
 import { readConfigText } from "./file.ts";
 import type { ConfigLocation } from "./locate.ts";

@@ -1,7 +1,7 @@
 /** From a file to a configuration that can be used, and a list of everything that is wrong with it. */
 
 import { dirname, resolve } from "node:path";
-import { HostError } from "../../contract/errors.ts";
+import { HostError } from "../../contract/index.ts";
 import { checkChannels } from "../checking/channels.ts";
 import { checkModels } from "../checking/model-rules.ts";
 import { checkRules } from "../checking/rules.ts";

@@ -1,6 +1,6 @@
 /** Which files: by flag, by environment, by configuration, by default, in this order. */
 import { join, resolve } from "node:path";
-import { product } from "../../contract/product.ts";
+import { product } from "../../contract/index.ts";
 import { expandPath } from "../expand-path.ts";
 import type { GatewayConfig } from "../schema.ts";
 import type { Environment } from "../secrets.ts";

@@ -5,7 +5,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import { HostError, reasonOf } from "../../contract/errors.ts";
+import { HostError, reasonOf } from "../../contract/index.ts";
 import type { Environment } from "../secrets.ts";
 import { digestOf } from "./digest.ts";
 import { readConfigText } from "./file.ts";

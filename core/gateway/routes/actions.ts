@@ -1,7 +1,7 @@
 /** Actions for programs: the same that an agent has as tools, with the gateway token. */
-import type { ActionRunner } from "../../actions/run.ts";
-import type { Json } from "../../contract/types.ts";
-import type { HttpServer } from "../../http/server.ts";
+import type { ActionRunner } from "../../actions/index.ts";
+import type { Json } from "../../contract/index.ts";
+import type { HttpServer } from "../../http/index.ts";
 import type { RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ActionRouteDeps {

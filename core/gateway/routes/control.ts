@@ -1,6 +1,6 @@
 /** What the command line asks a running gateway to do with itself, under `/gateway/`. Only with the gateway token: a device stops nothing. */
-import { HostError } from "../../contract/errors.ts";
-import type { HttpServer } from "../../http/server.ts";
+import { HostError } from "../../contract/index.ts";
+import type { HttpServer } from "../../http/index.ts";
 import type { RouteAnswer, RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ControlDeps {

@@ -1,6 +1,6 @@
 /** What the command line asks of a running gateway, under `/gateway/`, with the gateway token or that of a paired device. */
 
-import type { HttpServer } from "../../http/server.ts";
+import type { HttpServer } from "../../http/index.ts";
 import type { RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ManagementDeps {

@@ -1,10 +1,8 @@
 /** What the command line asks of a running gateway to find out whether all is well: its accounts at the platforms, the checks of plugins. */
 
-import type { LiveAccount } from "../../channels/live-account.ts";
-import { probeAccount } from "../../channels/probe.ts";
-import { runChecks } from "../../host/checks.ts";
-import type { Owned } from "../../host/registry.ts";
-import type { HttpServer } from "../../http/server.ts";
+import { type LiveAccount, probeAccount } from "../../channels/index.ts";
+import { type Owned, runChecks } from "../../host/index.ts";
+import type { HttpServer } from "../../http/index.ts";
 import type { CheckDefinition, RouteDefinition } from "../../sdk/contract.ts";
 
 export interface OperationsDeps {

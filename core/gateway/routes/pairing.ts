@@ -1,13 +1,11 @@
 /** Approval of a pairing code over HTTP, for a page or a program of the operator. */
-import { approvedText, namesOwner } from "../../access/approving.ts";
-import { createPairing } from "../../access/pairing.ts";
-import type { GatewayConfig } from "../../config/schema.ts";
-import { HostError } from "../../contract/errors.ts";
-import type { RawEvent } from "../../contract/types.ts";
-import { noticeEvent } from "../../host/notice.ts";
-import type { HttpServer } from "../../http/server.ts";
+import { approvedText, createPairing, namesOwner } from "../../access/index.ts";
+import type { GatewayConfig } from "../../config/index.ts";
+import { HostError, type RawEvent } from "../../contract/index.ts";
+import { noticeEvent } from "../../host/index.ts";
+import type { HttpServer } from "../../http/index.ts";
 import type { RouteAnswer, RouteDefinition } from "../../sdk/contract.ts";
-import type { Store } from "../../state/store.ts";
+import type { Store } from "../../state/index.ts";
 
 export interface PairingRouteDeps {
   readonly store: Store;

@@ -1,7 +1,6 @@
 /** The embedded store: SQLite by `node:sqlite`, written by one thread, read by the main one. */
 import { DatabaseSync } from "node:sqlite";
-import { type ErrorCode, HostError, reasonOf } from "../../contract/errors.ts";
-import type { Json } from "../../contract/types.ts";
+import { type ErrorCode, HostError, type Json, reasonOf } from "../../contract/index.ts";
 import { putAside } from "../copies.ts";
 import { prepareFile } from "../directory.ts";
 import { forgetIdentity, wasUsed } from "../identity.ts";

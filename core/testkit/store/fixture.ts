@@ -1,8 +1,7 @@
 /** What the store's rules are told with: a store with a clock, and short ways to say an event. */
 import { expect } from "vitest";
-import type { Address, Decision, Gather, Part } from "../../contract/types.ts";
-import type { SessionMessage } from "../../state/session.ts";
-import type { NewEvent, Store, Unit } from "../../state/store.ts";
+import type { Address, Decision, Gather, Part } from "../../contract/index.ts";
+import type { NewEvent, SessionMessage, Store, Unit } from "../../state/index.ts";
 
 /** A store under test: how to open it, empty, and how to open its data again. */
 export interface StoreContractOptions {

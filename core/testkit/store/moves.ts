@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SessionMessage } from "../../state/session.ts";
+import type { SessionMessage } from "../../state/index.ts";
 import { acceptAll, idsOf, newEvent, settle, start, take, textPart, type WithStore } from "./fixture.ts";
 
 const place = { channel: "chat", account: "default" } as const;

@@ -1,6 +1,6 @@
 /** Queues: what waits under one key of events that ask for no turn by themselves is bounded, and what is left out is counted. */
 import { expect, test } from "vitest";
-import { queuePrefix } from "../../state/queue-key.ts";
+import { queuePrefix } from "../../state/index.ts";
 import { answered, idsOf, newEvent, start, take, textPart, type WithStore } from "./fixture.ts";
 
 const key = `${queuePrefix}main`;

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { SessionMessage } from "../../state/session.ts";
-import type { Store } from "../../state/store.ts";
+import type { SessionMessage, Store } from "../../state/index.ts";
 import { acceptAll, address, answered, decision, newEvent, say, settle, start, take, textPart, type WithStore } from "./fixture.ts";
 
 const user = (content: string): SessionMessage => ({ role: "user", content, at: start });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SessionMessage } from "../../state/session.ts";
+import type { SessionMessage } from "../../state/index.ts";
 import { acceptAll, address, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
 
 const user = (content: string): SessionMessage => ({ role: "user", content, at: start });

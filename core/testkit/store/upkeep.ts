@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Decision } from "../../contract/types.ts";
+import type { Decision } from "../../contract/index.ts";
 import { acceptAll, address, answered, decision, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
 
 const hour = 3_600_000;

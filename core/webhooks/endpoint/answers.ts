@@ -1,11 +1,10 @@
 /** Answers of the hook endpoints, and the refusals among them: told to the log, and kept for the operator's view. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { reasonOf } from "../../contract/errors.ts";
-import { HttpProblem, jsonType } from "../../http/problem.ts";
-import { sendProblem } from "../../http/send.ts";
+import { reasonOf } from "../../contract/index.ts";
+import { HttpProblem, jsonType, sendProblem } from "../../http/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
-import { findInjection } from "../../untrusted/external.ts";
+import { findInjection } from "../../untrusted/index.ts";
 import { SignatureProblem } from "../signature/signature-faults.ts";
 import { RecordedProblem } from "./mapped-requests.ts";
 import type { RefusedHook } from "./refusals.ts";

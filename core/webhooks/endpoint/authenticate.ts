@@ -1,8 +1,14 @@
 /** Who may hand in events: the hook token, and the count of those who do not show it, or sign wrongly. Answers synchronously, so no two requests can race past the count. */
 import type { IncomingMessage } from "node:http";
-import { type Attempts, type AttemptsOptions, createAttempts, createCredentialName } from "../../http/attempts.ts";
-import { createTokenCheck, presentedToken } from "../../http/credentials.ts";
-import { HttpProblem } from "../../http/problem.ts";
+import {
+  type Attempts,
+  type AttemptsOptions,
+  createAttempts,
+  createCredentialName,
+  createTokenCheck,
+  HttpProblem,
+  presentedToken,
+} from "../../http/index.ts";
 
 export interface AuthenticateOptions extends AttemptsOptions {
   /** Read for each request: a changed token is valid from the next one on. */

@@ -1,7 +1,7 @@
 /** The checks that need no byte of the body, in their order. Everything is refused that no check let through. */
 import type { IncomingMessage } from "node:http";
-import { product } from "../../contract/product.ts";
-import { HttpProblem } from "../../http/problem.ts";
+import { product } from "../../contract/index.ts";
+import { HttpProblem } from "../../http/index.ts";
 import { hasTokenParameter, isBlankPath } from "../mapping/address.ts";
 import type { Way } from "../mapping/mapping.ts";
 import { type BodyKind, checkBodyType } from "../mapping/payload.ts";

@@ -1,8 +1,7 @@
 /** The endpoints `wake` and `agent`: what a request asks for goes in as it says. */
-import { reasonOf } from "../../contract/errors.ts";
-import type { RawEvent } from "../../contract/types.ts";
-import { parseJson } from "../../http/json.ts";
-import type { AcceptedEvent } from "../../state/store.ts";
+import { type RawEvent, reasonOf } from "../../contract/index.ts";
+import { parseJson } from "../../http/index.ts";
+import type { AcceptedEvent } from "../../state/index.ts";
 import { type AgentDeps, agentEvent, parseAgent } from "../runs/agent.ts";
 import { readFields } from "../runs/fields.ts";
 import { parseWake, type Wake, wakeEvent } from "../runs/wake.ts";

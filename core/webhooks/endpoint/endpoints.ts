@@ -1,8 +1,7 @@
 /** The hook endpoints: which address leads where, what is checked before the body is read, and who takes it then. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { GatewayConfig } from "../../config/schema.ts";
-import { askForBody, readBody } from "../../http/body.ts";
-import { HttpProblem } from "../../http/problem.ts";
+import type { GatewayConfig } from "../../config/index.ts";
+import { askForBody, HttpProblem, readBody } from "../../http/index.ts";
 import { parseBasePath, parseHookAddress, trimSlashes } from "../mapping/address.ts";
 import type { MappingTable, Way } from "../mapping/mapping.ts";
 import { reservedPaths } from "../mapping/mapping-rules.ts";

@@ -1,9 +1,7 @@
 /** Requests to mappings and presets, once their headers were judged: who sent them, and by which name a repetition is known. */
 import type { IncomingMessage } from "node:http";
-import { reasonOf } from "../../contract/errors.ts";
-import { clientKey } from "../../http/client-address.ts";
-import { parseJson } from "../../http/json.ts";
-import type { HttpProblem } from "../../http/problem.ts";
+import { reasonOf } from "../../contract/index.ts";
+import { clientKey, type HttpProblem, parseJson } from "../../http/index.ts";
 import type { MappingTable } from "../mapping/mapping.ts";
 import { readQuery, visibleHeaders } from "../mapping/webhook-delivery.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";

@@ -1,9 +1,8 @@
 /** A mapped request whose sender is known and whose body is there: which mapping takes it, what that leads to, and the answer. */
-import { reasonOf } from "../../contract/errors.ts";
-import type { Json, RawEvent } from "../../contract/types.ts";
-import { HttpProblem } from "../../http/problem.ts";
+import { type Json, type RawEvent, reasonOf } from "../../contract/index.ts";
+import { HttpProblem } from "../../http/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
-import type { AcceptedEvent } from "../../state/store.ts";
+import type { AcceptedEvent } from "../../state/index.ts";
 import { chooseMapping, type Posted } from "../mapping/choose.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "../mapping/mapped.ts";
 import {

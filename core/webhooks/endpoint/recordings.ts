@@ -1,7 +1,7 @@
 /** Deliveries that somebody waits for, to keep the next one as a file. */
 
-import type { Json } from "../../contract/types.ts";
-import { HttpProblem } from "../../http/problem.ts";
+import type { Json } from "../../contract/index.ts";
+import { HttpProblem } from "../../http/index.ts";
 import { trimSlashes } from "../mapping/address.ts";
 import type { Posted } from "../mapping/choose.ts";
 import { fixtureOf } from "../mapping/fixture.ts";

@@ -1,8 +1,8 @@
 /** The last refused hook requests, for the operator's view. They are no events: a flood of them must cost next to nothing. */
 
-import type { Json } from "../../contract/types.ts";
-import type { ProblemCode } from "../../http/problem.ts";
-import type { Store } from "../../state/store.ts";
+import type { Json } from "../../contract/index.ts";
+import type { ProblemCode } from "../../http/index.ts";
+import type { Store } from "../../state/index.ts";
 
 /** A request that was refused, for the operator's view. */
 export interface RefusedHook {

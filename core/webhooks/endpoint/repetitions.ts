@@ -1,8 +1,8 @@
 /** Deliveries that came again and got their first answer: counted with the event that ran, so that none of them vanishes. */
 
-import type { Json } from "../../contract/types.ts";
+import type { Json } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
-import type { Store } from "../../state/store.ts";
+import type { Store } from "../../state/index.ts";
 
 /** How often the delivery of an event came again, and when it did last. */
 export interface Repeated {

@@ -1,8 +1,7 @@
 /** What became of a hook's run, for the program that asked for it: looked up, or waited for. */
 
-import type { Decision, Inbound, Outcome, Reply, TurnRecord } from "../../contract/types.ts";
-import type { EventReport } from "../../state/report.ts";
-import type { Store } from "../../state/store.ts";
+import type { Decision, Inbound, Outcome, Reply, TurnRecord } from "../../contract/index.ts";
+import type { EventReport, Store } from "../../state/index.ts";
 
 /** A decision as a sender may see it. Details are the operator's: they may name people and places. */
 export type ResultDecision = Pick<Decision, "station" | "plugin" | "verdict" | "code" | "path" | "hint"> & { readonly at: string };

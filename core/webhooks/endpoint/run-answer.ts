@@ -1,6 +1,6 @@
 /** The answer to runs that were accepted: at once, or when they have ended, where the sender prefers to wait for that. */
-import { reasonOf } from "../../contract/errors.ts";
-import { onClientEnd } from "../../http/client-end.ts";
+import { reasonOf } from "../../contract/index.ts";
+import { onClientEnd } from "../../http/index.ts";
 import type { Answers, Call } from "./answers.ts";
 import { parsePrefer } from "./prefer.ts";
 import type { Results, RunAnswer, RunResult, Waiter } from "./results.ts";

@@ -1,7 +1,7 @@
 /** The ingress station's share: a stored hook run becomes an `Inbound`. */
 
-import type { Inbound, TurnRequest } from "../../contract/types.ts";
-import type { StoredEvent } from "../../state/store.ts";
+import type { Inbound, TurnRequest } from "../../contract/index.ts";
+import type { StoredEvent } from "../../state/index.ts";
 
 /** `undefined`: not a hook run. Wakes are the heartbeat's. */
 export function parseHookEvent(event: StoredEvent): Inbound | undefined {

@@ -1,6 +1,6 @@
 /** Signed paths: whose signature fits, so that only their mappings are asked. */
 import type { IncomingMessage } from "node:http";
-import { HttpProblem } from "../../http/problem.ts";
+import { HttpProblem } from "../../http/index.ts";
 import type { SignedBy, Way } from "../mapping/mapping.ts";
 import type { Unverified } from "../signature/verdict.ts";
 

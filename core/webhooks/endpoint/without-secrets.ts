@@ -1,8 +1,8 @@
 /** What a hook stores holds no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
 
-import type { Json } from "../../contract/types.ts";
-import { exactDigits, parseExactJson } from "../../http/exact-json.ts";
-import { createRedactor, shortestInside } from "../../log/redactor.ts";
+import type { Json } from "../../contract/index.ts";
+import { exactDigits, parseExactJson } from "../../http/index.ts";
+import { createRedactor, shortestInside } from "../../log/index.ts";
 import type { AcceptInput } from "./mapped-requests.ts";
 
 type JsonObject = { readonly [name: string]: Json };

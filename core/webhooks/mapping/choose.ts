@@ -1,7 +1,7 @@
 /** Which mapping takes a request: the first that takes its body and whose match holds. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { Json } from "../../contract/types.ts";
-import type { HttpProblem } from "../../http/problem.ts";
+import type { Json } from "../../contract/index.ts";
+import type { HttpProblem } from "../../http/index.ts";
 import type { Mapping } from "./mapping.ts";
 import { type BodyKind, checkBodyType, parsePayload } from "./payload.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";

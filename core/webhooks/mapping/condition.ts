@@ -1,9 +1,8 @@
 /** One condition of a `match`: what it looks at, what must be there, and the sentence for people when it is not. */
 
-import { linearPatterns } from "../../config/linear-pattern.ts";
-import { isSecretName } from "../../config/showing/redact.ts";
-import type { Json } from "../../contract/types.ts";
-import { exactDigits } from "../../http/exact-json.ts";
+import { isSecretName, linearPatterns } from "../../config/index.ts";
+import type { Json } from "../../contract/index.ts";
+import { exactDigits } from "../../http/index.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
 export type Scalar = string | number | boolean | null;

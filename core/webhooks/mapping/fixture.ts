@@ -1,7 +1,6 @@
 /** A delivery as a file: what `hooks record` saves, and what `hooks test` and `transforms test` read. */
-import { HostError } from "../../contract/errors.ts";
-import type { Json } from "../../contract/types.ts";
-import { exactDigits, parseExactJson } from "../../http/exact-json.ts";
+import { HostError, type Json } from "../../contract/index.ts";
+import { exactDigits, parseExactJson } from "../../http/index.ts";
 import { trimSlashes } from "./address.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 

@@ -1,7 +1,7 @@
 /** What the body of a stored hook event says about how it came. */
 
-import type { Json, TurnRequest } from "../../contract/types.ts";
-import type { EventReport } from "../../state/report.ts";
+import type { Json, TurnRequest } from "../../contract/index.ts";
+import type { EventReport } from "../../state/index.ts";
 import type { KeptDelivery } from "./mapped-events.ts";
 
 export interface KeptHook {

@@ -1,8 +1,8 @@
 /** What a mapped delivery leaves in the inbox: its runs, or the record of why there is none. */
 
-import type { Decision, Json, RawEvent } from "../../contract/types.ts";
-import type { NewEvent } from "../../state/store.ts";
-import { findInjection } from "../../untrusted/external.ts";
+import type { Decision, Json, RawEvent } from "../../contract/index.ts";
+import type { NewEvent } from "../../state/index.ts";
+import { findInjection } from "../../untrusted/index.ts";
 import { agentEvent } from "../runs/agent.ts";
 import { wakeEvent } from "../runs/wake.ts";
 import type { MappedRun, MappingFailure, Plan } from "./mapped.ts";

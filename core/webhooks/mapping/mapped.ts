@@ -2,9 +2,8 @@
  * From a mapping that matched to what it does: templates are rendered, a transform may override, and the result is
  * checked as a request's fields are. Nothing has happened when this returns, so a dry run is the same code.
  */
-import { programCommand } from "../../contract/command.ts";
-import type { Json } from "../../contract/types.ts";
-import { HttpProblem } from "../../http/problem.ts";
+import { type Json, programCommand } from "../../contract/index.ts";
+import { HttpProblem } from "../../http/index.ts";
 import { type AgentDeps, type AgentRequest, parseAgent } from "../runs/agent.ts";
 import { FieldProblem, type Fields, invalid, readBoolean, readChoice, readText } from "../runs/fields.ts";
 import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";

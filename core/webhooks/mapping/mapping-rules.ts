@@ -1,6 +1,6 @@
 /** What is wrong with one mapping, beyond what its schema says. */
 
-import { checkTrustedProxy } from "../../http/client-address.ts";
+import { checkTrustedProxy } from "../../http/index.ts";
 import { type AgentDeps, choicesOf } from "../runs/agent.ts";
 import { sessionKeyRefusal } from "../runs/policy.ts";
 import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./mapping.ts";

@@ -5,10 +5,8 @@
  * and its sender tries again until it is mended.
  */
 import { hash } from "node:crypto";
-import type { Segment } from "../../config/path.ts";
-import type { Problem } from "../../config/problem.ts";
-import type { GatewayConfig } from "../../config/schema.ts";
-import { createAddressList } from "../../http/client-address.ts";
+import type { GatewayConfig, Problem, Segment } from "../../config/index.ts";
+import { createAddressList } from "../../http/index.ts";
 import type { Signature } from "../signature/signature.ts";
 import { trimSlashes } from "./address.ts";
 import { compileMatch, type Match, MatchError } from "./match.ts";

@@ -1,10 +1,7 @@
 /** All mappings of a configuration, in the order in which they are asked: the user's, then those of its presets. */
 import { hash } from "node:crypto";
-import { nearestOf } from "../../config/checking/suggest.ts";
-import { isWeakSecret, weakSecret } from "../../config/checking/weak-secret.ts";
-import { renderPath, type Segment } from "../../config/path.ts";
-import type { Problem } from "../../config/problem.ts";
-import { HostError, reasonOf } from "../../contract/errors.ts";
+import { isWeakSecret, nearestOf, type Problem, renderPath, type Segment, weakSecret } from "../../config/index.ts";
+import { HostError, reasonOf } from "../../contract/index.ts";
 import type { PresetDefinition } from "../../sdk/contract.ts";
 import { compileSignature, SignatureError } from "../signature/signature.ts";
 import {

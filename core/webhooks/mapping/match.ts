@@ -1,5 +1,5 @@
 /** `match` of a mapping: which deliveries it takes, why it does not take one, and whether it leaves any to another. */
-import { reasonOf } from "../../contract/errors.ts";
+import { reasonOf } from "../../contract/index.ts";
 import { trimSlashes } from "./address.ts";
 import { type Condition, explain, holds, matchesRule, type Rule, type Scalar } from "./condition.ts";
 import { impliesAll } from "./coverage.ts";

@@ -4,7 +4,7 @@
  * Only own properties are read, so no path leads to a prototype. Written for configuration: what is no path is an
  * error that says where, and nothing is guessed.
  */
-import type { Json } from "../../contract/types.ts";
+import type { Json } from "../../contract/index.ts";
 
 export type PayloadReader = (payload: Json) => Json | undefined;
 

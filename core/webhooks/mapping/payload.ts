@@ -1,11 +1,8 @@
 /** What a sender posts: JSON, a form, or text. The mapping says which; a declared type that is another one is answered 415. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Json } from "../../contract/types.ts";
-import { parseExactJson } from "../../http/exact-json.ts";
-import { checkJsonType, parseJson } from "../../http/json.ts";
-import { checkMediaType } from "../../http/media-type.ts";
-import { HttpProblem } from "../../http/problem.ts";
+import type { Json } from "../../contract/index.ts";
+import { checkJsonType, checkMediaType, HttpProblem, parseExactJson, parseJson } from "../../http/index.ts";
 import { invalid } from "../runs/fields.ts";
 
 /** `text-json`: JSON that its sender declares as text. */

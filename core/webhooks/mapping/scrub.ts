@@ -1,8 +1,8 @@
 /** Removes from a delivery what looks like a secret, so that it can be kept as a file and shown to others. */
-import { isSecretName } from "../../config/showing/redact.ts";
-import type { Json } from "../../contract/types.ts";
-import { exactDigits, parseExactJson } from "../../http/exact-json.ts";
-import { createRedactor } from "../../log/redactor.ts";
+import { isSecretName } from "../../config/index.ts";
+import type { Json } from "../../contract/index.ts";
+import { exactDigits, parseExactJson } from "../../http/index.ts";
+import { createRedactor } from "../../log/index.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
 const removed = "[removed]";

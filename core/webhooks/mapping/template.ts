@@ -4,7 +4,7 @@
  * A template is taken apart once; rendering joins its texts with what the delivery has. What was inserted is never
  * looked at again, so a payload cannot bring expressions of its own.
  */
-import type { Json } from "../../contract/types.ts";
+import type { Json } from "../../contract/index.ts";
 import {
   isQuote,
   namesInQuotes,

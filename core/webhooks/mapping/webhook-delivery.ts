@@ -1,7 +1,6 @@
 /** One request as mappings, templates and transforms see it: without credentials, and without anything that could reach a prototype. */
 import type { IncomingHttpHeaders } from "node:http";
-import { product } from "../../contract/product.ts";
-import type { Json } from "../../contract/types.ts";
+import { type Json, product } from "../../contract/index.ts";
 import { signatureHeaders } from "../signature/schemes.ts";
 
 export interface HookDelivery {

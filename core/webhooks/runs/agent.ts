@@ -1,7 +1,7 @@
 /** `POST <base>/agent`: an isolated turn of an agent. */
-import { isFullModelName } from "../../config/model-names.ts";
-import type { Json, RawEvent, Thinking, TurnRequest } from "../../contract/types.ts";
-import { cleanHookName, wrapExternal } from "../../untrusted/external.ts";
+import { isFullModelName } from "../../config/index.ts";
+import type { Json, RawEvent, Thinking, TurnRequest } from "../../contract/index.ts";
+import { cleanHookName, wrapExternal } from "../../untrusted/index.ts";
 import { FieldProblem, type Fields, readBoolean, readChoice, readPositive, readString, readText } from "./fields.ts";
 import { type AgentPolicy, type Asker, chooseAgent, chooseSession } from "./policy.ts";
 import { wakeModes } from "./wake.ts";

@@ -1,5 +1,5 @@
 /** Fields of a request body: a present field of the wrong type is refused by its name, never replaced by a default. */
-import { HttpProblem, type ProblemCode } from "../../http/problem.ts";
+import { HttpProblem, type ProblemCode } from "../../http/index.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

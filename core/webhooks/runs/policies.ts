@@ -1,7 +1,5 @@
 /** What a configuration allows hooks to ask for: agents, models, channels. The same for requests and for what mappings say. */
-import { agentIds, agentSettings, defaultAgentId } from "../../config/agents.ts";
-import { resolveModel } from "../../config/model-names.ts";
-import type { GatewayConfig } from "../../config/schema.ts";
+import { agentIds, agentSettings, defaultAgentId, type GatewayConfig, resolveModel } from "../../config/index.ts";
 import type { AgentDeps } from "./agent.ts";
 import { knownChannelIds } from "./channel-ids.ts";
 

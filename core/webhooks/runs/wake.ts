@@ -1,5 +1,5 @@
 /** `POST <base>/wake`: a system event for the main session of the default agent. */
-import type { Json, RawEvent } from "../../contract/types.ts";
+import type { Json, RawEvent } from "../../contract/index.ts";
 import { type Fields, readChoice, readText } from "./fields.ts";
 
 export type WakeMode = "now" | "next-heartbeat";

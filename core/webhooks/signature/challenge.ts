@@ -1,8 +1,6 @@
 /** Requests by which a platform asks, before it sends events, whether somebody who knows the secret is here. */
 import type { IncomingHttpHeaders } from "node:http";
-import { parseExactJson } from "../../http/exact-json.ts";
-import { parseJson } from "../../http/json.ts";
-import { HttpProblem } from "../../http/problem.ts";
+import { HttpProblem, parseExactJson, parseJson } from "../../http/index.ts";
 import type { SignatureScheme } from "./schemes.ts";
 
 export interface ChallengeAnswer {

@@ -2,7 +2,7 @@
  * Tests of an address by a platform that has nothing to sign yet. What may be answered without a signature is an echo as plain text and
  * nothing else: no event, no request of ours.
  */
-import { createTokenCheck } from "../../http/credentials.ts";
+import { createTokenCheck } from "../../http/index.ts";
 import { type ChallengeAnswer, echo } from "./challenge.ts";
 import type { SignatureScheme } from "./schemes.ts";
 import type { Unverified } from "./verdict.ts";

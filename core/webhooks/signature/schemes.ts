@@ -1,5 +1,5 @@
 /** How senders sign their requests: one row for each platform. What is done with a row stands in signature.ts. */
-import type { GatewayConfig } from "../../config/schema.ts";
+import type { GatewayConfig } from "../../config/index.ts";
 
 /** `signature` of a mapping, as it stands in the configuration; its secrets are handed over apart, resolved. */
 export type SignatureSettings = Omit<NonNullable<GatewayConfig["hooks"]["mappings"][number]["signature"]>, "secret" | "verifyToken">;

@@ -1,6 +1,6 @@
 /** Senders that sign nothing and send the secret itself: in a header, as a password or token, or in each element of the body. */
 import { hash } from "node:crypto";
-import { createTokenCheck, presentedToken } from "../../http/credentials.ts";
+import { createTokenCheck, presentedToken } from "../../http/index.ts";
 import { readMember } from "./challenge.ts";
 import type { SignatureScheme } from "./schemes.ts";
 import { type Sign, SigningError, withMembers } from "./signing.ts";

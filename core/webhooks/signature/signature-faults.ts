@@ -1,5 +1,5 @@
 /** What the operator is told about signatures that were not accepted. The sender gets one sentence for every reason. */
-import { HttpProblem } from "../../http/problem.ts";
+import { HttpProblem } from "../../http/index.ts";
 import type { SignatureFault } from "./verdict.ts";
 
 const sentences: Readonly<Record<SignatureFault, string>> = {

@@ -1,6 +1,6 @@
 /** From the text of a secret to something that recognises a signature. */
 import { createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from "node:crypto";
-import { isSameDigest } from "../../http/credentials.ts";
+import { isSameDigest } from "../../http/index.ts";
 import type { SecretForm, SignatureEncoding, SignatureScheme } from "./schemes.ts";
 
 export type SignedPart = Buffer | string;

@@ -1,6 +1,5 @@
 /** Signs a request as its platform does, so that an operator can try out what checks the signature. */
-import { parseExactJson } from "../../http/exact-json.ts";
-import { parseJson } from "../../http/json.ts";
+import { parseExactJson, parseJson } from "../../http/index.ts";
 import type { SignatureScheme, SignatureSettings } from "./schemes.ts";
 import { publicUrls, type SignedText, signedForm } from "./signed-text.ts";
 import type { SigningKey } from "./signing-key.ts";

@@ -1,7 +1,6 @@
 /** What a delivery would lead to: the mappings' own code up to the point where something would be stored. */
-import { reasonOf } from "../../contract/errors.ts";
-import type { Json } from "../../contract/types.ts";
-import type { ProblemCode } from "../../http/problem.ts";
+import { type Json, reasonOf } from "../../contract/index.ts";
+import type { ProblemCode } from "../../http/index.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns, renderFields } from "../mapping/mapped.ts";
 import type { Mapping, MappingTable } from "../mapping/mapping.ts";
 import type { HookDelivery } from "../mapping/webhook-delivery.ts";

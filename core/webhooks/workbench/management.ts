@@ -1,5 +1,5 @@
 /** What the command line asks of the hook server in a running gateway, under `/gateway/hooks/`, with the gateway token or that of a paired device. */
-import { HttpProblem } from "../../http/problem.ts";
+import { HttpProblem } from "../../http/index.ts";
 import type { RouteDefinition } from "../../sdk/contract.ts";
 import type { Recordings } from "../endpoint/recordings.ts";
 import { MappingFailure } from "../mapping/mapped.ts";

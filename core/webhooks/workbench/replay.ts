@@ -1,9 +1,8 @@
 /** A kept delivery goes through its mapping again, as the mapping is now. Its sender was judged when it came; nothing of that is asked again. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { Json } from "../../contract/types.ts";
-import { parseExactJson } from "../../http/exact-json.ts";
-import { HttpProblem } from "../../http/problem.ts";
-import type { Store } from "../../state/store.ts";
+import type { Json } from "../../contract/index.ts";
+import { HttpProblem, parseExactJson } from "../../http/index.ts";
+import type { Store } from "../../state/index.ts";
 import type { AcceptInput } from "../endpoint/mapped-requests.ts";
 import { chooseMapping, type Posted } from "../mapping/choose.ts";
 import { isDelivery, readKept } from "../mapping/kept.ts";

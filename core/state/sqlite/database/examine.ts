@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { HostError, reasonOf } from "../../../contract/errors.ts";
+import { HostError, reasonOf } from "../../../contract/index.ts";
 import { firstBytes, howToRestore, isDatabase } from "../../copies.ts";
 import { wasUsed } from "../../identity.ts";
 import { knownVersion } from "./schema.ts";

@@ -1,6 +1,6 @@
 /** Tables and their migrations. Each migration is applied once, in order; its place in the list is the version. */
 import type { DatabaseSync } from "node:sqlite";
-import { HostError } from "../../../contract/errors.ts";
+import { HostError } from "../../../contract/index.ts";
 
 /**
  * `inbox.state`. All of them are one-byte integers, so a change of state keeps the size of the row and

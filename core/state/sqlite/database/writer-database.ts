@@ -1,5 +1,5 @@
 /** What the write operations of every subject work with, inside the writer thread. */
-import { HostError } from "../../../contract/errors.ts";
+import { HostError } from "../../../contract/index.ts";
 import type { Statements } from "./statements.ts";
 
 /** Running totals, kept so that `stats` never scans. `kept` counts the settled events that are still in the inbox, `commits` those that were flushed. */

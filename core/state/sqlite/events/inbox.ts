@@ -1,5 +1,5 @@
 /** The lanes in which events wait, and what is read of them. */
-import type { Json } from "../../../contract/types.ts";
+import type { Json } from "../../../contract/index.ts";
 import type { StoredEvent, WaitingLane } from "../../store.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";

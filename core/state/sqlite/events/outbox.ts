@@ -1,5 +1,5 @@
 /** What turns said, part by part, until the platform took it. */
-import type { Address, Part } from "../../../contract/types.ts";
+import type { Address, Part } from "../../../contract/index.ts";
 import type { OutboxRow, Store } from "../../store.ts";
 import { outboxStates } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";

@@ -1,5 +1,5 @@
 /** Events that have been due for longer than anything is waited for: an account that is configured and never opens, say. */
-import { programCommand } from "../../../contract/command.ts";
+import { programCommand } from "../../../contract/index.ts";
 import { eventState, unitState } from "../database/schema.ts";
 import type { Desk } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";

@@ -1,5 +1,5 @@
 /** Units of work: what a run takes out of a lane, and how it gives it back or ends it. */
-import type { Outcome } from "../../../contract/types.ts";
+import type { Outcome } from "../../../contract/index.ts";
 import { isQueueKey, type Queue } from "../../queue-key.ts";
 import type { Settlement, Unit } from "../../store.ts";
 import { eventState, unitState } from "../database/schema.ts";

@@ -1,5 +1,5 @@
 /** The chain of decisions of a unit, and the reports of events made of it. */
-import type { Decision, Json, Outcome } from "../../../contract/types.ts";
+import type { Decision, Json, Outcome } from "../../../contract/index.ts";
 import type { EventFilter, EventReport, StoreStats, UsageReport } from "../../report.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";

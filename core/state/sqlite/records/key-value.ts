@@ -1,5 +1,5 @@
 /** Key-value data with time to live. What has expired is absent, also before it is removed. */
-import type { Json } from "../../../contract/types.ts";
+import type { Json } from "../../../contract/index.ts";
 import type { Statements } from "../database/statements.ts";
 import type { Desk } from "../database/writer-database.ts";
 

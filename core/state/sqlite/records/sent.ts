@@ -1,5 +1,5 @@
 /** The end of a part that was to be sent, and what is remembered of a message that was. */
-import type { Address, Receipt } from "../../../contract/types.ts";
+import type { Address, Receipt } from "../../../contract/index.ts";
 import type { OutboxRow } from "../../store.ts";
 import type { Desk } from "../database/writer-database.ts";
 

@@ -1,5 +1,5 @@
 /** Sessions as an operator is shown them. */
-import type { Address } from "../../../contract/types.ts";
+import type { Address } from "../../../contract/index.ts";
 import type { SessionReport } from "../../report.ts";
 import type { Statements } from "../database/statements.ts";
 

@@ -1,5 +1,5 @@
 /** Sessions: their settings, their generation, and to whom they spoke last. */
-import type { Address, Json } from "../../../contract/types.ts";
+import type { Address, Json } from "../../../contract/index.ts";
 import type { SessionRecord } from "../../session.ts";
 import type { Statements } from "../database/statements.ts";
 import type { Desk } from "../database/writer-database.ts";

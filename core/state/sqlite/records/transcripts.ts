@@ -2,7 +2,7 @@
  * What was said in sessions. A transcript is one generation of a session: it knows its newest message, and each message the one before it.
  * So a turn writes to pages that lie side by side, however many sessions there are; an index by session would touch a page of its own for each.
  */
-import type { Json } from "../../../contract/types.ts";
+import type { Json } from "../../../contract/index.ts";
 import type { SessionMessage } from "../../session.ts";
 import type { Statements } from "../database/statements.ts";
 import type { Desk } from "../database/writer-database.ts";

@@ -1,5 +1,5 @@
 /** What went wrong in the database, in terms of the error table. */
-import { HostError, reasonOf } from "../../../contract/errors.ts";
+import { HostError, reasonOf } from "../../../contract/index.ts";
 import { damaged } from "../database/examine.ts";
 import type { Failure } from "./protocol.ts";
 

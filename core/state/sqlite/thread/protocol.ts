@@ -1,5 +1,5 @@
 /** What the two threads say to each other. */
-import type { ErrorCode } from "../../../contract/errors.ts";
+import type { ErrorCode } from "../../../contract/index.ts";
 import { shrinkWrites } from "../database/shrinking.ts";
 import type { Desk } from "../database/writer-database.ts";
 import { acceptanceWrites } from "../events/acceptance.ts";

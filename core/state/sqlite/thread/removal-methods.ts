@@ -1,5 +1,5 @@
 /** The port's side of removals: what is looked up in this thread, and what the writer thread is asked to do. */
-import type { Json } from "../../../contract/types.ts";
+import type { Json } from "../../../contract/index.ts";
 import type { KeptMessage, KeptRow, Person, Removals } from "../../removals.ts";
 import type { Statements } from "../database/statements.ts";
 import { toPerson } from "../removal/removals.ts";

@@ -1,0 +1,9 @@
+/** Who may write, where, and as whom. */
+
+export { type IdentityRule, identityRule, ignoredEntries, parseAllowlist, parseAllowlistEntry } from "./allowlist.ts";
+export { approvedText, namesOwner } from "./approving.ts";
+export { buttonScope } from "./button-scope.ts";
+export { createGate, type Gate } from "./gate.ts";
+export { createPairing } from "./pairing.ts";
+export { type AccountAccess, openPlaces, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
+export { settingPath } from "./setting-path.ts";

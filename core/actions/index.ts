@@ -1,0 +1,5 @@
+/** What an agent or a program may do in chats. */
+export { createEnds } from "./ends.ts";
+export { tapSaid } from "./events.ts";
+export { type ActionRunner, createActionRunner } from "./run.ts";
+export { createActionTools } from "./tools.ts";

@@ -1,0 +1,36 @@
+/** The configuration: read, checked, edited and shown. */
+
+export {
+  type AgentSettings,
+  type AgentsView,
+  agentIds,
+  agentSettings,
+  type Binding,
+  type DmScope,
+  defaultAgentId,
+  knownAgentId,
+} from "./agents.ts";
+export { checkOpen } from "./checking/channels.ts";
+export { accountEntry, type ChannelAccountSection, channelAccounts } from "./checking/merge.ts";
+export { nearestOf, suggestKey } from "./checking/suggest.ts";
+export { unexpanded } from "./checking/unexpanded.ts";
+export { isRecord, validateSection } from "./checking/validate.ts";
+export { isWeakSecret, weakSecret } from "./checking/weak-secret.ts";
+export { editConfig, renameConfigKey } from "./editing/edit.ts";
+export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
+export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
+export { aliasOf, isFullModelName, type ModelChoice, type ModelTable, modelNames, resolveModel } from "./model-names.ts";
+export { getPath, parsePath, renderPath, type Segment } from "./path.ts";
+export type { PluginSchemas } from "./plugin-schemas.ts";
+export { type Problem, renderProblem } from "./problem.ts";
+export { changedAtStart, waitsForStart } from "./reading/at-start.ts";
+export { rememberSecrets } from "./reading/known-secrets.ts";
+export { keepLastGood } from "./reading/last-good.ts";
+export { type CheckedConfig, checkConfig, type LoadedConfig, loadConfig } from "./reading/load.ts";
+export { locateConfig, locateState } from "./reading/locate.ts";
+export { watchConfig } from "./reading/watch.ts";
+export { accessSchema } from "./schema/channels.ts";
+export { mappingSchema } from "./schema/hooks.ts";
+export type { GatewayConfig } from "./schema.ts";
+export { createSecrets, type Environment, expandPath, type Secrets } from "./secrets.ts";
+export { isSecretName } from "./showing/redact.ts";

@@ -1,0 +1,33 @@
+/** The vocabulary of the house: types, errors and their table, the product's name. */
+
+export { programCommand } from "./command.ts";
+export { ChannelError, EngineError, type ErrorCode, HostError, isFull, PluginError, reasonOf } from "./errors.ts";
+export { product, sdkVersion } from "./product.ts";
+export type { Transform, TransformContext, TransformResult } from "./transform.ts";
+export type {
+  Accepted,
+  Address,
+  Authority,
+  Button,
+  Decision,
+  Gather,
+  Inbound,
+  InboundChat,
+  InboundMedia,
+  InboundSender,
+  Json,
+  OutboundMedia,
+  Outcome,
+  Part,
+  RawEvent,
+  Receipt,
+  Refusal,
+  Reply,
+  Route,
+  Silent,
+  Station,
+  Thinking,
+  TurnEvent,
+  TurnRecord,
+  TurnRequest,
+} from "./types.ts";

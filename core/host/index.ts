@@ -1,0 +1,22 @@
+/** The plugin host: finds, checks, loads and guards plugins. */
+
+export {
+  inboundProblem,
+  isObject,
+  isStream,
+  isTextList,
+  kindOf,
+  partsProblem,
+  receiptProblem,
+  routeAnswerProblem,
+  turnEventProblem,
+} from "./answers.ts";
+export { type Answer, type Asking, createAsking, inTurns } from "./asking.ts";
+export { runChecks } from "./checks.ts";
+export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
+export { checkDeclaration } from "./declare.ts";
+export { createLoader, type Loader } from "./load.ts";
+export { type NoticeBody, noticeEvent } from "./notice.ts";
+export { createPlugins, loadBundledAhead, type PluginReport, type Plugins } from "./plugins.ts";
+export { createRegistry, enginesOf, type Owned, type Registry } from "./registry.ts";
+export { scopedStore } from "./scope.ts";

@@ -1,0 +1,7 @@
+/** Files and requests that leave or enter the machine, each judged by where it leads. */
+
+export { createGuardedFetch } from "./guarded-fetch.ts";
+export { createOutbound, mostBytesOut } from "./outbound.ts";
+export { createPublicAgent } from "./public-agent.ts";
+export { requestPublic } from "./public-request.ts";
+export { type Sniffed, sniff } from "./sniff.ts";

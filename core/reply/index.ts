@@ -1,0 +1,5 @@
+/** What a reply says beside its text: tags, silence, reasoning. */
+
+export { reasoningMode, renderReasoning, showReasoning, withoutReasoning } from "./reasoning.ts";
+export { applyReplyTags, withoutTagsSoFar } from "./reply-tags.ts";
+export { isHeartbeatAck, isNoReply, mayBeSilent, silenceReason, speakable, withoutTokens, withoutTokensSoFar } from "./silence.ts";

@@ -1,0 +1,10 @@
+/** The store: its port, its directory, and the names that it keeps things under. */
+
+export { writeWhole } from "./directory.ts";
+export { createIds } from "./ids.ts";
+export { controlSuffix } from "./lane.ts";
+export { lockState } from "./lock.ts";
+export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
+export type { EventReport, StoreStats } from "./report.ts";
+export type { SessionMessage, SessionRecord } from "./session.ts";
+export type { AcceptedEvent, Ending, NewEvent, OutboxRow, PreviewLeft, Settlement, Store, StoredEvent, Unit } from "./store.ts";

@@ -1,0 +1,17 @@
+/** Webhooks: endpoints, mappings, signatures, and the tools to try them. */
+
+export { registerWebhooks, type WebhookDeps } from "./endpoint/endpoints.ts";
+export { createRecordings, type Recordings } from "./endpoint/recordings.ts";
+export { createRefusals } from "./endpoint/refusals.ts";
+export { createRepetitions } from "./endpoint/repetitions.ts";
+export { createResults, keptReply, type Results } from "./endpoint/results.ts";
+export { parseHookEvent } from "./endpoint/run-inbound.ts";
+export { createSecretRemoval } from "./endpoint/without-secrets.ts";
+export { chooseMapping } from "./mapping/choose.ts";
+export { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "./mapping/mapped.ts";
+export { compileParts, type MappingSettings, type MappingTable } from "./mapping/mapping.ts";
+export { compileMappings } from "./mapping/mappings.ts";
+export { visibleHeaders } from "./mapping/webhook-delivery.ts";
+export { hookPolicies } from "./runs/policies.ts";
+export { hookRoutes } from "./workbench/management.ts";
+export { replayDelivery } from "./workbench/replay.ts";
