@@ -47,15 +47,15 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
     "discussion_comment edited deleted",
   ],
   ["boards move all day", "project", "project_card", "project_column", "projects_v2", "projects_v2_item", "projects_v2_status_update"],
-  ["popularity is no news", "star", "watch", "fork"],
+  ["popularity is not news", "star", "watch", "fork"],
   ["one release is three events; `published` is the one", "release created edited prereleased released unpublished"],
   ["only an end is news", "workflow_run requested in_progress", "check_suite requested rerequested", "deployment"],
   ["the run or the suite says how it ended", "workflow_job", "check_run", "merge_group"],
   ["another event says the same", "registry_package", "secret_scanning_alert_location"],
-  ["whoever started it knows", "workflow_dispatch", "repository_dispatch"],
-  ["what is settled needs nobody", "dependabot_alert fixed auto_dismissed dismissed", "repository_vulnerability_alert dismiss resolve"],
-  ["what is settled needs nobody", "code_scanning_alert fixed closed_by_user appeared_in_branch", "secret_scanning_alert resolved"],
-  ["about every package of the world; `dependabot_alert` tells what is yours", "security_advisory"],
+  ["its author knows already", "workflow_dispatch", "repository_dispatch"],
+  ["it is settled", "dependabot_alert fixed auto_dismissed dismissed", "repository_vulnerability_alert dismiss resolve"],
+  ["it is settled", "code_scanning_alert fixed closed_by_user appeared_in_branch", "secret_scanning_alert resolved"],
+  ["about every package of the world; `dependabot_alert` names those that are yours", "security_advisory"],
 ];
 
 interface Story {
@@ -107,7 +107,7 @@ const ends = new Map([
   ["error", "failed"],
   ["timed_out", "took too long"],
   ["startup_failure", "could not start"],
-  ["action_required", "waits for somebody's approval"],
+  ["action_required", "waits for approval"],
 ]);
 const failed = (result: unknown) => ends.has(word(result));
 const ended = (result: unknown) => ends.get(word(result)) ?? readable(result);
@@ -153,8 +153,8 @@ const pullRequest = ({ see, action }: Delivery): Story => {
   const whom = plain(see("requested_reviewer.login") ?? see("requested_team.name"), 60);
   const sentences: Readonly<Record<string, string>> = {
     ready_for_review: `marked ${what} ready for review`,
-    review_requested: `asked ${whom || "somebody"} to review ${what}`,
-    assigned: `assigned ${plain(see("assignee.login"), 60) || "somebody"} to ${what}`,
+    review_requested: `asked ${whom || "someone"} to review ${what}`,
+    assigned: `assigned ${plain(see("assignee.login"), 60) || "someone"} to ${what}`,
   };
   const begins = action === "opened" || action === "ready_for_review";
   const files = at(it, "changed_files");
@@ -173,7 +173,7 @@ const issue = ({ see, action }: Delivery): Story => {
   const it = see("issue");
   const what = `issue ${titled(it)}`;
   const lines: Readonly<Record<string, string>> = {
-    assigned: `assigned ${plain(see("assignee.login"), 60) || "somebody"} to ${what}`,
+    assigned: `assigned ${plain(see("assignee.login"), 60) || "someone"} to ${what}`,
     closed: words("closed", what, word(at(it, "state_reason")) && `as ${readable(at(it, "state_reason"))}`),
     transferred: words(
       "transferred",
@@ -198,8 +198,8 @@ const issueComment = ({ see, isBot }: Delivery): Story | null => {
 
 const review = ({ see, action, isBot }: Delivery): Story | null => {
   const state = word(see("review.state")).toLowerCase();
-  if (state === "commented" && isBot) return nothing("remarks of bots stand on the page");
-  if (state === "commented" && word(see("review.body")) === "") return nothing("a review without a text; its comments are told one by one");
+  if (state === "commented" && isBot) return nothing("remarks of bots are on the page");
+  if (state === "commented" && word(see("review.body")) === "") return nothing("a review without a text; its comments come one by one");
   const verbs: Readonly<Record<string, string>> = { approved: "approved", changes_requested: "asked for changes in" };
   const verb = action === "dismissed" ? "dismissed a review of" : (Object.hasOwn(verbs, state) && verbs[state]) || "reviewed";
   const what = titled(see("pull_request"), see("review.html_url"));
@@ -207,7 +207,7 @@ const review = ({ see, action, isBot }: Delivery): Story | null => {
 };
 
 const reviewComment = ({ see, isBot }: Delivery): Story | null => {
-  if (isBot) return nothing("remarks of bots stand on the page");
+  if (isBot) return nothing("remarks of bots are on the page");
   const place = code(
     [word(see("comment.path")), word(see("comment.line") ?? see("comment.original_line"))].filter((part) => part !== "").join(":"),
     160,
@@ -370,7 +370,7 @@ const wiki = (pages: unknown) =>
 const note = ({ event, action, see, isBot }: Delivery): Story | null => {
   if (event === "create" && word(see("ref_type")) === "tag") return nothing("the push says it");
   if (event === "delete" && isBot) return nothing("a bot tidies up");
-  if (event.endsWith("_comment") && isBot) return nothing("remarks of bots stand on the page");
+  if (event.endsWith("_comment") && isBot) return nothing("remarks of bots are on the page");
   if (event === "page_build" && word(see("build.status")) === "built") return nothing("a build that did not fail is the rule");
   const did = past(action);
   const sentence = Object.hasOwn(notes, event) ? notes[event]?.(see, did) : undefined;
@@ -432,7 +432,7 @@ export default function github(context: Context): Said | null | undefined {
   const story = (stories.get(event) ?? note)({ event, action, see, isBot });
   if (story === null) return null;
   const place = word(see("repository.full_name")) || word(see("organization.login"));
-  const who = story.by ?? (plain(see("sender.login"), 60) || "somebody");
+  const who = story.by ?? (plain(see("sender.login"), 60) || "someone");
   return say({
     about: ["github", place, story.about],
     blocks: [

@@ -29,7 +29,7 @@ const quiet: readonly (readonly [reason: string, ...kinds: string[]])[] = [
   ["what was said is said; changes of it are on the page", "note update", "release update"],
   ["single approvals; `approved` is the last of them", "merge_request approval unapproval"],
   ["the pipeline says how it ended", "build"],
-  ["popularity is no news", "emoji"],
+  ["popularity is not news", "emoji"],
 ];
 
 interface Story {
@@ -145,7 +145,7 @@ const mergeRequest: Teller = ({ see, action }) => {
 };
 
 const note: Teller = ({ see }) => {
-  if (see("object_attributes.system") === true) return nothing("what GitLab notes by itself is told by the event that it notes");
+  if (see("object_attributes.system") === true) return nothing("what GitLab notes by itself also arrives as an event");
   const address = see("object_attributes.url");
   const on =
     see("merge_request") != null
@@ -237,7 +237,7 @@ export default function gitlab({ payload, headers }: Context): Said | null | und
   const story = (tellers.get(kind) ?? other)({ action, see });
   if (story === null) return null;
   const place = word(see("project.path_with_namespace")) || word(see("group.full_path")) || word(see("group_path"));
-  const who = story.by ?? (whoOf(see) || "somebody");
+  const who = story.by ?? (whoOf(see) || "someone");
   return say({
     about: ["gitlab", place, story.about],
     blocks: [

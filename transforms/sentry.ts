@@ -99,7 +99,7 @@ const comment: Teller = (see, action) => {
   if (action !== "created") return nothing("what was said is said; changes of it are on the page");
   return {
     line: words(
-      plain(see("actor.name"), 80) || "somebody",
+      plain(see("actor.name"), 80) || "someone",
       "commented on issue",
       code(see("data.issue_id"), 40),
       code(see("data.project_slug"), 60) && `of ${code(see("data.project_slug"), 60)}`,

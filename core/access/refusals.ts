@@ -2,7 +2,7 @@
 import { type Inbound, type InboundSender, product, programCommand, type Refusal } from "../contract/index.ts";
 import type { PathOf, PlaceSettings } from "./place.ts";
 
-const nobody = "Who writes as a chat is nobody who can be checked.";
+const nobody = "Messages sent on behalf of a chat cannot be attributed to a user.";
 
 export const chatKindNotHandled = (kind: string, pathOf: PathOf): Refusal => ({
   code: "chat_kind_not_handled",
@@ -102,7 +102,7 @@ export const accountGone = ({ channel, account }: Inbound): Refusal => ({
 
 export const commandForPeople = (name: string): Refusal => ({
   code: "command_needs_sender",
-  detail: `/${name} is for people, and who writes as a chat is nobody who can be checked.`,
+  detail: `/${name} is for users. A message sent on behalf of a chat cannot be attributed to a user.`,
   hint: "Write it under one's own name.",
   notice: `I take \`/${name}\` from people only. Write it under your own name.`,
 });

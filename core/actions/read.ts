@@ -24,7 +24,7 @@ export function readAction(name: string, args: Json): ActionCall | ActionRefusal
     const field = schema.fields.find(({ names }) => names.includes(spelling));
     if (field === undefined) {
       const known = schema.fields.map((one) => shownName(one, long)).join(", ");
-      return invalid(`"${spelling.slice(0, 64)}" is no parameter of ${name}: it takes ${known}.`);
+      return invalid(`"${spelling.slice(0, 64)}" is not a parameter of ${name}. Its parameters: ${known}.`);
     }
     if (value === null) continue;
     const read = readValue(value, field.kind, spelling);

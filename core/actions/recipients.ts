@@ -32,7 +32,7 @@ export function placeAtHand(caller: ActionCaller): Address | undefined {
 export function accountFor(call: ActionCall, caller: ActionCaller, deps: RecipientDeps): LiveAccount | ActionRefusal {
   const here = placeAtHand(caller);
   const channel = call.channel ?? here?.channel;
-  if (channel === undefined) return refuse("invalid_arguments", "channel is missing: there is no chat at hand.");
+  if (channel === undefined) return refuse("invalid_arguments", "channel is missing: there is no current chat.");
   // An agent speaks as the account that it was spoken to.
   const named = caller.by === "operator" ? call.account : undefined;
   const account = named ?? (here?.channel === channel ? here.account : undefined);
@@ -57,7 +57,7 @@ export async function recipientFor(
   const here = placeAtHand(caller);
   const nearby = here?.channel === live.channel && here.account === live.id ? here : undefined;
   const target = call.to === undefined ? nearby : await readTarget(call.to, live);
-  if (target === undefined) return refuse("invalid_arguments", "to is missing: there is no chat at hand.");
+  if (target === undefined) return refuse("invalid_arguments", "to is missing: there is no current chat.");
   if (isRefusal(target)) return target;
   const { chat } = target;
   // A model often names the topic at hand beside a target; a person or a program that says two things means one of them.
@@ -133,5 +133,5 @@ async function personKeptOut(
   if (parseAllowlist(access.allowFrom ?? [], identity).ids.has(chat)) return undefined;
   if (policy === "pairing" && (await deps.isPaired(channel, account, chat))) return undefined;
   const paired = policy === "pairing" ? ", and no pairing does" : "";
-  return refuse("recipient_not_allowed", `${pathOf(["allowFrom"])} does not name ${chat}${paired}: the agent writes to nobody else.`);
+  return refuse("recipient_not_allowed", `${pathOf(["allowFrom"])} does not name ${chat}${paired}: the agent may not write there.`);
 }

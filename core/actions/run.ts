@@ -96,7 +96,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     if (end === undefined)
       return refuse(
         "action_waits",
-        `It is accepted, and goes out as soon as the platform takes it: event ${eventId} tells what became of it.`,
+        `It is accepted and will be sent as soon as the platform accepts it. Event ${eventId} shows what became of it.`,
       );
     // The chat as it was sent to: a group may have got another id on the way.
     const sent = await deps.sentBy(eventId);
@@ -115,7 +115,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
   /** What is done to a message that is there: at once, and again where that is safe; done twice it is done once. */
   async function change({ call, caller, live, address, signal, patience }: Doing): Promise<ActionResult> {
     const messageId = messageOf(call, caller, address);
-    if (messageId === undefined) return refuse("invalid_arguments", "messageId is missing: there is no message at hand in that chat.");
+    if (messageId === undefined) return refuse("invalid_arguments", "messageId is missing: there is no current message in that chat.");
     const { connection } = live;
     const isThere = call.action === "delete" ? connection.remove !== undefined : connection.react !== undefined;
     if (!isThere) return refuse("not_supported", `The channel ${live.channel} cannot ${call.action} messages.`);
@@ -176,7 +176,7 @@ function messageOf(call: ActionCall, caller: ActionCaller, { channel, account, c
 function sayingOf({ call, caller, live, address }: Doing): Saying | ActionRefusal {
   const replaces = call.action === "edit" ? messageOf(call, caller, address) : undefined;
   if (call.action === "edit" && replaces === undefined)
-    return refuse("invalid_arguments", "messageId is missing: there is no message at hand in that chat.");
+    return refuse("invalid_arguments", "messageId is missing: there is no current message in that chat.");
   const given = wordsOf(call, caller, address);
   if (given.text.trim() === "" && given.media.length === 0)
     return refuse("nothing_to_send", "There is nothing in it that people would read.");

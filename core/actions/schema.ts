@@ -53,27 +53,27 @@ const channel: Field = {
   key: "channel",
   kind: "id",
   names: ["channel"],
-  description: "Chat platform; absent: the one at hand.",
+  description: "Chat platform. Default: the current one.",
 };
 const account: Field = { key: "account", kind: "id", names: ["account", "accountId"], description: "Account of the channel." };
 const to: Field = {
   key: "to",
   kind: "id",
   names: ["to", "to", "chatId", "target"],
-  description: "Chat id, or <chat>:topic:<n>; absent: the chat at hand.",
+  description: "Chat id, or <chat>:topic:<n>. Default: the current chat.",
 };
-const chat: Field = { ...to, names: ["chatId", "chatId", "to", "target"], description: "Chat id; absent: the chat at hand." };
+const chat: Field = { ...to, names: ["chatId", "chatId", "to", "target"], description: "Chat id. Default: the current chat." };
 const thread: Field = {
   key: "thread",
   kind: "id",
   names: ["threadId", "messageThreadId", "thread"],
-  description: "Topic of the chat; absent: in the chat at hand the topic at hand.",
+  description: "Topic of the chat. Default: the current topic, in the current chat.",
 };
 const messageId: Field = {
   key: "messageId",
   kind: "id",
   names: ["messageId", "messageId", "message_id"],
-  description: "Message id; absent: the message at hand.",
+  description: "Message id. Default: the current message.",
 };
 const text = (description: string): Field => ({ key: "text", kind: "text", names: ["message", "content", "text", "caption"], description });
 const buttons = (description: string): Field => ({ key: "buttons", kind: "buttons", names: ["buttons"], description });
@@ -81,9 +81,9 @@ const replyTo: Field = {
   key: "replyTo",
   kind: "id",
   names: ["replyTo", "replyToMessageId"],
-  description: "Id of the message that this replies to.",
+  description: "Id of the message to reply to.",
 };
-const silent: Field = { key: "silent", kind: "flag", names: ["silent"], description: "True: it arrives without a sound." };
+const silent: Field = { key: "silent", kind: "flag", names: ["silent"], description: "True sends it without a notification sound." };
 
 export const actionSchemas: readonly ActionSchema[] = [
   {
@@ -101,10 +101,10 @@ export const actionSchemas: readonly ActionSchema[] = [
         names: ["media", "mediaUrl"],
         description: "A file: a public http(s) address, or a path in the workspace.",
       },
-      { key: "fileName", kind: "id", names: ["fileName"], description: "Name under which people see the file." },
-      buttons("Rows of buttons below the message; a press comes back as `callback_data: <value>`."),
-      { key: "asVoice", kind: "flag", names: ["asVoice"], description: "True: audio is sent as a voice note." },
-      { key: "asVideoNote", kind: "flag", names: ["asVideoNote"], description: "True: a video is sent as a round video note." },
+      { key: "fileName", kind: "id", names: ["fileName"], description: "File name that people see." },
+      buttons("Rows of buttons below the message. A press arrives as `callback_data: <value>`."),
+      { key: "asVoice", kind: "flag", names: ["asVoice"], description: "True sends audio as a voice note." },
+      { key: "asVideoNote", kind: "flag", names: ["asVideoNote"], description: "True sends a video as a round video note." },
       replyTo,
       thread,
       silent,
@@ -140,13 +140,13 @@ export const actionSchemas: readonly ActionSchema[] = [
       account,
       chat,
       messageId,
-      { key: "emoji", kind: "text", names: ["emoji"], description: "One emoji; an empty text takes the reaction away." },
+      { key: "emoji", kind: "text", names: ["emoji"], description: "One emoji. An empty text removes the reaction." },
     ],
     needs: [["emoji"]],
   },
   {
     name: "sticker",
-    description: "Sends a sticker by its file id; sticker-search finds some.",
+    description: "Sends a sticker by its file id. Find file ids with sticker-search.",
     fields: [
       channel,
       account,
@@ -160,12 +160,12 @@ export const actionSchemas: readonly ActionSchema[] = [
   },
   {
     name: "sticker-search",
-    description: "Finds stickers that you have seen, by words or an emoji.",
+    description: "Finds stickers that you have seen, by words or by emoji.",
     fields: [
       channel,
       account,
       { key: "query", kind: "text", names: ["query"], description: "What the sticker should show." },
-      { key: "limit", kind: "count", names: ["limit"], description: "How many at most; default 5." },
+      { key: "limit", kind: "count", names: ["limit"], description: "Maximum number of results. Default: 5." },
     ],
     needs: [["query"]],
   },

@@ -13,7 +13,7 @@ interface Open extends ActingHint {
 
 export interface ActionTools {
   tools(inbound: Inbound, route: Route): readonly EngineTool[];
-  /** `undefined`: no action is open, or there is no chat at hand. */
+  /** `undefined`: no action is open, or there is no current chat. */
   hint(inbound: Inbound, route: Route): ActingHint | undefined;
 }
 

@@ -95,8 +95,8 @@ function ignoredSenders({ definition, access }: AccountSettings, pathOf: PathOf)
   return ignoredEntries(access, identityRule(definition.id, definition.identity), pathOf).map(({ path, entry }) => ({
     severity: "warning",
     path,
-    message: `${JSON.stringify(entry)} is no sender id and lets nobody in`,
-    hint: "Names can change hands, so only ids count. The refusal of a sender tells the id, as does /whoami.",
+    message: `${JSON.stringify(entry)} is not a sender id and admits no one`,
+    hint: "Names can change hands, so only ids are compared. The refusal of a sender contains the id, and /whoami prints it.",
   }));
 }
 

@@ -167,7 +167,8 @@ export function openConnection(definition: ChannelDefinition, account: ChannelAc
     throw new Error("open must return the connection itself");
   }
   const missing = connectionFunctions.filter((name) => typeof connection?.[name] !== "function");
-  if (missing.length > 0) throw new Error(`open must return ${connectionFunctions.join(", ")}: ${missing.join(", ")} is no function there`);
+  if (missing.length > 0)
+    throw new Error(`open must return ${connectionFunctions.join(", ")}: ${missing.join(", ")} is not a function there`);
   return connection;
 }
 

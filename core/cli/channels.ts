@@ -69,7 +69,7 @@ export async function showChannels(
 }
 
 const noGateway = ({ terminal }: CommandContext): string =>
-  terminal.style("yellow", "No gateway runs: what is told here is what the configuration says.");
+  terminal.style("yellow", "No gateway is running. This list comes from the configuration.");
 
 /** As the last gateway left them; also what a running one says is kept there. */
 async function keptStates(context: CommandContext): Promise<ReadonlyMap<string, AccountChange>> {
@@ -181,6 +181,6 @@ function showProbe(
 
 function whyUnprobed(key: string, { path, asked }: { readonly path: string; readonly asked: boolean }): string {
   if (key === "*") return "stands for every group, so there is none to ask about";
-  if (!/^-?\d{1,20}$/.test(key)) return `is no numeric id, so it matches no group: write the group's id as the key of ${path}`;
+  if (!/^-?\d{1,20}$/.test(key)) return `is not a numeric id, so it matches no group: write the group's id as the key of ${path}`;
   return asked ? "was not asked about: too many groups, or the channel cannot tell" : "was not asked about";
 }

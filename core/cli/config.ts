@@ -41,7 +41,7 @@ export async function setConfig(context: CommandContext, [path, text]: readonly 
 
 export async function unsetConfig(context: CommandContext, [path]: readonly [string], options: ConfigOptions): Promise<number> {
   const declared = await declarations(context);
-  const words = { done: "is removed; its default is in force", already: "does not stand in the file" };
+  const words = { done: "is removed; its default is in force", already: "is not set in the file" };
   return await change(context, options, { path, value: undefined, declared, ...words });
 }
 

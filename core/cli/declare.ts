@@ -30,7 +30,7 @@ export function group(program: Command, name: string, summary: string, text: str
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new HostError("usage", { reason: `"${text}" is no whole number` });
+  if (!/^\d{1,9}$/.test(text)) throw new HostError("usage", { reason: `"${text}" is not a whole number` });
   return Number(text);
 }
 

@@ -30,7 +30,7 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
     .action(handle(async () => (await import("./privacy/run.ts")).exportPerson));
   add(privacy, "erase <sender>", {
     summary:
-      "Erase all that is kept of a person, and say what is kept and why. There is no way back. Exits with 1 while events have not ended.",
+      "Erase everything that is stored about a person, and report what remains and why. This cannot be undone. Exits with 1 while events have not ended.",
     example: `${say("erase CHANNEL:1001 --dry-run")}\n${say("erase CHANNEL:1001")}`,
     json: true,
   })

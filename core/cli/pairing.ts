@@ -43,7 +43,7 @@ const accountOf = ({ account }: PairingOptions): string | undefined =>
 function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channel: string, options: PairingOptions): void {
   const channels = Object.keys(config.channels);
   if (channels.length > 0 && !channels.includes(channel)) {
-    terminal.note(`There is no channel ${visibleLine(channel, 80)} in the configuration; those that are there: ${channels.join(", ")}.`);
+    terminal.note(`There is no channel ${visibleLine(channel, 80)} in the configuration. Configured channels: ${channels.join(", ")}.`);
     return;
   }
   const account = accountOf(options);
@@ -78,7 +78,7 @@ function show({ channel, waiting, approved }: ChannelPairing, { terminal, now }:
   const { style } = terminal;
   const head = (cells: readonly string[]) => cells.map((cell) => style("dim", cell));
   terminal.line(style("bold", channel));
-  if (waiting.length === 0) terminal.line("  Nobody waits for approval.");
+  if (waiting.length === 0) terminal.line("  No sender is waiting for approval.");
   else {
     terminal.table(
       [
@@ -98,7 +98,7 @@ function show({ channel, waiting, approved }: ChannelPairing, { terminal, now }:
   }
   terminal.line();
   if (approved.length === 0) {
-    terminal.line("  Nobody is approved.");
+    terminal.line("  No sender is approved.");
     return;
   }
   terminal.table(
@@ -152,8 +152,8 @@ export async function approvePairing(
   }
   const owner = madeOwner ? ", and is an owner now" : "";
   context.terminal.line(`${nameOf(request)} may write to ${channel} (account ${request.account})${owner}.`);
-  if (!notify) context.terminal.line("They are not told.");
-  else context.terminal.line(told ? "They are told by the bot." : "They are told when the gateway runs again.");
+  if (!notify) context.terminal.line("They are not notified.");
+  else context.terminal.line(told ? "The bot notifies them." : "The bot notifies them when the gateway runs again.");
   return 0;
 }
 

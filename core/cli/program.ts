@@ -33,7 +33,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     // Help and the version come this way too, with exit code 0; a group without its command shows help, and is wrong usage.
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
     const failure = failureOf(thrown);
-    // Whoever reads the answer by a program reads by it as well why there is none.
+    // With `--json`, failures are printed as JSON too.
     if (argv.includes("--json")) terminal.json(failure);
     else if (!(thrown instanceof CommanderError)) terminal.error(thrown);
     return failure.code === "usage" ? usageExit : 1;
@@ -164,7 +164,7 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     json: true,
   }).action(handle(async () => (await import("./status.ts")).showStatus));
   add(program, "why [event]", {
-    summary: "Tell what happened to an event, and why. Without an id: the newest. The first letters of an id are enough.",
+    summary: "Explain what happened to an event, and why. Without an id: the newest event. The first letters of an id are enough.",
     example: `${programCommand} why last\n${programCommand} why --chat botchat:1001\n${programCommand} why 0mwp4yhl93 --json`,
     json: true,
   })
@@ -202,14 +202,14 @@ function addPairing(program: Command, add: Add, handle: Handle): void {
   ).action(handle(async () => (await load()).listPairing));
   account(
     add(pairing, "approve <channel> <code>", {
-      summary: "Approve a sender by the code that the bot told them.",
+      summary: "Approve a sender by the code from the bot.",
       example: `${programCommand} pairing approve botchat K7Q2M9XA`,
       json: true,
     }),
   )
     .option("--owner", "make the sender an owner, who may change the configuration from the chat")
-    .option("--notify", "tell the sender, by the account that they wrote to (default)")
-    .option("--no-notify", "tell the sender nothing")
+    .option("--notify", "notify the sender, through the account that they wrote to (default)")
+    .option("--no-notify", "do not notify the sender")
     .action(handle(async () => (await load()).approvePairing));
   account(
     add(pairing, "deny <channel> <code>", {
@@ -236,7 +236,7 @@ function addTransforms(program: Command, add: Add, handle: Handle): void {
     json: true,
   }).action(handle(async () => (await load()).listTransforms));
   add(transforms, "test <module> <file>", {
-    summary: "Tell what a transform makes of a delivery, by a file with its payload or a recording. Nothing is queued.",
+    summary: "Run a transform on a delivery from a file: a payload or a recording. Nothing is queued.",
     example: `${programCommand} transforms test github.ts push.json\n${programCommand} transforms test mail/invoice.ts mail.json --export paid`,
     json: true,
   })
@@ -282,7 +282,7 @@ function subcommandTerm(command: Command): string {
 
 function portNumber(text: string): number {
   const port = wholeNumber(text);
-  if (port > 65_535) throw new HostError("usage", { reason: `${text} is no port: 0 to 65535` });
+  if (port > 65_535) throw new HostError("usage", { reason: `${text} is not a port: 0 to 65535` });
   return port;
 }
 

@@ -125,7 +125,7 @@ export const errorTable = {
     text: "Too many wrong codes: approving at {channel} is locked for up to ten minutes.",
     hint: "Wait, then take the code from `{command} pairing list`.",
   },
-  pairing_sender_unknown: { text: "Nobody with the id {id} is approved at {channel}.", hint: "`{command} pairing list` shows who is." },
+  pairing_sender_unknown: { text: "No sender with the id {id} is approved at {channel}.", hint: "`{command} pairing list` shows who is." },
   token_none: {
     text: "{path} is not set, so there is no token to replace.",
     hint: "Set it: `{command} config set {path} TOKEN`.",
@@ -149,7 +149,7 @@ export const errorTable = {
   delivery_unknown: { text: "There is no delivery {event}.", hint: "`{command} hooks deliveries` shows those of the last seven days." },
   delivery_running: {
     text: "The delivery {event} has not ended yet.",
-    hint: "Wait for its end; `{command} hooks show {event}` tells where it is.",
+    hint: "Wait for its end; `{command} hooks show {event}` shows its progress.",
   },
   delivery_unmapped: {
     text: "The delivery {event} went to {hook}, which no mapping handles.",

@@ -141,7 +141,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   // After the database: a token without one is how an earlier version's lost state is known.
   const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });
   const { resumed, fence } = await store.begin(now());
-  if (resumed > 0) log.info({ resumed }, "work of an earlier process goes on");
+  if (resumed > 0) log.info({ resumed }, "resuming work of an earlier process");
 
   const runtime = createRuntime({
     config,
@@ -274,8 +274,8 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
     readiness,
     describe,
     logStray(error, { ending }) {
-      if (!ending) return log.error({ error }, "a promise failed and nobody looked");
-      log.fatal({ error }, "an error that nobody caught ends the gateway; what it had accepted goes on at the next start");
+      if (!ending) return log.error({ error }, "unhandled promise rejection");
+      log.fatal({ error }, "uncaught exception, shutting down; accepted events resume at the next start");
       closeLog();
     },
     close() {

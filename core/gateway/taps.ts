@@ -96,7 +96,7 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
       if (kind !== "reaction") return undefined;
       return options.waitingEvents
         .add(route.sessionKey, { id, at: timestamp, text, senderId: sender.id })
-        .then(() => ({ silent: "reaction_noted", detail: "The next turn of this conversation is told of it." }));
+        .then(() => ({ silent: "reaction_noted", detail: "The next turn of this conversation mentions it." }));
     },
     { order: "early" },
   );

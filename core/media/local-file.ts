@@ -82,7 +82,7 @@ export async function openAllowed(given: string, roots: Roots): Promise<LocalFil
   );
   try {
     const [opened, there, again] = await Promise.all([handle.stat(), stat(path), real(path)]);
-    if (!opened.isFile()) throw refused(path, "it is no regular file");
+    if (!opened.isFile()) throw refused(path, "it is not a regular file");
     if (again !== path || there.ino !== opened.ino || there.dev !== opened.dev) throw refused(path, "it has just been replaced");
     return { handle, path, size: opened.size, kept: kind === "kept" };
   } catch (error) {

@@ -117,7 +117,7 @@ async function copy(from: FileHandle, to: string, { most, signal }: Pick<Laying,
 
 function decode(data: string): Buffer {
   if (data.length > (mostDataBytes * 4) / 3 + 4) throw tooLarge(mostDataBytes);
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) throw new ChannelError("media_refused", { detail: "the data of a file is no base64" });
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) throw new ChannelError("media_refused", { detail: "the data of a file is not base64" });
   return Buffer.from(data, "base64");
 }
 

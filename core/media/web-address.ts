@@ -10,11 +10,11 @@ export function refused(detail: string): ChannelError {
 /** In the one spelling that the parser of the web gives it: `0x7f.1`, `LOCALHOST` and `２１` are what they mean. */
 export function parseWebAddress(text: string, base?: URL): { readonly url: URL; readonly host: string } {
   const url = URL.parse(text, base);
-  if (url === null) throw refused("it is no web address");
+  if (url === null) throw refused("it is not a web address");
   if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(`only http and https are fetched, not ${url.protocol}`);
   if (url.username !== "" || url.password !== "") throw refused("a web address with a user name or a password in it is not fetched");
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
-  if (host === "") throw refused("it is no web address");
+  if (host === "") throw refused("it is not a web address");
   return { url, host };
 }
 

@@ -5,10 +5,10 @@ import { type Stop, textReply } from "./ending.ts";
 /** The model has answered: only the delivery failed, so the sender can ask for the answer again. */
 const undelivered =
   "Sorry, I have an answer, but it could not be delivered, or not all of it. Ask me to repeat it, or to answer in another form.";
-const again = "Please send your message again. If that fails too, tell the owner of this bot.";
+const again = "Please send your message again. If it fails again, ask the owner of this bot.";
 const unexplained = `Sorry, something went wrong and I could not answer. ${again}`;
 const notSetUp =
-  "Sorry, I cannot answer: my model is not set up correctly. Please tell the owner of this bot; sending your message again does not help.";
+  "Sorry, I cannot answer: my model is not set up correctly. Please contact the owner of this bot; sending your message again does not help.";
 const tryLater = "Sorry, the model does not answer at the moment. Please try again later.";
 const askLess = "Please ask for less at once.";
 
@@ -22,7 +22,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
   ["model_takes_no_files", "Sorry, the model does not take this file. Please send it as text, or write what is in it."],
   ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
-  ["model_quota", "Sorry, the model's quota is used up. Please try again later, or tell the owner of this bot."],
+  ["model_quota", "Sorry, the model's quota is used up. Please try again later, or contact the owner of this bot."],
   ["model_unauthorized", notSetUp],
   ["model_unknown", notSetUp],
   ["model_missing", notSetUp],

@@ -162,7 +162,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   for (let attempt = 1; ; attempt += 1) {
     try {
       const receipt = row.operation === "send" ? await sendOnce(row, contact, options) : await removeOnce(row, options);
-      if (receipt === undefined) return giveUp(row, "no_channel", `nobody sends to ${row.address.channel}`, trace);
+      if (receipt === undefined) return giveUp(row, "no_channel", `no plugin sends to ${row.address.channel}`, trace);
       trace.add("delivery", {
         plugin: row.address.channel,
         verdict: "done",

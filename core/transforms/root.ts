@@ -83,6 +83,6 @@ export function resolveModule(root: string, module: unknown): { readonly realRoo
       `The transform module ${JSON.stringify(name)} is a symbolic link, or lies behind one, that ends outside the transforms root ${root}`,
     );
   }
-  if (!statSync(file).isFile()) throw new TransformError("refused", `The transform module ${JSON.stringify(name)} is no file`);
+  if (!statSync(file).isFile()) throw new TransformError("refused", `The transform module ${JSON.stringify(name)} is not a file`);
   return { realRoot, file };
 }

@@ -102,7 +102,7 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   ) {
     return new EngineError("model_context_full", {
       detail: `The conversation is too long for ${modelId} (${status})${because}`,
-      hint: "Begin anew with /new, or lower the history limit.",
+      hint: "Start a new conversation with /new, or lower the history limit.",
     });
   }
   if (status >= 500 || status === 408) {
@@ -140,7 +140,10 @@ export function explain(thrown: unknown, target: Target): Failure {
     return { error: fail("model_cut_off", `${at} ended its answer before its end`, hint), unreachable: false };
   }
   if (name === "AI_JSONParseError" || name === "AI_TypeValidationError") {
-    return { error: fail("model_garbled", `${at} sent something that is no chat completion`, "Look at that server."), unreachable: false };
+    return {
+      error: fail("model_garbled", `${at} sent something that is not a chat completion`, "Look at that server."),
+      unreachable: false,
+    };
   }
   if (name === "AI_APICallError" || thrown instanceof TypeError) {
     const reason = clean(networkReason(thrown), target);

@@ -175,7 +175,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       const delay = limits.delay(address.chat);
       // A timer may be early by one.
       if (delay > 0) await pause(Math.min(delay + 1, mostReactionMs), patience === signal ? signal : AbortSignal.any([signal, patience]));
-      if (patience.aborted) throw new ChannelError("aborted", { retryable: true, detail: "nobody waits for the reaction any more" });
+      if (patience.aborted) throw new ChannelError("aborted", { retryable: true, detail: "the reaction is no longer needed" });
       refuseHeld(address.chat);
       const reaction = emoji === null ? [] : [{ type: "emoji" as const, emoji: emoji as never }];
       try {

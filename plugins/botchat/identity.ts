@@ -49,7 +49,8 @@ export function createIdentity(account: ChannelAccount<AccountOptions>, botId: s
       while (!signal.aborted) {
         try {
           const me = await api.call("getMe", {}, signal);
-          if (typeof me?.id !== "number") throw new ChannelError("bad_answer", { retryable: true, detail: "getMe: the answer is no bot" });
+          if (typeof me?.id !== "number")
+            throw new ChannelError("bad_answer", { retryable: true, detail: "getMe: the answer is not a bot" });
           identity = { id: String(me.id), ...(me.username !== undefined && { username: me.username }) };
           if (identity.username !== known) file.write(identity);
           return { ...identity, name: me.first_name };

@@ -31,7 +31,8 @@ function menuOf(
   const native = new Set(entries.keys());
   for (const { command, description } of custom) {
     const name = command.trim().replace(/^\//, "").trim().toLowerCase();
-    if (!/^[a-z0-9_]{1,32}$/.test(name)) problems.push(`customCommands: "${command}" is no command name: use a-z, 0-9 and _, at most 32`);
+    if (!/^[a-z0-9_]{1,32}$/.test(name))
+      problems.push(`customCommands: "${command}" is not a command name: use a-z, 0-9 and _, at most 32`);
     else if (native.has(name)) problems.push(`customCommands: /${name} is a command of the gateway already; choose another name`);
     else if (entries.has(name)) problems.push(`customCommands: /${name} is there twice; the second is left out`);
     else if (description.trim() === "") problems.push(`customCommands: /${name} has no description`);

@@ -69,7 +69,7 @@ export const accountOptions = Type.Object({
         maximum: 3600,
         default: 120,
         description:
-          "Without a completed getUpdates for so long, the connection is made anew; without an update by webhook, the platform is asked whether it is still set.",
+          "After this time without a completed getUpdates the connection is opened again. In webhook mode, after this time without an update, the platform is asked whether the webhook is still set.",
       }),
       minDelayMs: Type.Integer({ minimum: 1, default: 2_000, description: "First wait after a failed getUpdates; grows by 1.8." }),
       maxDelayMs: Type.Integer({ minimum: 1, default: 30_000, description: "Longest wait after a failed getUpdates." }),
@@ -100,8 +100,8 @@ export const accountOptions = Type.Object({
   }),
   draftChunk: Type.Object(
     {
-      minChars: Type.Integer({ minimum: 1, default: 200, description: "A block is at least so long." }),
-      maxChars: Type.Integer({ minimum: 1, default: 800, description: "And at most so long; never more than textChunkLimit." }),
+      minChars: Type.Integer({ minimum: 1, default: 200, description: "Minimum length of a block." }),
+      maxChars: Type.Integer({ minimum: 1, default: 800, description: "Maximum length of a block, limited by textChunkLimit." }),
       breakPreference: Type.Enum(["paragraph", "newline", "sentence"], {
         default: "paragraph",
         description: "Where a block ends if it can.",
@@ -148,7 +148,7 @@ export const accountOptions = Type.Object({
   reactionNotifications: Type.Enum(["off", "own", "all"], {
     default: "own",
     ...fromChat,
-    description: "Which reactions the agent is told of.",
+    description: "Which reactions are reported to the agent.",
   }),
   ackReaction: Type.Optional(
     Type.String({ ...fromChat, description: "Emoji while a message is being handled; an empty text turns it off." }),

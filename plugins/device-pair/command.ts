@@ -20,7 +20,7 @@ export function pairCommand(options: {
       `**Pair a device**`,
       `Open \`${address()}/devices/pair\` on it, and give it this code:`,
       `\`${code}\``,
-      `It is good once, for ${minutes(options.codeTtlSeconds)}. You are told here when the device has asked.${near}`,
+      `It works once, for ${minutes(options.codeTtlSeconds)}. I will write here when the device asks.${near}`,
     ].join("\n\n");
   }
 
@@ -66,7 +66,7 @@ export function pairCommand(options: {
     role: "owner",
     control: true,
     async run({ args, inbound, route }) {
-      if (inbound.chat.kind !== "direct") return "Pairing works in a direct chat with me, where nobody else reads the code.";
+      if (inbound.chat.kind !== "direct") return "Pairing works in a direct chat with me, where no one else can read the code.";
       const [word = "", id, ...more] = args.split(/\s+/).filter((part) => part !== "");
       const known = more.length === 0 ? word.toLowerCase() : "";
       if (args === "") return await invite(route.to);

@@ -60,7 +60,7 @@ export function deviceRoutes({
       const wait = failures.wait(client);
       if (wait > 0) return limited(wait);
       failures.add(client);
-      return refused(404, "request_unknown", "There is no such request: it was turned down, is over, or its secret is another one.");
+      return refused(404, "request_unknown", "There is no such request: it was denied, has expired, or its secret is different.");
     }
     if (collected.state === "pending") return { status: 202, headers: noStore, body: { ok: true, status: "pending", pollSeconds } };
     return { headers: noStore, body: { ok: true, status: "approved", token: collected.token } };

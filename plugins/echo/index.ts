@@ -33,7 +33,7 @@ async function* stream(type: "reasoning" | "text", text: string, delayMs: number
 
 /** Pressable only where a person reads it; a heartbeat or a hook is no beginning of a conversation. */
 function withOffer(show: Show): Show {
-  const text = `${show.text ?? ""}\n\n_I say back what I am told, until a model is configured. I can also show what this chat can do:_`;
+  const text = `${show.text ?? ""}\n\n_I repeat your words until a model is configured. I can also show what this chat can do:_`;
   return { ...show, text, events: offeredShows };
 }
 

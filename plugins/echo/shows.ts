@@ -33,7 +33,7 @@ const markdown = `# A heading
 
 ---
 
-A file name such as README.md is no link, and <b>raw HTML</b> & signs are text.`;
+A file name such as README.md is not a link, and <b>raw HTML</b> & signs are text.`;
 
 const table = `Here is a table:
 
@@ -134,7 +134,7 @@ export const offeredShows = (): readonly TurnEvent[] => [
 
 export function showsList(): string {
   const lines = shows.map((show) => `- \`show ${show.name}\`: ${show.summary}`);
-  return `I say back what I am told. I can also show:\n\n${lines.join("\n")}`;
+  return `I repeat your words. I can also show:\n\n${lines.join("\n")}`;
 }
 
 /** The show that a message asks for; `undefined` when it asks for none, which is then echoed. */

@@ -39,7 +39,7 @@ test("a model is offered the tools that are open, each once, told how to react, 
   await answered(platform, ada, "Here it is.");
   const [asked, told] = model.requests;
   expect(asked?.body.tools?.map((tool) => tool.function.name)).toEqual(["send", "edit", "react"]);
-  expect(JSON.stringify(asked?.body.messages[0])).toContain("React with an emoji freely");
+  expect(JSON.stringify(asked?.body.messages[0])).toContain("React with an emoji whenever");
   const results = (told?.body.messages ?? []).flatMap((one) => (one.role === "tool" ? [JSON.parse(String(one.content)) as Json] : []));
   expect(results).toEqual([
     { ok: true, messageId: expect.any(String), chatId: String(ada) },

@@ -156,7 +156,7 @@ describe("an agent", () => {
     expect(await call("send", { to: String(bela), message: "psst" })).toEqual({
       ok: false,
       code: "recipient_not_allowed",
-      error: `channels.botchat.allowFrom does not name ${bela}: the agent writes to nobody else.`,
+      error: `channels.botchat.allowFrom does not name ${bela}: the agent may not write there.`,
     });
     expect(await call("send", { to: String(kitchen), message: "psst" })).toMatchObject({
       code: "recipient_not_allowed",
@@ -281,7 +281,7 @@ describe("a program with the gateway token", () => {
   test("is told what is wrong, and with which status", async () => {
     expect(await post({ action: "send", channel: "botchat", message: "whom?" })).toMatchObject({
       status: 400,
-      body: { ok: false, code: "invalid_arguments", error: "to is missing: there is no chat at hand." },
+      body: { ok: false, code: "invalid_arguments", error: "to is missing: there is no current chat." },
     });
     expect(await post({ action: "dance" })).toMatchObject({ status: 400, body: { code: "action_unknown" } });
     expect(await post({ action: "send", channel: "botchat", to: "42424242", message: "?" })).toMatchObject({
@@ -335,7 +335,7 @@ describe("a program with the gateway token", () => {
       ok: false,
       code: "no_rights",
       error: expect.stringMatching(
-        /not enough rights\. The bot .*, or give it the right in the chat's settings\. Part of it was sent, as message \d+\.$/,
+        /not enough rights\. The bot .*, or grant the right in the chat's settings\. Part of it was sent, as message \d+\.$/,
       ),
     });
   });

@@ -107,8 +107,8 @@ test("a failed answer says what its reader can do, not what the operator can see
   });
   const [ada = 0] = people(platform);
   for (const [status, said, remedy] of [
-    [401, "bad key", "not set up correctly. Please tell the owner"],
-    [402, "no credit", "try again later, or tell the owner"],
+    [401, "bad key", "not set up correctly. Please contact the owner"],
+    [402, "no credit", "try again later, or contact the owner"],
     [400, "strange", "in other words"],
   ] as const) {
     server.script(refuse(status, said));

@@ -84,7 +84,7 @@ test("/<skill> names that skill to the model; another word with a slash is text"
   );
   const place = await converse({ config: { agents: { defaults: { engine: "scripted", workspace } } } });
   await place.start();
-  const hint = /asks for your skill tax-return: read it with the tool read_skill/;
+  const hint = /asks for your skill tax-return\. Read it first with the tool read_skill/;
   for (const [index, text] of ["/tax_return for 2025", "/Tax-Return", "/taxes", "see /tax-return"].entries()) {
     place.platform.act.say(place.ada, place.ada, text);
     await place.ended(index + 1);

@@ -34,7 +34,7 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
     const forbids = forbidden(call);
     if (forbids !== undefined) return `Changes from this chat are switched off, by \`${forbids}\`.`;
     const { changed, problems } = text === undefined ? await editor.unset(path, inbound) : await editor.set(path, text, inbound);
-    if (!changed) return text === undefined ? `\`${path}\` does not stand in the file.` : `\`${path}\` has this value already.`;
+    if (!changed) return text === undefined ? `\`${path}\` is not set in the file.` : `\`${path}\` has this value already.`;
     const later = waitsForStart(path);
     const done = text === undefined ? `\`${path}\` is removed${later ? "." : "; its default is in force."}` : `\`${path}\` is set.`;
     return [

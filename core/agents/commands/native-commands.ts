@@ -159,7 +159,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
         control: true,
         run: () =>
           [
-            "Write to me and I answer. While I write, /stop ends it; /new begins anew.",
+            "Write to me and I answer. While I write, /stop ends the reply. /new starts a new conversation.",
             "",
             "**Commands**",
             ...native.map(commandLine),

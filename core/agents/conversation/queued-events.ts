@@ -24,7 +24,7 @@ function isForeign({ authority, body }: StoredEvent): boolean {
 /** What the operator wants done with it, outside of the wrapper; nothing that came over HTTP can set it. */
 function instructionsOf({ authority, body }: StoredEvent): string {
   const { instructions } = (authority === "hook" ? body : {}) as { readonly instructions?: unknown };
-  return typeof instructions === "string" ? `Instructions of the operator for this event:\n${defuseLines(instructions.trim())}\n\n` : "";
+  return typeof instructions === "string" ? `The operator's instructions for this event:\n${defuseLines(instructions.trim())}\n\n` : "";
 }
 
 /** Oldest first; empty where there are none. */

@@ -17,7 +17,7 @@ export async function unheardReaction(
     return {
       code: "reactions_off",
       outcome: "silent",
-      detail: "Reactions are not told to the agent.",
+      detail: "Reactions are not reported to the agent.",
       path,
       hint: `Set ${path} to own or all.`,
     };

@@ -20,7 +20,7 @@ const maxNotesChars = 32_000;
 const maxTimerMs = 2_000_000_000;
 
 const defaultPrompt =
-  "This is a heartbeat: no person wrote. Look at the notes and events below, do what they call for, and say what people should know. When nothing needs attention, answer with HEARTBEAT_OK.";
+  "This is a heartbeat. No person wrote to you. Read the notes and events below, act on them, and report what people should know. If nothing needs attention, answer HEARTBEAT_OK.";
 
 export interface HeartbeatContext {
   readonly config: AgentsView;

@@ -59,7 +59,7 @@ export function checkFileMode({ loaded, declared }: Patient): readonly Finding[]
     {
       check: "configuration file",
       verdict: "warn",
-      reason: `other users of this machine may read ${file} (mode ${mode.toString(8)}), and secrets stand in it`,
+      reason: `other users of this machine may read ${file} (mode ${mode.toString(8)}), and it contains secrets`,
       path: file,
       fix: `chmod 600 ${file}, or keep the secrets in the environment or in files.`,
       repair: { what: `make ${file} readable for its owner alone`, edits: false, run: async () => chmodSync(file, 0o600) },

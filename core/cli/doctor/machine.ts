@@ -67,7 +67,7 @@ export async function checkDisk({ stateDirectory }: Patient): Promise<readonly F
   const free = Math.floor((bavail * bsize) / megabyte);
   const reason = `${free} MB are free on the disk of ${stateDirectory}`;
   if (free >= scarceMb) return [ok("disk", reason)];
-  const fix = "Make room: without it no event can be taken in, and senders are told to try again.";
+  const fix = "Free some space. Without it no event is accepted, and senders are asked to try again.";
   return [{ check: "disk", verdict: free < fullMb ? "fail" : "warn", reason, path: stateDirectory, fix }];
 }
 
@@ -84,7 +84,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
         check: "gateway",
         verdict: "fail",
         reason: `process ${gateway.pid} does not answer at ${gateway.url}`,
-        fix: `\`${programCommand} logs\` may say why; start it anew.`,
+        fix: `\`${programCommand} logs\` may show the reason. Restart it.`,
       },
     ];
   }
@@ -97,7 +97,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
     if (status.state !== "failed" && status.state !== "waiting") continue;
     if (isToldElsewhere(patient, { channel, account })) continue;
     const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
-    found.push({ check: "gateway", verdict: "fail", path, reason, fix: `\`${programCommand} logs\` tells what came before.` });
+    found.push({ check: "gateway", verdict: "fail", path, reason, fix: `\`${programCommand} logs\` shows what happened before.` });
   }
   return orOk(found, "gateway", `it runs at ${gateway.url}, process ${gateway.pid}`);
 }

@@ -38,7 +38,7 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
   const check = "allowlists";
   const ignored = ignoredOf(patient).map(({ account, path, entry }): Finding => {
     const shown = JSON.stringify(visibleLine(entry, 80));
-    const reason = `${shown} in ${path} is no id, so it lets nobody in`;
+    const reason = `${shown} in ${path} is not an id, so it admits no one`;
     const report = patient.probes.find((probe) => probe.channel === account.channel && probe.account === account.account);
     const asked = report?.names.find(({ name }) => name === entry);
     if (asked?.id === undefined) {
@@ -48,7 +48,7 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
         verdict: "warn",
         path,
         reason,
-        fix: `Write the sender's id: the refusal of a message tells it, as does /whoami.${why}`,
+        fix: `Use the sender's id. The refusal of a message contains it, and /whoami prints it.${why}`,
       };
     }
     const repair = replaceEntry(patient, { path, entry, id: asked.id });
@@ -62,7 +62,7 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
     };
   });
   const found = [...ignored, ...ready(patient.accounts).flatMap((account) => shutOut(patient, account)), ...namedOwners(patient)];
-  return orOk(found, check, "every entry is an id, and every place that is open lets somebody in");
+  return orOk(found, check, "every entry is an id, and every open place admits someone");
 }
 
 /** Places that look open and let nobody in. */
@@ -79,14 +79,14 @@ function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
   const check = "allowlists";
   if (access.dmPolicy === "allowlist" && nobody(access.allowFrom ?? [])) {
     const path = pathOf(["allowFrom"]);
-    const reason = `nobody may write to ${name} directly: ${pathOf(["dmPolicy"])} is allowlist, and ${path} names nobody`;
+    const reason = `no one may send direct messages to ${name}: ${pathOf(["dmPolicy"])} is allowlist, and ${path} lists no one`;
     found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set the policy to pairing.` });
   }
   for (const id of Object.keys(access.groups ?? {})) {
     const place = placeSettings(access, pathOf, { id, kind: "group" });
     if (!place.enabled || place.groupPolicy !== "allowlist" || !nobody(place.allowFrom)) continue;
     const path = place.paths().allowFrom;
-    const reason = `nobody may write in the group ${visibleLine(id, 80)} of ${name}: ${place.paths().groupPolicy} is allowlist, and ${path} names nobody`;
+    const reason = `no one may write in the group ${visibleLine(id, 80)} of ${name}: ${place.paths().groupPolicy} is allowlist, and ${path} lists no one`;
     found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set ${place.paths().groupPolicy} to open.` });
   }
   return found;
@@ -100,8 +100,8 @@ function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
   const listed = loaded.config.commands.ownerAllowFrom ?? [];
   const unknown = listed.filter((entry) => rules.every((rule) => parseAllowlist([entry], rule).ids.size === 0));
   return unknown.map((entry): Finding => {
-    const reason = `${JSON.stringify(visibleLine(String(entry), 80))} in ${path} is no id of any channel, so it makes nobody owner`;
-    return { check: "allowlists", verdict: "warn", path, reason, fix: "Write the sender's id: /whoami tells it." };
+    const reason = `${JSON.stringify(visibleLine(String(entry), 80))} in ${path} is not an id of any channel, so it makes no one owner`;
+    return { check: "allowlists", verdict: "warn", path, reason, fix: "Use the sender's id: /whoami prints it." };
   });
 }
 
@@ -120,8 +120,8 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
     const lets = group.groupPolicy === "open" || (group.groupPolicy === "allowlist" && everybody(group.allowFrom));
     const anywhere = group.listed && group.enabled && lets;
     return [
-      ...(direct ? [{ path: pathOf(["dmPolicy"]), reason: `whoever finds ${name} may write to it directly` }] : []),
-      ...(anywhere ? [{ path: group.paths().groupPolicy, reason: `whoever adds ${name} to a group may talk to it there` }] : []),
+      ...(direct ? [{ path: pathOf(["dmPolicy"]), reason: `anyone who finds ${name} may send it direct messages` }] : []),
+      ...(anywhere ? [{ path: group.paths().groupPolicy, reason: `anyone who adds ${name} to a group may talk to it there` }] : []),
     ].map((one) => ({ check, verdict: "warn", fix, ...one }));
   });
   return orOk(found, check, "only those whom the configuration names, or who were approved, are let in");
@@ -147,8 +147,8 @@ export function checkConversations(patient: Patient): readonly Finding[] {
     }
   }
   if (!everybody && people.size < 2) return [ok(check, "one person at most writes directly")];
-  const who = everybody ? "everybody may write directly and all" : `${people.size} people may write directly and`;
-  const reason = `${who} share one conversation (session.dmScope main): the agent may tell one what another said`;
+  const who = everybody ? "everyone may send direct messages and all" : `${people.size} people may write directly and`;
+  const reason = `${who} share one conversation (session.dmScope main): the agent may reveal to one what another said`;
   const fix = `Unless all of them are you: ${programCommand} config set session.dmScope per-channel-peer`;
   return [{ check, verdict: "warn", path: "session.dmScope", reason, fix }];
 }

@@ -110,9 +110,9 @@ function misnamedGroup(
   patient: Patient,
   { path, key, id }: { readonly path: string; readonly key: string; readonly id: string | undefined },
 ): Finding {
-  const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is no group's id, so it matches no group`;
+  const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it matches no group`;
   const base = { check: "groups", verdict: "warn", path } as const;
-  if (id === undefined) return { ...base, reason, fix: "Write the group's id: the refusal of a message there tells it." };
+  if (id === undefined) return { ...base, reason, fix: "Use the group's id. The refusal of a message there contains it." };
   return { ...base, reason: `${reason}; today it is ${id}`, fix: `Write ${id} in its place.`, repair: renameGroup(patient, { path, id }) };
 }
 

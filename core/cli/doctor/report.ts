@@ -52,7 +52,7 @@ function repairLine(
   { done, dryRun, style }: { readonly done: Mended | undefined; readonly dryRun: boolean; readonly style: Terminal["style"] },
 ): string {
   if (done?.done === true) return `${style("green", "done")}   ${what}`;
-  if (done !== undefined) return `${style("red", "failed")} ${what}: ${done.reason ?? "nobody knows why"}`;
+  if (done !== undefined) return `${style("red", "failed")} ${what}: ${done.reason ?? "unknown reason"}`;
   return `${style("dim", dryRun ? "would" : "--fix")}  ${what}`;
 }
 

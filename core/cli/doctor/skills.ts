@@ -37,7 +37,7 @@ export async function wrongSkills(patient: Patient): Promise<readonly Finding[]>
       return {
         ...base,
         path: file,
-        reason: `no model is told of the skill in ${visibleLine(file, 300)}: it says nowhere what it is for`,
+        reason: `the skill in ${visibleLine(file, 300)} is not offered to models: it has no description`,
         fix,
       };
     }),

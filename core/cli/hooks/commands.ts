@@ -40,7 +40,7 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     .option("--remap", "through its mapping again, also when it ran; needs the running gateway")
     .action(handle(async () => (await import("./replay.ts")).replayDelivery));
   add(hooks, "test <name> <file>", {
-    summary: "Tell what a delivery would lead to, by a file with its payload or a recording. Nothing is queued.",
+    summary: "Show what a delivery from a file would lead to: a payload or a recording. Nothing is queued.",
     example: `${say("test github push.json")}\n${say('test github push.json --header "X-GitHub-Event: push" --json')}`,
     json: true,
   })

@@ -15,7 +15,7 @@ export async function checkFile(media: string): Promise<void> {
   if (isAddress(media)) return;
   const source = resolve(media);
   try {
-    if (!(await stat(source)).isFile()) throw new Error("it is no file");
+    if (!(await stat(source)).isFile()) throw new Error("it is not a file");
     await access(source, constants.R_OK);
   } catch (error) {
     throw cannotBeSent(source, error);

@@ -21,7 +21,7 @@ export function tell(action: ActionName, result: Done, terminal: Terminal): void
   if ("stickers" in result) tellStickers(result.stickers, terminal);
   else if ("stored" in result) {
     terminal.line(`No gateway runs: the message is stored, and goes out when one does.`);
-    terminal.line(`${programCommand} why ${result.eventId} tells what became of it.`);
+    terminal.line(`${programCommand} why ${result.eventId} shows what became of it.`);
   } else if ("dryRun" in result) tellDry(action, result, terminal);
   else if ("messageId" in result) {
     const [, ...others] = result.messageIds ?? [];

@@ -138,6 +138,6 @@ function parseButtons(text: string): Json {
     return JSON.parse(text) as Json;
   } catch {
     const example = `[[{ "text": "Yes", "callback_data": "yes" }]]`;
-    throw new HostError("usage", { reason: `--buttons is no JSON: ${product.name} expects rows of buttons such as ${example}` });
+    throw new HostError("usage", { reason: `--buttons is not JSON: ${product.name} expects rows of buttons such as ${example}` });
   }
 }

@@ -16,6 +16,6 @@ export function addPluginCommands(program: Command, add: Add, handle: Handle): v
     example: `${programCommand} plugins check ./tally\n${programCommand} plugins check ./tally --options '{ "hidden": ["secret"] }'`,
     json: true,
   })
-    .option("--options <json>", "what would stand in plugins.entries.<id>.options")
+    .option("--options <json>", "the value of plugins.entries.<id>.options")
     .action(handle(async () => (await import("./plugin-check.ts")).checkPlugin, { looks: false }));
 }

@@ -40,7 +40,7 @@ function readOptions(text: string | undefined): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new HostError("usage", { reason: "--options is no JSON: write an object, such as '{ \"size\": 3 }'" });
+    throw new HostError("usage", { reason: "--options is not JSON: write an object, such as '{ \"size\": 3 }'" });
   }
 }
 

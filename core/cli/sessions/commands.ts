@@ -33,7 +33,7 @@ export function addSessions(program: Command, add: Add, handle: Handle): void {
     .option("--out <file>", "write it to a new file, with mode 0600")
     .action(handle(async () => (await import("./export.ts")).exportSession));
   add(sessions, "delete <session>", {
-    summary: "Delete a session by its whole key: all that was said in it, and what commands have set. There is no way back.",
+    summary: "Delete a session by its full key: its messages, and what commands have set. This cannot be undone.",
     example: `${say("export agent:main:main --out conversation.json")}\n${say("delete agent:main:main")}`,
     json: true,
   }).action(handle(async () => (await import("./delete.ts")).deleteSession));

@@ -66,7 +66,7 @@ export async function runUntilStopped(
   let gateway: Gateway | undefined;
   // A promise that a plugin forgot is no reason to stop; what was accepted is on disk either way.
   process.on("unhandledRejection", (reason) => {
-    if (gateway === undefined) terminal.note(`error: A promise failed and nobody looked: ${reasonOf(reason)}.`);
+    if (gateway === undefined) terminal.note(`error: Unhandled promise rejection: ${reasonOf(reason)}.`);
     else gateway.logStray(reason, { ending: false });
   });
   // After an error in the middle of anything nobody knows what still holds: the process ends, and whoever keeps it up starts it anew.

@@ -32,7 +32,7 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
   typed(`${programCommand} pairing approve ${at.channel} CODE${at.stateFlag}`);
   say(["3  Write again: the echo engine answers. Then ask through a webhook; the answer arrives in your chat:"]);
   typed(curl(at, "agent", { message: "Say hello.", deliver: true }));
-  say(["   Or tell the agent that something happened:"]);
+  say(["   Or report an event to the agent:"]);
   typed(curl(at, "wake", { text: "The door bell rang.", mode: "now" }));
   say(["4  See what happened to it:"]);
   typed(`${programCommand} why last${at.stateFlag}`);

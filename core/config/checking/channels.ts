@@ -13,7 +13,7 @@ export function checkChannels(channels: Readonly<Record<string, unknown>>): read
 }
 
 function checkChannel(at: readonly Segment[], id: string, section: unknown): readonly PlacedProblem[] {
-  if (!channelId.test(id)) return [error(at, "is no channel id: a-z, 0-9, _ and -, at most 64 characters")];
+  if (!channelId.test(id)) return [error(at, "is not a channel id: a-z, 0-9, _ and -, at most 64 characters")];
   if (!isRecord(section)) return [];
   const { accounts, ...root } = section;
   const problems = [...checkAccess(root, at)];
@@ -32,7 +32,7 @@ function checkAccess(value: unknown, at: readonly Segment[]): readonly PlacedPro
 
 function checkAccount(at: readonly Segment[], name: string, own: unknown, ids: Map<string, string>): readonly PlacedProblem[] {
   const id = normalizeAccountId(name);
-  if (id === undefined) return [error(at, "is no account id: a-z, 0-9, _ and -, at most 64 characters")];
+  if (id === undefined) return [error(at, "is not an account id: a-z, 0-9, _ and -, at most 64 characters")];
   const same = ids.get(id);
   if (same !== undefined) return [error(at, `is the same account as ${same}: case does not count`)];
   ids.set(id, name);

@@ -86,7 +86,9 @@ function unknownModel(
   const [provider = ""] = model?.split("/", 1) ?? [];
   if (model !== undefined && Object.hasOwn(providers, provider)) return [];
   if (model === undefined) {
-    return [warning(at, `is ${JSON.stringify(name)}, which is no alias and not of the form provider/model`, "Write it as provider/model.")];
+    return [
+      warning(at, `is ${JSON.stringify(name)}, which is neither an alias nor of the form provider/model`, "Write it as provider/model."),
+    ];
   }
   const known = Object.keys(providers);
   const hint = suggestKey(provider, known) ?? `Add models.providers.${provider} with its api, baseUrl and apiKey.`;

@@ -60,10 +60,7 @@ function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readon
   gateway.allowedHosts = gateway.allowedHosts.filter(isHost);
   if (gateway.publicUrl === undefined || URL.canParse(gateway.publicUrl)) return problems;
   delete gateway.publicUrl;
-  return [
-    ...problems,
-    error(["gateway", "publicUrl"], "is no address that can be read", "Set it to something like https://gateway.example."),
-  ];
+  return [...problems, error(["gateway", "publicUrl"], "is not a valid address", "Set it to something like https://gateway.example.")];
 }
 
 /** No gateway starts without it; but its environment may be another one than that of whoever checks the file. */

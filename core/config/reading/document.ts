@@ -31,7 +31,7 @@ export const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket
 export const parseOptions = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
 
 const reasons: Readonly<Record<string, string>> = {
-  InvalidSymbol: "this is no value; texts need double quotes",
+  InvalidSymbol: "this is not a value; texts need double quotes",
   InvalidNumberFormat: "this is not a number",
   PropertyNameExpected: "a key in double quotes is missing here",
   ValueExpected: "a value is missing here",

@@ -33,12 +33,12 @@ export const accessSchema = Type.Object(
     enabled: Type.Boolean({ default: true, description: "false: the channel or the account is not started." }),
     dmPolicy: Type.Enum(["pairing", "allowlist", "open", "disabled"], {
       default: "pairing",
-      description: "Who may write directly: approved senders, allowFrom, everybody (needs * in allowFrom), nobody.",
+      description: "Who may send direct messages: approved senders, those in allowFrom, everyone (requires * in allowFrom), or no one.",
     }),
-    allowFrom: Type.Array(senderSchema, { default: [], description: "Sender ids that may write directly; * means everybody." }),
+    allowFrom: Type.Array(senderSchema, { default: [], description: "Sender ids that may send direct messages. * allows everyone." }),
     groupPolicy: Type.Enum(["open", "allowlist", "disabled"], {
       default: "allowlist",
-      description: "Who may write in groups: everybody, groupAllowFrom, nobody.",
+      description: "Who may write in groups: everyone, those in groupAllowFrom, or no one.",
     }),
     groupAllowFrom: Type.Optional(sendersSchema("Sender ids that may write in groups; allowFrom when absent.")),
     groups: Type.Optional(
@@ -72,7 +72,7 @@ export const accessSchema = Type.Object(
     reactionNotifications: Type.Enum(["off", "own", "all"], {
       default: "own",
       ...chatWritable,
-      description: "Which reactions the agent is told of: none, those to its own messages, all.",
+      description: "Which reactions are reported to the agent: none, those to its own messages, or all.",
     }),
     configWrites: Type.Boolean({
       default: true,

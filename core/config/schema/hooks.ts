@@ -115,7 +115,7 @@ const instructions = {
   minLength: 1,
   maxLength: 20_000,
   description:
-    "What you want done with the content, in plain words and without templates. The model is told that they are yours; everything in messageTemplate and textTemplate is data to it.",
+    "What the agent should do with the content, in plain words and without templates. The model follows these instructions; it treats messageTemplate and textTemplate as data.",
 };
 
 export const mappingSchema = Type.Object(
@@ -263,7 +263,7 @@ export const hooksSchema = Type.Object(
     }),
     exposeReplies: Type.Boolean({
       default: false,
-      description: "Whether whoever holds the hook token may read what the agent answered.",
+      description: "Whether a holder of the hook token may read the agent's replies.",
     }),
     gmail: Type.Optional(mailSchema),
   },

@@ -12,7 +12,7 @@ const takesPost = new HttpProblem("method_not_allowed", "Hook endpoints take POS
 const takesGet = new HttpProblem("method_not_allowed", "The result of a run is asked for with GET.", { allow: "GET" });
 const queryToken = new HttpProblem(
   "query_token",
-  `The token must not stand in the address: send it as Authorization: Bearer, or as ${product.tokenHeader}.`,
+  `The token must not be part of the address: send it as Authorization: Bearer, or as ${product.tokenHeader}.`,
 );
 const originRefused = new HttpProblem("origin_refused", "Hook endpoints refuse requests from web pages.");
 const notFound = new HttpProblem("not_found", "There is nothing at this address.");

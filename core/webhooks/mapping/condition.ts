@@ -66,7 +66,7 @@ export function explain({ label, subject, rule }: Condition, value: Json | undef
   const found = secret ? `${label} has a value` : `${label} is ${describe(value)}`;
   if (rule.kind === "values") return secret ? `${found} that is not the expected one` : `${found}, not ${choices(rule.values)}`;
   const text = textOf(value);
-  if (text === undefined) return `${found}, which is no text to match`;
+  if (text === undefined) return `${found}, which is not a text`;
   if (text.length > maxMatchedLength) return `${label} is longer than ${maxMatchedLength} characters, too long to match`;
   return `${found}, which does not match ${shorten(rule.pattern)}`;
 }

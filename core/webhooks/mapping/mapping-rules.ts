@@ -55,7 +55,7 @@ function checkSpelling(path: string, base: string, report: Report): void {
 const checkText: Rule = ({ settings }, _, { broken }, report) => {
   const field = settings.action === "wake" ? "textTemplate" : "messageTemplate";
   if (settings[field] === undefined && settings.transform === undefined && !broken(["transform"])) {
-    report([field], `is missing, and action ${settings.action} needs it`, { hint: "Say what is told, or name a transform that does." });
+    report([field], `is missing, and action ${settings.action} needs it`, { hint: "Set the text, or name a transform that returns it." });
   }
 };
 
@@ -83,7 +83,7 @@ const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
 
 const checkInstructions: Rule = ({ settings }, _, __, report) => {
   if (settings.instructions?.includes("{{") === true)
-    report(["instructions"], "are no template: what is in braces is told to the model as it is written", {
+    report(["instructions"], "are not a template: the model receives what is in braces as it is written", {
       warning: true,
       hint: "Put what the payload says into messageTemplate or textTemplate.",
     });
@@ -94,7 +94,7 @@ const checkDeliverOnly: Rule = ({ settings }, _, __, report) => {
   if (settings.instructions !== undefined)
     report(["instructions"], "have no effect with deliverOnly, because no agent runs", { warning: true });
   if (settings.action === "wake")
-    report(["deliverOnly"], "needs action agent: a wake is delivered to nobody", { hint: "Use messageTemplate and action agent." });
+    report(["deliverOnly"], "needs action agent: a wake is not delivered", { hint: "Use messageTemplate and action agent." });
   if (settings.deliver === false) report(["deliverOnly"], "contradicts deliver: false", { hint: "Remove one of the two." });
 };
 
@@ -116,7 +116,7 @@ const checkAddresses: Rule = ({ settings }, _, __, report) => {
   const { addresses } = settings;
   if (addresses === undefined) return;
   if (addresses.length === 0)
-    report(["addresses"], "is an empty list, which nobody matches", { hint: "Leave it out to admit any client." });
+    report(["addresses"], "is an empty list, which matches no client", { hint: "Leave it out to admit any client." });
   for (const [index, entry] of addresses.entries()) {
     const wrong = checkTrustedProxy(entry);
     if (wrong !== undefined)

@@ -92,7 +92,7 @@ function compilePath(given: string): Compiled {
   if (!/^[!-~]+$/.test(path)) {
     return {
       at,
-      message: `is ${JSON.stringify(given)}, but is compared as it stands in the address`,
+      message: `is ${JSON.stringify(given)}, but is compared with the address as it is`,
       hint: `Write it as ${encoded(path)}.`,
     };
   }
@@ -112,7 +112,7 @@ function compileSource(source: string): Compiled {
 function compileHeader(given: string, values: string | readonly string[]): Compiled {
   const name = given.toLowerCase();
   const at = ["headers", given];
-  if (!/^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return { at, message: "is no name of a header" };
+  if (!/^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return { at, message: "is not a header name" };
   if (credentialHeaders.has(name)) {
     return { at, message: "is a header that mappings never see", hint: "Credentials are checked before any mapping is asked." };
   }
@@ -129,7 +129,7 @@ function compileField(path: string, where: WhereSettings): Compiled {
     const rule = compileRule(where, at);
     return "message" in rule ? rule : payloadCondition(renderPayloadPath(["payload", ...keys]), keys, rule);
   } catch (error) {
-    if (error instanceof PayloadPathError) return { at, message: `is no payload path: ${error.message}` };
+    if (error instanceof PayloadPathError) return { at, message: `is not a payload path: ${error.message}` };
     throw error;
   }
 }
@@ -146,7 +146,7 @@ function compilePattern(pattern: string, at: readonly string[]): Rule | MatchPro
     return matchesRule(pattern);
   } catch (error) {
     const hint = "Patterns are run in linear time: no look-around and no back-references.";
-    return { at, message: `is no pattern: ${reasonOf(error).replace(/^error parsing regexp: /, "")}`, hint };
+    return { at, message: `is not a pattern: ${reasonOf(error).replace(/^error parsing regexp: /, "")}`, hint };
   }
 }
 

@@ -104,7 +104,7 @@ async function checkDelivery(
     );
   }
   if (deliver && to === undefined && !(await channels.hasLastRecipient(channel))) {
-    throw new FieldProblem("invalid_payload", "to", "to is required: nobody has written on this channel yet.");
+    throw new FieldProblem("invalid_payload", "to", "to is required: no message has arrived on this channel yet.");
   }
 }
 

@@ -23,7 +23,7 @@ export function judgeAge(
   const age = unit === "seconds" ? Math.floor(now / 1_000) - Number(text) : (now - Number(text)) / 1_000;
   if (age > tolerance) return `the signature is ${Math.ceil(age)} s old, and ${tolerance} s are allowed`;
   if (age < -tolerance) return `the signature is ${Math.ceil(-age)} s in the future, and ${tolerance} s are allowed`;
-  return age >= -tolerance && age <= tolerance ? undefined : "the gateway's clock tells no time";
+  return age >= -tolerance && age <= tolerance ? undefined : "the gateway's clock is not available";
 }
 
 export function judgeMember(

@@ -27,7 +27,7 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3
 export function createSigningKey(secret: string, scheme: SignatureScheme): SigningKey {
   if (secret.trim() === "") throw new SecretError("is blank");
   const { algorithm, prefix } = scheme;
-  if (algorithm === "shared") throw new SecretError("is no signing key");
+  if (algorithm === "shared") throw new SecretError("is not a signing key");
   if (algorithm === "ed25519") return createPublicSigningKey(readPublicKey(secret, "hex"), prefix);
   if (scheme.secret === "prefixed" && secret.startsWith("whsk_")) {
     throw new SecretError("is a private key (whsk_...): give the public one (whpk_...)");

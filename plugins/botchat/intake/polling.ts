@@ -69,7 +69,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
       { timeout: polling.timeoutSeconds, limit: batch, allowed_updates: [...updateKinds], ...(offset !== undefined && { offset }) },
       signal,
     );
-    if (!Array.isArray(answer)) throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: the answer is no list" });
+    if (!Array.isArray(answer)) throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: the answer is not a list" });
     return answer as unknown as readonly Json[];
   }
 
@@ -107,7 +107,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     if (reason === "timeout" || performance.now() - quietSince >= stallMs) {
       // Connections that hang are not always seen as broken: after so long without an answer none of them is trusted.
       quietSince = performance.now();
-      account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: the connections are made anew");
+      account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: opening the connections again");
       api.renew();
     }
     const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;

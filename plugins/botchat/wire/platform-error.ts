@@ -43,9 +43,9 @@ const hints: Readonly<Record<string, string>> = {
   chat_migrated: "The group has another id now: put the new one where the old one stands.",
   chat_not_found:
     "A person has to write to the bot first, and a group has to have it as a member: check the id, and that it is this bot's chat.",
-  no_rights: "The bot is no member there, or may not do this: add it to the chat, or give it the right in the chat's settings.",
+  no_rights: "The bot is not a member there, or lacks the right: add it to the chat, or grant the right in the chat's settings.",
   thread_gone: "The topic was deleted or closed: open it again, or name another one, or none, where the message is sent from.",
-  unauthorized: "The token is not valid: set botToken or tokenFile of the account to the one that the bot maker tells now.",
+  unauthorized: "The token is not valid: set botToken or tokenFile of the account to the current token from the bot maker.",
   voice_forbidden: "The person takes no voice or video messages from bots: only they can change that, in their privacy settings.",
 };
 
@@ -94,7 +94,7 @@ export function junkError(method: string, status: number): ChannelError {
 /** What a proxy said no to, by the code that `codeOf` gives it. */
 function proxyRemedy(code: string): string {
   if (code === "PROXY_AUTHENTICATION") return ": the proxy does not take the user and password of the option proxy";
-  return /^PROXY_/.test(code) ? ": the proxy did not let it through, or is no proxy of the kind that the option proxy says" : "";
+  return /^PROXY_/.test(code) ? ": the proxy did not let it through, or is not a proxy of the kind that the option proxy names" : "";
 }
 
 const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "TIMEOUT"]);

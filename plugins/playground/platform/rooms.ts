@@ -77,7 +77,7 @@ export function placeOf(room: Room, params: RawParams, reply: Message | undefine
   return replyThread(room, reply);
 }
 
-/** In a supergroup that is no forum, an answer carries the id of the message that began the thread. */
+/** In a supergroup that is not a forum, an answer carries the id of the message that began the thread. */
 export function replyThread(room: Room, reply: Message | undefined): Place {
   if (room.chat.type !== "supergroup" || reply === undefined) return {};
   return { message_thread_id: reply.message_thread_id ?? reply.message_id };

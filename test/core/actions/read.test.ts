@@ -65,7 +65,12 @@ describe("a call", () => {
     ["send", [], "invalid_arguments", "send takes an object of parameters."],
     ["send", { to: "1" }, "invalid_arguments", "send needs message or media."],
     ["sendMessage", { to: "1", content: "  " }, "invalid_arguments", "sendMessage needs content or mediaUrl."],
-    ["send", { message: "x", sound: true }, "invalid_arguments", '"sound" is no parameter of send: it takes channel, account, to, message'],
+    [
+      "send",
+      { message: "x", sound: true },
+      "invalid_arguments",
+      '"sound" is not a parameter of send. Its parameters: channel, account, to, message',
+    ],
     ["send", { message: 5 }, "invalid_arguments", "message must be a text."],
     ["send", { message: "x", to: 1.5 }, "invalid_arguments", "to must be an id."],
     ["send", { message: "x", to: "1", chatId: "2" }, "invalid_arguments", "chatId is given twice"],

@@ -107,7 +107,7 @@ describe("what is said", () => {
     expect(await act("send", { message: "hello" })).toEqual({
       ok: false,
       code: "action_waits",
-      error: expect.stringContaining("event e1"),
+      error: expect.stringContaining("Event e1"),
     });
     expect(said).toMatchObject([{ source: "operator", kind: "action", authority: "operator", lane: "action:irc:default:42\tcontrol" }]);
   });

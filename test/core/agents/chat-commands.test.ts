@@ -98,7 +98,7 @@ describe("/config", () => {
     await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(7);
     expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("has this value already");
     expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is removed");
-    expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("does not stand in the file");
+    expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is not set in the file");
     await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(50);
   });
 

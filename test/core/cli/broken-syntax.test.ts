@@ -51,7 +51,7 @@ test.each([
   [
     "a value without quotes",
     `{\n "agents": { "list": [{ "id": helper }] },\n "bindings": [{ "agentId": "helper", "match": { "channel": "botchat" } }],\n "gateway": { "port": "often" }\n}`,
-    ["2 error : this is no value", "4 error gateway.port: "],
+    ["2 error : this is not a value", "4 error gateway.port: "],
   ],
   [
     "a key without quotes",

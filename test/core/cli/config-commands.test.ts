@@ -124,7 +124,7 @@ describe("config", () => {
     [
       '{ "agents": { "defaults": { "model": "gpt-4" } } }',
       "warning",
-      /agents\.defaults\.model: is "gpt-4", which is no alias and not of the form provider\/model\. Write it as provider\/model\./,
+      /agents\.defaults\.model: is "gpt-4", which is neither an alias nor of the form provider\/model\. Write it as provider\/model\./,
     ],
     [
       '{ "agents": { "list": [{ "id": "a", "model": { "primary": "local/x", "fallbacks": ["far/y"] } }] }, "models": { "providers": { "local": { "api": "openai-compatible", "apiKey": { "env": "NOT_SET" } } } } }',

@@ -97,7 +97,7 @@ describe("gateway", () => {
     expect(err).toContain("thrown from a timer");
     const lines = (await run(["logs", "--level", "error", "--json"], { home })).out.trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
-      { level: 50, error: { message: "forgotten" }, msg: "a promise failed and nobody looked" },
+      { level: 50, error: { message: "forgotten" }, msg: "unhandled promise rejection" },
       { level: 60, error: { message: "thrown from a timer", stack: expect.stringContaining("stray/index.ts") } },
     ]);
   });
@@ -196,7 +196,7 @@ describe("dev", () => {
     expect(await why()).toContain("(1001) in a direct chat");
 
     const approved = await run(["pairing", "approve", "botchat", code], { home });
-    expect(approved.out).toMatch(/and is an owner now\.\nThey are told by the bot\.\n$/);
+    expect(approved.out).toMatch(/and is an owner now\.\nThe bot notifies them\.\n$/);
     await told(/approved/i);
 
     await say("Good evening.");

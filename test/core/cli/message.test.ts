@@ -72,7 +72,7 @@ test("a command line that makes no sense is wrong usage", async () => {
   expect(await message("send", "--target", "1")).toMatchObject({ code: 2, err: expect.stringContaining("send needs message or media.") });
   expect(await message("send", "--target", "1", "--message", "x", "--buttons", "Yes")).toMatchObject({
     code: 2,
-    err: expect.stringContaining("--buttons is no JSON"),
+    err: expect.stringContaining("--buttons is not JSON"),
   });
   expect(await message("send", "--target", "1", "--message", "x", "--reply-to", "abc")).toMatchObject({
     code: 2,

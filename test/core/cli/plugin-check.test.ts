@@ -51,7 +51,7 @@ test("options are checked by the plugin's schema, and handed to its setup", asyn
   const { code, out } = await check("--options", '{ "size": 3 }', "--json");
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ id: "guest", version: "1.2.0", state: "up", taps: ["settled"] });
-  expect(await check("--options", "size=3")).toMatchObject({ code: 2, err: expect.stringContaining("--options is no JSON") });
+  expect(await check("--options", "size=3")).toMatchObject({ code: 2, err: expect.stringContaining("--options is not JSON") });
 });
 
 test("what is not there, and what is no plugin, is told in a sentence", async () => {

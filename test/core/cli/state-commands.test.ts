@@ -197,7 +197,7 @@ describe("without a gateway", () => {
     const approved = await run(["pairing", "approve", "chat", code.toLowerCase()], { home });
     expect(approved).toMatchObject({
       code: 0,
-      out: "Ann (42) may write to chat (account default), and is an owner now.\nThey are told when the gateway runs again.\n",
+      out: "Ann (42) may write to chat (account default), and is an owner now.\nThe bot notifies them when the gateway runs again.\n",
     });
     const notice = JSON.parse((await run(["why", "last", "--json"], { home })).out) as object;
     expect(notice).toMatchObject({ source: "operator", kind: "notice", state: "waiting" });
@@ -214,7 +214,7 @@ describe("without a gateway", () => {
     expect(await run(["pairing", "revoke", "chat", "42"], { home })).toMatchObject({ code: 0 });
     expect(await run(["pairing", "revoke", "chat", "42"], { home })).toMatchObject({
       code: 1,
-      err: expect.stringContaining("Nobody with the id 42 is approved at chat."),
+      err: expect.stringContaining("No sender with the id 42 is approved at chat."),
     });
   });
 
@@ -225,9 +225,9 @@ describe("without a gateway", () => {
     });
     const [first = "", second = ""] = codes;
     expect(await run(["pairing", "deny", "chat", first, "--account", "work"], { home })).toMatchObject({ code: 1 });
-    expect((await run(["pairing", "approve", "chat", first, "--no-notify"], { home })).out).toMatch(/They are not told\.\n$/);
+    expect((await run(["pairing", "approve", "chat", first, "--no-notify"], { home })).out).toMatch(/They are not notified\.\n$/);
     expect((await run(["why", "last"], { home })).code).toBe(1);
-    expect((await run(["pairing", "approve", "chat", second, "--notify"], { home })).out).toContain("They are told when");
+    expect((await run(["pairing", "approve", "chat", second, "--notify"], { home })).out).toContain("The bot notifies them when");
     expect(JSON.parse((await run(["why", "last", "--json"], { home })).out)).toMatchObject({ kind: "notice", state: "waiting" });
   });
 
@@ -266,7 +266,7 @@ describe("without a gateway", () => {
     });
     writeFileSync(join(home, ".service", "config.jsonc"), JSON.stringify({ channels: { chat: { accounts: { Work: {}, home: {} } } } }));
     expect((await run(["pairing", "list", "telegramm"], { home })).err).toBe(
-      "There is no channel telegramm in the configuration; those that are there: chat.\n",
+      "There is no channel telegramm in the configuration. Configured channels: chat.\n",
     );
     expect(await run(["pairing", "approve", "chat", code, "--account", "wrok"], { home })).toMatchObject({
       code: 1,

@@ -42,8 +42,8 @@ test("a channel that is declared in full is taken", () => {
 });
 
 test.each([
-  ["lacks functions", { ...connection, render: undefined, close: undefined }, "render, close is no function there"],
-  ["is nothing", undefined, "start, parse, render, send, close is no function there"],
+  ["lacks functions", { ...connection, render: undefined, close: undefined }, "render, close is not a function there"],
+  ["is nothing", undefined, "start, parse, render, send, close is not a function there"],
 ])("a connection that %s costs its account at the start, with their names, and not the first message", async (_name, opened, reason) => {
   const started = await startGateway({ config: { channels: { irc: {} } }, plugins: [declare({ open: () => opened })] });
   onTestFinished(async () => {

@@ -57,7 +57,7 @@ describe("a module's name", () => {
 
   test("a folder is no module", () => {
     mkdirSync(join(root, "folder.ts"));
-    expect(() => resolveModule(root, "folder.ts")).toThrow("is no file");
+    expect(() => resolveModule(root, "folder.ts")).toThrow("is not a file");
   });
 });
 

@@ -138,7 +138,7 @@ describe("why a match does not take a delivery", () => {
     [{ where: { "labels.0": { exists: false } } }, "payload.labels[0] is there, and must not be"],
     [{ where: { "a.b": { exists: true } } }, "payload.a.b is missing"],
     [{ where: { action: { matches: "^c" } } }, 'payload.action is "opened", which does not match ^c'],
-    [{ where: { gone: { matches: "x" } } }, "payload.gone is null, which is no text to match"],
+    [{ where: { gone: { matches: "x" } } }, "payload.gone is null, which is not a text"],
   ])("%j", (settings, expected) => {
     expect(test1(settings)).toBe(expected);
   });
@@ -193,20 +193,20 @@ describe("what is no match", () => {
     ).toEqual([
       'path: is "/", which leaves no path. Leave match.path out to take every name.',
       "source: is blank. Leave match.source out to take every source.",
-      "headers/a b: is no name of a header",
+      "headers/a b: is not a header name",
       "headers/Authorization: is a header that mappings never see. Credentials are checked before any mapping is asked.",
       "headers/x-a: is an empty list, which nothing matches",
-      expect.stringMatching(/^where\/a\.\.b: is no payload path: a name is missing before "\."; .*, at column 3$/),
-      expect.stringMatching(/^where\/: is no payload path: a name is missing; .*, at column 1$/),
+      expect.stringMatching(/^where\/a\.\.b: is not a payload path: a name is missing before "\."; .*, at column 3$/),
+      expect.stringMatching(/^where\/: is not a payload path: a name is missing; .*, at column 1$/),
       "where/a: is an empty list, which nothing matches",
-      "where/b/matches: is no pattern: missing closing ): `(`. Patterns are run in linear time: no look-around and no back-references.",
-      expect.stringContaining("where/c/matches: is no pattern: invalid or unsupported Perl syntax"),
+      "where/b/matches: is not a pattern: missing closing ): `(`. Patterns are run in linear time: no look-around and no back-references.",
+      expect.stringContaining("where/c/matches: is not a pattern: invalid or unsupported Perl syntax"),
     ]);
   });
 
   test("a path is written as it stands in an address", () => {
     expect(problemsOf({ path: "größe/a b" })).toEqual([
-      'path: is "größe/a b", but is compared as it stands in the address. Write it as gr%C3%B6%C3%9Fe/a%20b.',
+      'path: is "größe/a b", but is compared with the address as it is. Write it as gr%C3%B6%C3%9Fe/a%20b.',
     ]);
     expect(problemsOf({ path: "a?b" })).toEqual(['path: is "a?b", but must be a path without query']);
     expect(problemsOf({ path: "gr%C3%B6" })).toEqual([]);

@@ -12,7 +12,7 @@ let started: TestGateway;
 
 beforeAll(async () => {
   started = await startGateway({
-    plugins: [createEngine((turn) => `heard ${turn.inbound.text.match(/item \w+|text \w+/)?.[0]}`), loopback.plugin],
+    plugins: [createEngine((turn) => `heard ${turn.inbound.text.match(/(?<=---\n)(item|text) \w+/)?.[0]}`), loopback.plugin],
     config: {
       agents: { defaults: { engine: "scripted" } },
       channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },

@@ -188,7 +188,7 @@ describe.each(stamped)("$name, which signs the time", (sender) => {
     expect(verify(narrow, sent, { now: second + 11_000 }).ok).toBe(false);
   });
 
-  test("another time than the one that was signed is refused, and so is a time that is no whole number", () => {
+  test("another time than the one that was signed is refused, and so is a time that is not a whole number", () => {
     const sent = sender.send({ at });
     const time = String(Math.floor(at / 1_000));
     const wrong = [

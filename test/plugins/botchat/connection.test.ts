@@ -304,7 +304,7 @@ describe("the menu", () => {
     expect(account.logs.filter(({ level }) => level === "error").map(({ message }) => message)).toEqual([
       expect.stringContaining("/help is a command of the gateway"),
       expect.stringContaining("/ok is there twice"),
-      expect.stringContaining('"no-dash" is no command name'),
+      expect.stringContaining('"no-dash" is not a command name'),
       expect.stringContaining("/empty has no description"),
     ]);
   });

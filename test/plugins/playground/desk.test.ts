@@ -112,7 +112,7 @@ describe("actions over HTTP", () => {
     [{ do: "say", person: ada, text: "" }, /a text or a file/],
     [{ do: "say", person: "ada", text: "x" }, /person: a whole number/],
     [{ do: "press", person: ada, message: 1, data: "x" }, /no button/],
-    [{ do: "react", person: ada, message: 1, emoji: ["🧀"] }, /no reaction/],
+    [{ do: "react", person: ada, message: 1, emoji: ["🧀"] }, /not a reaction/],
   ])("%j is refused with a sentence", async (action, reason) => {
     await using home = await openPlatform();
     const answer = await post(home.platform.url, "/_playground/act", action);

@@ -168,7 +168,7 @@ export function createPeople(core: Core): People {
       messageIn(room, messageId);
       const reactions = emoji.map((one): Reaction => {
         const known = knownReaction(one);
-        if (known === undefined) throw new Error(`${one} is no reaction of the platform`);
+        if (known === undefined) throw new Error(`${one} is not a reaction of the platform`);
         return { type: "emoji", emoji: known };
       });
       const before = setReactions(room, messageId, personId, reactions);
@@ -216,7 +216,7 @@ export function createPeople(core: Core): People {
     },
     createTopic(personId, chatId, name) {
       const { person, room } = enter(personId, chatId);
-      if (room.chat.is_forum !== true) throw new Error(`chat ${chatId} is no forum`);
+      if (room.chat.is_forum !== true) throw new Error(`chat ${chatId} is not a forum`);
       const message = createTopic(world, room, person, name, core.seconds());
       core.emit({ type: "room", room: room.key });
       pushTo(core, room, "message", message, () => true);
@@ -246,7 +246,7 @@ export function createPeople(core: Core): People {
     },
     migrate(personId, chatId) {
       const { person, room } = enter(personId, chatId);
-      if (room.chat.type !== "group") throw new Error(`chat ${chatId} is no basic group`);
+      if (room.chat.type !== "group") throw new Error(`chat ${chatId} is not a basic group`);
       const id = -1_002_000_000_000 + chatId;
       const next = world.addGroup({ id, type: "supergroup", title: room.chat.title ?? "Group", members: [] });
       for (const [member, status] of room.members) next.members.set(member, status);

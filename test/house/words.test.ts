@@ -1,0 +1,40 @@
+/** The voice of the product: the worst patterns of a text that was thought in another language do not come back into what people read. */
+import { describe, expect, test } from "vitest";
+import { read, sources, withoutComments } from "./sources.ts";
+
+const patterns =
+  /\bstands? in\b|\b(?<!there )(?:is|are) no (?!longer|more|less|such)(?=\w)|\b(?:whoever|nobody|somebody|everybody|told|tells)\b|counts from|at hand\b|\banew\b|so long\b/i;
+
+/** Where such words are the right ones. */
+const allowed: Readonly<Record<string, string>> = {
+  "core/untrusted/external.ts": "the patterns of attacks are in their authors' words",
+};
+
+/** Texts with a space between quotes, outside of comments: what may be shown. */
+const shownTexts = (text: string): readonly string[] =>
+  [...withoutComments(text).matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\\n]|\\.)*)`/g)]
+    .map(([, quoted, template]) => quoted ?? template ?? "")
+    .filter((shown) => shown.includes(" "));
+
+/** SQL is read by the database only. */
+const isQuery = (text: string) => /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE)\b/.test(text);
+
+describe("words", () => {
+  test("no text that people or models read has the worst patterns", () => {
+    const files = sources("core/**/*.ts", "plugins/**/*.ts", "transforms/*.ts").filter((path) => !path.startsWith("core/testkit/store/"));
+    const found = files
+      .filter((path) => allowed[path] === undefined)
+      .flatMap((path) =>
+        shownTexts(read(path))
+          .filter((text) => patterns.test(text) && !isQuery(text))
+          .map((text) => `${path}: ${text}`),
+      );
+    expect(found).toEqual([]);
+  });
+
+  test("the rule sees a text that breaks it", () => {
+    expect(shownTexts('const x = "nobody waits"; // "nobody reads"').filter((text) => patterns.test(text))).toEqual(["nobody waits"]);
+    expect(patterns.test("There is no such file.")).toBe(false);
+    expect(patterns.test("7 is no id.")).toBe(true);
+  });
+});
