@@ -41,9 +41,10 @@ const goesDown = floors.flatMap((rooms, floor) =>
 
 /**
  * What may be imported beside a room's door: the embedded store, which only the composition opens; the judgement of addresses, which needs no
- * way out to the network; the contract behind the two public doors of the SDK.
+ * way out to the network; the agent for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two
+ * public doors of the SDK.
  */
-const sideDoors = { media: ["web-address"], sdk: ["contract", "channel"], state: ["sqlite/index"] };
+const sideDoors = { media: ["web-address", "public-agent"], sdk: ["contract", "channel"], state: ["sqlite/index"] };
 
 /** The command line and the program inside the sandbox import single files, so that they load only what they need. */
 const hasDoor = floors.flat().filter((room) => !["cli", "index", "testkit"].includes(room));

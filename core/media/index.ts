@@ -2,6 +2,5 @@
 
 export { createGuardedFetch } from "./guarded-fetch.ts";
 export { createOutbound, mostBytesOut } from "./outbound.ts";
-export { createPublicAgent } from "./public-agent.ts";
 export { requestPublic } from "./public-request.ts";
 export { type Sniffed, sniff } from "./sniff.ts";

@@ -1,7 +1,7 @@
 /** `fetch` of transforms, with `hooks.transforms.network`: to public addresses only. Each connection is judged, redirects included. */
 import { interceptors, request } from "undici";
 import { reasonOf } from "../contract/index.ts";
-import { createPublicAgent } from "../media/index.ts";
+import { createPublicAgent } from "../media/public-agent.ts";
 
 interface Outgoing {
   readonly address: string;
