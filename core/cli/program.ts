@@ -1,4 +1,4 @@
-/** The commands: names, arguments, options and help. What a command does is in a file of its own, imported when it runs. */
+/** Defines the commands: names, arguments, options and help. Each implementation is in its own file, imported when it runs. */
 import { Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
@@ -13,13 +13,13 @@ import { addPluginCommands } from "./plugins/commands.ts";
 import { addSessions } from "./sessions/commands.ts";
 import { packageVersion } from "./version.ts";
 
-/** Exit codes: 0 done, 1 failed, 2 wrong usage. */
+/** Exit codes: 0 success, 1 failure, 2 wrong usage. */
 const usageExit = 2;
 
 /** Runs one command line and resolves with its exit code. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const terminal = createTerminal(process);
-  // `service logs | head`: whoever reads has seen enough.
+  // In `service logs | head`, the reader closes the pipe early.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   let exitCode = 0;
   const { program, addPlugins } = createProgram(terminal, (code) => {
@@ -40,7 +40,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Why a command came to nothing, as data. */
+/** The failure of a command, as data. */
 function failureOf(thrown: unknown): { readonly ok: false; readonly error: string; readonly code: string; readonly hint?: string } {
   if (thrown instanceof HostError) {
     const { message, code, hint } = thrown;
@@ -48,7 +48,7 @@ function failureOf(thrown: unknown): { readonly ok: false; readonly error: strin
   }
   // The parser has said it on the standard error output; a group that lacks its command has shown its help there.
   if (!(thrown instanceof CommanderError)) return { ok: false, error: `${reasonOf(thrown)}.`, code: "internal" };
-  const said = thrown.code === "commander.help" ? "a command is missing" : thrown.message.replace(/^error: /, "").replace(/\.$/, "");
+  const said = thrown.code === "commander.help" ? "the command is missing" : thrown.message.replace(/^error: /, "").replace(/\.$/, "");
   return { ok: false, error: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`, code: "usage", hint: "Run the command with --help." };
 }
 
@@ -66,7 +66,7 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
     .version(`${packageVersion()} (Node ${process.versions.node})`, "-v, --version", "print the version")
     .helpOption("-h, --help", "show this help")
     .helpCommand(false)
-    .showHelpAfterError("(--help shows how)")
+    .showHelpAfterError("(see --help)")
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, styleTitle: (title) => terminal.style("bold", title), subcommandTerm })
     .configureOutput({
@@ -115,23 +115,20 @@ function createProgram(terminal: Terminal, onExit: (code: number) => void): Prog
         import("./context.ts"),
       ]);
       const { config, state } = program.opts<{ readonly config?: string; readonly state?: string }>();
-      // What there is to say about the state is said by the command itself.
+      // The command itself reports problems with the state.
       const context = createContext({ terminal: { ...terminal, note() {} }, looks: true, config, state });
       const added = addPluginCommands(program, { word, context, note: terminal.note }, add, handle);
-      // Help is there to be read also with a configuration that cannot be.
+      // Help must work even if the configuration cannot be read.
       await (forHelp ? added.catch(() => {}) : added);
     },
   };
 }
 
-/** These commands start a gateway of their own. */
+/** Commands that start their own gateway. */
 const starts = { looks: false };
 
-/** For a state that is lost, damaged, older than its last use or another one. */
-const acceptNewState = [
-  "--accept-new-state",
-  "start although the state is lost, damaged or another one; a file that cannot be used is renamed",
-] as const;
+/** Overrides the check for a state that is lost, damaged, outdated or replaced. */
+const acceptNewState = ["--accept-new-state", "start even if the state is lost, damaged or replaced; unusable files are renamed"] as const;
 
 function addRunning(program: Command, add: Add, handle: Handle): void {
   add(program, "gateway", {
@@ -141,86 +138,86 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
     .option(...acceptNewState)
     .action(handle(async () => (await import("./start/gateway.ts")).runGateway, starts));
   add(program, "dev", {
-    summary: "Run the gateway with the playground, the echo engine and hooks.",
+    summary: "Run a gateway with the playground, the echo engine and hooks.",
     example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0`,
   })
-    .option("--port <number>", "port of the gateway; 0 takes any free one", portNumber)
-    .option("--page-port <number>", "port of the playground's page; 0 takes any free one", portNumber)
+    .option("--port <number>", "port of the gateway; 0 picks a free port", portNumber)
+    .option("--page-port <number>", "port of the playground page; 0 picks a free port", portNumber)
     .option(...acceptNewState)
     .action(handle(async () => (await import("./start/dev.ts")).runDev, starts));
   add(program, "playground", {
-    summary: "Run the emulated chat platform alone.",
+    summary: "Run only the emulated chat platform.",
     example: `${programCommand} playground --port 18790 --token 42:secret`,
   })
-    .option("--port <number>", "port of its page and API; 0 takes any free one (default: 18790)", portNumber)
-    .option("--token <token>", "token of the bot that it knows: digits, a colon, a secret")
+    .option("--port <number>", "port of the page and the API; 0 picks a free port (default: 18790)", portNumber)
+    .option("--token <token>", "bot token: digits, a colon, a secret")
     .action(handle(async () => (await import("./start/playground.ts")).runPlayground, starts));
 }
 
 function addLooking(program: Command, add: Add, handle: Handle): void {
   add(program, "status", {
-    summary: "Show the gateway, its channels and what waits.",
+    summary: "Show the gateway, its channels and pending work.",
     example: `${programCommand} status --json`,
     json: true,
   }).action(handle(async () => (await import("./status.ts")).showStatus));
   add(program, "why [event]", {
-    summary: "Explain what happened to an event, and why. Without an id: the newest event. The first letters of an id are enough.",
+    summary: "Explain what happened to an event. The default is the newest event. The first letters of an id are enough.",
     example: `${programCommand} why last\n${programCommand} why --chat botchat:1001\n${programCommand} why 0mwp4yhl93 --json`,
     json: true,
   })
-    .option("--chat <id>", "the newest event of a chat, such as botchat:1001 or 1001")
+    .option("--chat <id>", "explain the newest event of a chat, such as botchat:1001 or 1001")
     .action(handle(async () => (await import("./why/why.ts")).tellWhy));
   add(program, "usage", {
-    summary: "Show how many tokens the models took, by agent and model: of turns that are kept, those that failed included.",
+    summary: "Show token usage by agent and model. Counts all stored turns, including failed ones.",
     example: `${programCommand} usage\n${programCommand} usage --since 24h --json`,
     json: true,
   })
-    .option("--since <time>", `only turns since then: ${sinceForms}`, "7d")
+    .option("--since <time>", `only turns since this time: ${sinceForms}`, "7d")
     .action(handle(async () => (await import("./usage.ts")).showUsage));
   add(program, "logs", {
     summary: "Show the log.",
     example: `${programCommand} logs --follow --level warn\n${programCommand} logs --since yesterday`,
     json: true,
   })
-    .option("-f, --follow", "go on with what comes")
-    .option("-n, --lines <number>", "how many lines of the past (default: 100; all with --since)", wholeNumber)
-    .option("--since <time>", `only lines since then: ${sinceForms}`)
-    .addOption(new Option("--level <level>", "least level").choices(["trace", "debug", "info", "warn", "error"]))
+    .option("-f, --follow", "keep printing new lines")
+    .option("-n, --lines <number>", "number of past lines (default: 100; all with --since)", wholeNumber)
+    .option("--since <time>", `only lines since this time: ${sinceForms}`)
+    .addOption(new Option("--level <level>", "minimum level").choices(["trace", "debug", "info", "warn", "error"]))
     .action(handle(async () => (await import("./logs.ts")).showLogs));
 }
 
 function addPairing(program: Command, add: Add, handle: Handle): void {
-  const pairing = group(program, "pairing", "Decide who may write to the agent in direct chats.", `${programCommand} pairing list`);
-  const account = (command: Command) => command.option("--account <id>", "account of the channel, when it has several");
+  const pairing = group(program, "pairing", "Manage who may write to the agent in direct chats.", `${programCommand} pairing list`);
+  const account = (command: Command) => command.option("--account <id>", "account, if the channel has several");
   const load = async () => await import("./pairing.ts");
   account(
     add(pairing, "list [channel]", {
-      summary: "List who asks and who is approved.",
+      summary: "List pending requests and approved senders.",
       example: `${programCommand} pairing list\n${programCommand} pairing list botchat --json`,
       json: true,
     }),
   ).action(handle(async () => (await load()).listPairing));
   account(
     add(pairing, "approve <channel> <code>", {
-      summary: "Approve a sender by the code from the bot.",
+      summary: "Approve a sender by the pairing code.",
       example: `${programCommand} pairing approve botchat K7Q2M9XA`,
       json: true,
     }),
   )
     .option("--owner", "make the sender an owner, who may change the configuration from the chat")
-    .option("--notify", "notify the sender, through the account that they wrote to (default)")
+    .option("--notify", "notify the sender through the account they wrote to (default)")
     .option("--no-notify", "do not notify the sender")
     .action(handle(async () => (await load()).approvePairing));
   account(
     add(pairing, "deny <channel> <code>", {
-      summary: "Drop a request; its code is worth nothing any more.",
+      summary: "Reject a request and invalidate its code.",
       example: `${programCommand} pairing deny botchat K7Q2M9XA`,
       json: true,
     }),
   ).action(handle(async () => (await load()).denyPairing));
   account(
     add(pairing, "revoke <channel> <id>", {
-      summary: "Take an approval back, by the sender's id.",
+      summary: "Revoke the approval of a sender by id.",
       example: `${programCommand} pairing revoke botchat 123456789`,
       json: true,
     }),
@@ -228,15 +225,15 @@ function addPairing(program: Command, add: Add, handle: Handle): void {
 }
 
 function addTransforms(program: Command, add: Add, handle: Handle): void {
-  const transforms = group(program, "transforms", "Look at transform files; try one out.", `${programCommand} transforms list`);
+  const transforms = group(program, "transforms", "List and test transform files.", `${programCommand} transforms list`);
   const load = async () => await import("./transforms.ts");
   add(transforms, "list", {
-    summary: "List the files, what they export, who names them, and what is wrong. Exits with 1 when one that is named is wrong.",
+    summary: "List transform files, their exports, mappings and problems. Exits with 1 if a file in use has a problem.",
     example: `${programCommand} transforms list`,
     json: true,
   }).action(handle(async () => (await load()).listTransforms));
   add(transforms, "test <module> <file>", {
-    summary: "Run a transform on a delivery from a file: a payload or a recording. Nothing is queued.",
+    summary: "Run a transform on a payload file or a recording and print its result. Nothing is queued.",
     example: `${programCommand} transforms test github.ts push.json\n${programCommand} transforms test mail/invoice.ts mail.json --export paid`,
     json: true,
   })
@@ -248,32 +245,32 @@ function addConfig(program: Command, add: Add, handle: Handle): void {
   const config = group(program, "config", "Read, change and check the configuration.", `${programCommand} config get gateway.port`);
   const load = async () => await import("./config.ts");
   add(config, "get [path]", {
-    summary: "Print a value as it is in force, defaults included; secrets are not shown.",
+    summary: "Print a value in effect, including defaults. Secrets are not shown.",
     example: `${programCommand} config get channels.botchat.dmPolicy`,
     json: true,
   }).action(handle(async () => (await load()).getConfig));
   add(config, "set <path> <value>", {
-    summary: "Change a value in the file; comments stay. The value is JSON, or text.",
+    summary: "Set a value in the file and preserve comments. The value is JSON or text.",
     example: `${programCommand} config set gateway.port 18800\n${programCommand} config set hooks.token '{ "env": "HOOK_TOKEN" }'`,
     json: true,
   }).action(handle(async () => (await load()).setConfig));
   add(config, "unset <path>", {
-    summary: "Remove a value from the file; its default is in force then.",
+    summary: "Remove a value from the file. Its default applies.",
     example: `${programCommand} config unset gateway.port`,
     json: true,
   }).action(handle(async () => (await load()).unsetConfig));
   add(config, "validate", {
-    summary: "List every problem of the file. Exits with 1 when there is an error.",
+    summary: "List every problem in the file. Exits with 1 on errors.",
     example: `${programCommand} config validate --config ./config.jsonc`,
     json: true,
   }).action(handle(async () => (await load()).validateConfig));
   add(config, "schema", {
-    summary: "Print the JSON Schema of the file, for editors.",
+    summary: "Print the JSON Schema of the file for editors.",
     example: `${programCommand} config schema > config.schema.json`,
   }).action(handle(async () => (await load()).printSchema));
 }
 
-/** `pairing list|approve|...` in the overview, so that it needs no second look. */
+/** Shows `pairing list|approve|...` in the overview, so that subcommands are visible there. */
 function subcommandTerm(command: Command): string {
   const below = command.commands.map((child) => child.name()).join("|");
   const args = command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`));
@@ -282,7 +279,7 @@ function subcommandTerm(command: Command): string {
 
 function portNumber(text: string): number {
   const port = wholeNumber(text);
-  if (port > 65_535) throw new HostError("usage", { reason: `${text} is not a port: 0 to 65535` });
+  if (port > 65_535) throw new HostError("usage", { reason: `${text} is not a port: use a number from 0 to 65535` });
   return port;
 }
 

@@ -85,7 +85,7 @@ describe("a plugin", () => {
     hanger: { source: declared("setup() { return new Promise(() => {}); }"), says: /hanger did not finish setup within 0\.3 s/ },
     future: { source: declared("setup() {}", "^9.0.0"), says: /future was written for SDK \^9\.0\.0; this host provides 0\.1/ },
     importer: { source: 'throw new Error("no luck at import");\n', says: /importer\.ts cannot be loaded: no luck at import/ },
-    nothing: { source: "export const x = 1;\n", says: /nothing\.ts is not declared properly: it has no default export/ },
+    nothing: { source: "export const x = 1;\n", says: /nothing\.ts is invalid: it has no default export/ },
   };
 
   test("that throws, hangs, throws at import, or is for another host is named in one sentence; the rest runs", {

@@ -144,6 +144,6 @@ describe("hooks send without --sign", () => {
   test("without a running gateway it says so", async () => {
     const home = temporaryDirectory();
     const { code, err } = await run(["hooks", "send", "plain", fileWith({}), "--state", home], { home });
-    expect([code, err]).toEqual([1, expect.stringContaining("No gateway runs on")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("No gateway is running on")]);
   });
 });

@@ -75,7 +75,7 @@ test("events by chat, sender, outcome and time; what waits and since when; why o
   expect((await ask("why", "--chat", String(ada))).out).toMatch(/^answered/);
   expect(await ask("why", "--chat", "botchat:5")).toMatchObject({
     code: 1,
-    err: expect.stringContaining("There is no event of the chat botchat:5."),
+    err: expect.stringContaining("The chat botchat:5 has no events."),
   });
   expect((await ask("why", "--chat", "5", "abc")).code).toBe(2);
   const status = await ask("status");
@@ -139,9 +139,9 @@ test("reload says what became of the file, restart takes it over in the same pro
   const stopped = await ask("stop");
   expect(stopped).toMatchObject({ code: 0, out: `The gateway has stopped (process ${gateway.child.pid}).\n` });
   expect((await gateway.finished).code).toBe(0);
-  expect(await ask("stop")).toMatchObject({ code: 0, out: `No gateway runs on ${state}.\n` });
+  expect(await ask("stop")).toMatchObject({ code: 0, out: `No gateway is running on ${state}.\n` });
   for (const command of ["restart", "reload"])
-    expect(await ask(command)).toMatchObject({ code: 1, err: expect.stringContaining("No gateway runs on") });
+    expect(await ask(command)).toMatchObject({ code: 1, err: expect.stringContaining("No gateway is running on") });
 }, 60_000);
 
 test("stop ends a gateway that does not answer, and never a stranger that has its process id by now", async () => {
@@ -160,7 +160,7 @@ test("stop ends a gateway that does not answer, and never a stranger that has it
     ["lock.pid", String(stranger.pid)],
   ] as const)
     writeFileSync(join(state, name), text);
-  expect(await run(["stop", "--config", file], { home })).toMatchObject({ code: 0, out: `No gateway runs on ${state}.\n` });
+  expect(await run(["stop", "--config", file], { home })).toMatchObject({ code: 0, out: `No gateway is running on ${state}.\n` });
   expect(stranger.exitCode).toBeNull();
   expect(stranger.signalCode).toBeNull();
 }, 60_000);

@@ -95,7 +95,7 @@ describe("why last", () => {
     expect(await why(gateway, "no-such-event")).toMatchObject({
       code: 1,
       out: "",
-      err: expect.stringMatching(/^error: There is no event no-such-event\.\n {7}\S/),
+      err: expect.stringMatching(/^error: The event no-such-event does not exist\.\n {7}\S/),
     });
 
     const lines = await endedLines(gateway, "failed");

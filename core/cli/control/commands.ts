@@ -5,17 +5,17 @@ import type { Add, Handle } from "../declare.ts";
 
 export function addControl(program: Command, add: Add, handle: Handle): void {
   add(program, "stop", {
-    summary: "Stop the gateway: what runs is finished or handed back; resolves when it has ended.",
+    summary: "Stop the gateway and wait until it has exited. Running work is finished or returned to the queue.",
     example: `${programCommand} stop`,
     json: true,
   }).action(handle(async () => (await import("./stop.ts")).stopGateway));
   add(program, "restart", {
-    summary: "Stop the gateway and start it again, under the same process id. Refused while the configuration cannot be used.",
+    summary: "Restart the gateway under the same process id. Rejected while the configuration is invalid.",
     example: `${programCommand} restart`,
     json: true,
   }).action(handle(async () => (await import("./restart.ts")).restartGateway));
   add(program, "reload", {
-    summary: "Read the configuration now, and say what became of it. Edits are followed without it. Exits with 1 when there is an error.",
+    summary: "Reload the configuration now and report the result. Edits are also detected automatically. Exits with 1 on errors.",
     example: `${programCommand} reload`,
     json: true,
   }).action(handle(async () => (await import("./reload.ts")).reloadGateway));

@@ -13,7 +13,7 @@ export async function stopGateway(context: CommandContext, _: readonly [], { jso
   const drainSeconds = gateway === null ? undefined : await tellToStop(gateway, directory);
   if (gateway === null || drainSeconds === undefined) {
     if (json === true) context.terminal.json({ stopped: false });
-    else context.terminal.line(`No gateway runs on ${directory}.`);
+    else context.terminal.line(`No gateway is running on ${directory}.`);
     return 0;
   }
   await untilEnded(context, gateway, { drainSeconds, process: true });

@@ -6,9 +6,9 @@ import { type Add, group, type Handle, sinceForms, wholeNumber } from "../declar
 const say = (line: string): string => `${programCommand} events ${line}`;
 
 export function addEvents(program: Command, add: Add, handle: Handle): void {
-  const events = group(program, "events", "Look at what came in: messages, webhooks, everything.", say("list"));
+  const events = group(program, "events", "List events, such as messages and webhook deliveries.", say("list"));
   add(events, "list", {
-    summary: "List events, newest first, with how they ended.",
+    summary: "List events and their outcomes, newest first.",
     example: [
       say("list --chat 1001"),
       say("list --outcome refused --since yesterday"),
@@ -17,10 +17,10 @@ export function addEvents(program: Command, add: Add, handle: Handle): void {
     ].join("\n"),
     json: true,
   })
-    .option("--chat <id>", "only what came from a chat or was sent into it: its id, alone or behind its channel and a colon")
-    .option("--sender <id>", "only what a sender did: their id, alone or behind its channel and a colon; known once an event has been read")
+    .option("--chat <id>", "only events from or to a chat: its id, optionally as <channel>:<id>")
+    .option("--sender <id>", "only events of a sender: the id, optionally as <channel>:<id>; known once an event has been parsed")
     .addOption(
-      new Option("--outcome <outcome>", "only what ended so; waiting: what has not ended, the oldest first").choices([
+      new Option("--outcome <outcome>", "only events with this outcome; waiting: pending events, oldest first").choices([
         "answered",
         "silent",
         "refused",
@@ -28,9 +28,9 @@ export function addEvents(program: Command, add: Add, handle: Handle): void {
         "waiting",
       ]),
     )
-    .option("--since <time>", `only what came since then: ${sinceForms}`)
+    .option("--since <time>", `only events since this time: ${sinceForms}`)
     .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
-    .option("--all", "also the heartbeats of the gateway itself")
-    .option("-f, --follow", "go on with events as they end")
+    .option("--all", "include heartbeats")
+    .option("-f, --follow", "keep printing events as they end")
     .action(handle(async () => (await import("./list.ts")).listEvents));
 }

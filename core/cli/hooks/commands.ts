@@ -13,41 +13,41 @@ const header = [
 ] as const;
 
 export function addHooks(program: Command, add: Add, handle: Handle): void {
-  const hooks = group(program, "hooks", "Look at webhooks and what came to them; try a mapping out.", say("deliveries --failed"));
+  const hooks = group(program, "hooks", "List webhooks and deliveries, and test mappings.", say("deliveries --failed"));
   add(hooks, "list", {
-    summary: "List endpoints, mappings and presets in the order in which they are asked, with what is wrong with them.",
+    summary: "List endpoints, mappings and presets in matching order, with their problems.",
     example: say("list"),
     json: true,
   }).action(handle(async () => (await import("./list.ts")).listHooks));
   add(hooks, "deliveries", {
-    summary: "List what came, newest first, and what became of it.",
+    summary: "List deliveries and their outcomes, newest first.",
     example: `${say("deliveries")}\n${say("deliveries --failed --limit 50")}`,
     json: true,
   })
-    .option("--failed", "only those that were refused or that failed")
+    .option("--failed", "only rejected or failed deliveries")
     .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
     .action(handle(async () => (await import("./deliveries.ts")).listDeliveries));
   add(hooks, "show <delivery>", {
-    summary: "Show a delivery: what came, what was made of it, how it ended. The first letters of its id are enough; last: the newest.",
+    summary: "Show the request, decisions and outcome of a delivery. Pass the first letters of its id, or last for the newest.",
     example: `${say("show last")}\n${say("show 0mwp4yhl93 --json")}`,
     json: true,
   }).action(handle(async () => (await import("./show.ts")).showDelivery));
   add(hooks, "replay <delivery>", {
-    summary: "Run a delivery again as it was; one that never ran goes through its mapping again, as the mapping is now.",
+    summary: "Run a delivery again unchanged. A delivery that never ran goes through its current mapping.",
     example: `${say("replay 0mwp4yhl93")}\n${say("replay last --remap")}`,
     json: true,
   })
-    .option("--remap", "through its mapping again, also when it ran; needs the running gateway")
+    .option("--remap", "apply the current mapping even if the delivery ran; requires a running gateway")
     .action(handle(async () => (await import("./replay.ts")).replayDelivery));
   add(hooks, "test <name> <file>", {
-    summary: "Show what a delivery from a file would lead to: a payload or a recording. Nothing is queued.",
+    summary: "Show what a delivery would do, using a payload file or a recording. Nothing is queued.",
     example: `${say("test github push.json")}\n${say('test github push.json --header "X-GitHub-Event: push" --json')}`,
     json: true,
   })
     .option(...header)
     .action(handle(async () => (await import("./test.ts")).testDelivery));
   add(hooks, "send <name> <file>", {
-    summary: "Send a delivery to the running gateway, signed as its sender would or with the hook token. It runs.",
+    summary: "Send a delivery to the running gateway with the hook token or a signature. The delivery is executed.",
     example: `${say("send github push.json --sign")}\n${say('send github push.json --sign --header "X-GitHub-Event: push" --json')}`,
     json: true,
   })
@@ -55,7 +55,7 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     .option(...header)
     .action(handle(async () => (await import("./send.ts")).sendDelivery));
   add(hooks, "record <name>", {
-    summary: "Wait for the next delivery to a name and save it as a file, without secrets; needs the running gateway.",
+    summary: "Wait for the next delivery to a name and save it to a file without secrets. Requires a running gateway.",
     example: `${say("record github --out push.json")}\n${say("test github push.json")}`,
     json: true,
   })

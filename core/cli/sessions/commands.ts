@@ -6,34 +6,34 @@ import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 const say = (line: string): string => `${programCommand} sessions ${line}`;
 
 export function addSessions(program: Command, add: Add, handle: Handle): void {
-  const sessions = group(program, "sessions", "Look at conversations with agents, save and delete them.", say("list"));
+  const sessions = group(program, "sessions", "Show, export and delete conversations with agents.", say("list"));
   add(sessions, "list", {
-    summary: "List sessions, the last used first.",
+    summary: "List sessions, most recently used first.",
     example: `${say("list")}\n${say("list --limit 100 --json")}`,
     json: true,
   })
     .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
     .action(handle(async () => (await import("./list.ts")).listSessions));
   add(sessions, "show <session>", {
-    summary: "Show what was said in a session. Any part of its key that no other has is enough; last: the one used last.",
+    summary: "Show the messages of a session. Pass a unique part of its key, or last for the most recently used one.",
     example: `${say("show last")}\n${say("show agent:main:main --limit 100")}\n${say("show agent:main:main --generation 0 --json")}`,
     json: true,
   })
-    .option("-n, --limit <number>", "how many messages, the newest; 0: all", wholeNumber, 20)
+    .option("-n, --limit <number>", "number of newest messages; 0: all", wholeNumber, 20)
     .option(
       "--generation <number>",
-      "an older conversation of the same key: each /new and /reset begins the next, the first is 0",
+      "an older conversation of the same key; the first is 0, and /new and /reset start the next",
       wholeNumber,
     )
     .action(handle(async () => (await import("./show.ts")).showSession));
   add(sessions, "export <session>", {
-    summary: "Print all that was said in a session, older conversations of its key included, as JSON.",
+    summary: "Print all messages of a session as JSON, including older conversations of its key.",
     example: `${say("export last > conversation.json")}\n${say("export agent:main:main --out conversation.json")}`,
   })
     .option("--out <file>", "write it to a new file, with mode 0600")
     .action(handle(async () => (await import("./export.ts")).exportSession));
   add(sessions, "delete <session>", {
-    summary: "Delete a session by its full key: its messages, and what commands have set. This cannot be undone.",
+    summary: "Delete a session, its messages and its settings by its complete key. This cannot be undone.",
     example: `${say("export agent:main:main --out conversation.json")}\n${say("delete agent:main:main")}`,
     json: true,
   }).action(handle(async () => (await import("./delete.ts")).deleteSession));

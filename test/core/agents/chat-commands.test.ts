@@ -86,7 +86,7 @@ describe("/config", () => {
     expect(hooks).toContain('"token": "(set)"');
     expect((await say("/config get hooks.token")).text).toContain("(set)");
     expect((await say("/config get plugins.entries.notes")).text).not.toContain(secret);
-    expect((await say("/config get nowhere.at")).text).toContain("There is no configuration key nowhere.at");
+    expect((await say("/config get nowhere.at")).text).toContain("The configuration key nowhere.at does not exist");
     const whole = (await say("/config get")).text;
     expect(whole).not.toContain(secret);
   });

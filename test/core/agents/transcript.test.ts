@@ -106,6 +106,6 @@ describe("names of models", () => {
   test("the operator's own model need not stand in the list that bounds what others ask for", () => {
     const agent = agentSettings({ agents: { defaults: { model: "z/own", models: table } } }, "main");
     expect(chooseModels(agent, undefined)).toEqual({ model: "z/own", fallbacks: [] });
-    expect(() => chooseModels(agent, "y/other")).toThrow("There is no model y/other");
+    expect(() => chooseModels(agent, "y/other")).toThrow("The model y/other is not configured");
   });
 });

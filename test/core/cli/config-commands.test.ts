@@ -37,7 +37,7 @@ describe("config", () => {
     const { home } = homeWith("{}");
     const { code, err } = await run(["config", "get", "gateway.prot"], { home });
     expect(code).toBe(1);
-    expect(err).toBe("error: There is no configuration key gateway.prot.\n       Did you mean gateway.port?\n");
+    expect(err).toBe("error: The configuration key gateway.prot does not exist.\n       Did you mean gateway.port?\n");
   });
 
   test("set and unset change the file and keep its comments", async () => {

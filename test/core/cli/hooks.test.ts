@@ -203,7 +203,7 @@ describe("hooks show", () => {
   });
 
   test("knows nothing but deliveries, and says so", async () => {
-    expect(await hooks("show", "nothing")).toMatchObject({ code: 1, err: expect.stringContaining("There is no delivery nothing.") });
+    expect(await hooks("show", "nothing")).toMatchObject({ code: 1, err: expect.stringContaining("The delivery nothing does not exist.") });
   });
 });
 
@@ -374,7 +374,7 @@ describe("hooks record", () => {
   test("needs a running gateway, and a name", async () => {
     const home = temporaryHome();
     const alone = await run(["hooks", "record", "git", "--out", join(home, "x.json")], { home });
-    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining("No gateway runs on") });
+    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining("No gateway is running on") });
     expect((await hooks("record", "/")).code).toBe(2);
   });
 });

@@ -137,12 +137,12 @@ test("without a gateway a message is stored for the next one, what only looks wo
   expect(JSON.parse(json.out)).toMatchObject({
     ok: false,
     code: "gateway_not_running",
-    error: expect.stringContaining("No gateway runs on"),
+    error: expect.stringContaining("No gateway is running on"),
   });
   expect(json.err).toBe("");
   expect(await message("delete", "--target", String(ada), "--message-id", "1")).toMatchObject({
     code: 1,
-    err: expect.stringContaining("No gateway runs on"),
+    err: expect.stringContaining("No gateway is running on"),
   });
   expect(messages().map(({ text }) => text)).not.toContain("later");
   await boot();

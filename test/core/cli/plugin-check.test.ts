@@ -59,7 +59,7 @@ test("what is not there, and what is no plugin, is told in a sentence", async ()
   writeFileSync(join(folder, "index.ts"), "export default { id: 'guest' };\n");
   expect(await run(["plugins", "check", folder], { home })).toMatchObject({
     code: 1,
-    err: expect.stringContaining("is not declared properly"),
+    err: expect.stringContaining(" is invalid: "),
   });
   expect(await run(["plugins", "check", "./nowhere"], { home })).toMatchObject({
     code: 1,

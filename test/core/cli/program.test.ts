@@ -66,7 +66,7 @@ describe("the command line", () => {
     [["pairing", "approve", "chat"], "Missing required argument 'code'"],
     [["logs", "--level", "loud"], "Allowed choices are trace, debug, info, warn, error"],
     [["logs", "--lines", "many"], '"many" is not a whole number'],
-    [["dev", "--port", "99999"], "99999 is not a port: 0 to 65535"],
+    [["dev", "--port", "99999"], "99999 is not a port: use a number from 0 to 65535"],
     [["status", "--nonsense"], "Unknown option '--nonsense'"],
   ])("wrong usage exits with 2 and says what is right: %j", async (args, said) => {
     const { code, out, err } = await run(args, { home: temporaryHome() });

@@ -123,7 +123,7 @@ describe("sessions show", () => {
   });
 
   test("a key that nobody has and one that several share are told in a sentence", async () => {
-    expect(await sessions("show", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("There is no session nobody.") });
+    expect(await sessions("show", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("The session nobody does not exist.") });
     expect(await sessions("show", "agent:")).toMatchObject({ code: 2, err: expect.stringContaining('"agent:" is part of 2 keys') });
   });
 });

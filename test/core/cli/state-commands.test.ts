@@ -76,7 +76,7 @@ describe("without a gateway", () => {
       const { code, out, err } = await run(args, { home });
       expect([code, out]).toEqual([1, ""]);
       expect(err).toBe(
-        `error: There is no state in ${join(home, ".service")} yet.\n       Start a gateway with \`${programCommand} gateway\` or \`${programCommand} dev\`, or name its directory with --state.\n`,
+        `error: The directory ${join(home, ".service")} does not contain any state yet.\n       Start a gateway with \`${programCommand} gateway\` or \`${programCommand} dev\`, or pass its directory with --state.\n`,
       );
     }
   });
@@ -87,7 +87,7 @@ describe("without a gateway", () => {
     mkdirSync(directory);
     writeFileSync(join(directory, "config.jsonc"), "{}");
     expect((await run(["status"], { home })).code).toBe(0);
-    expect((await run(["why"], { home })).err).toContain("There is no state in");
+    expect((await run(["why"], { home })).err).toContain("does not contain any state yet");
     expect(readdirSync(directory)).toEqual(["config.jsonc"]);
   });
 
@@ -142,7 +142,10 @@ describe("without a gateway", () => {
       decisions: [{ station: "ingress" }, { station: "gating" }],
     });
     expect(await run(["why", "eve"], { home })).toMatchObject({ code: 2, err: expect.stringContaining('2 events begin with "eve"') });
-    expect(await run(["why", "nothing"], { home })).toMatchObject({ code: 1, err: expect.stringContaining("There is no event nothing.") });
+    expect(await run(["why", "nothing"], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("The event nothing does not exist."),
+    });
   });
 
   test("why last passes over what followed from another event", async () => {
@@ -204,7 +207,7 @@ describe("without a gateway", () => {
 
     expect(await run(["pairing", "approve", "chat", code], { home })).toMatchObject({
       code: 1,
-      err: expect.stringContaining(`No request at chat has the code ${code}.`),
+      err: expect.stringContaining(`No request for chat has the code ${code}.`),
     });
     const { approved: people } = JSON.parse((await run(["pairing", "list", "chat", "--json"], { home })).out) as {
       readonly approved: readonly object[];
@@ -214,7 +217,7 @@ describe("without a gateway", () => {
     expect(await run(["pairing", "revoke", "chat", "42"], { home })).toMatchObject({ code: 0 });
     expect(await run(["pairing", "revoke", "chat", "42"], { home })).toMatchObject({
       code: 1,
-      err: expect.stringContaining("No sender with the id 42 is approved at chat."),
+      err: expect.stringContaining("The sender 42 is not approved for chat."),
     });
   });
 
@@ -270,7 +273,7 @@ describe("without a gateway", () => {
     );
     expect(await run(["pairing", "approve", "chat", code, "--account", "wrok"], { home })).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^chat has no account wrok; those that are there: work, home\.\nerror: No request at chat/),
+      err: expect.stringMatching(/^chat has no account wrok; those that are there: work, home\.\nerror: No request for chat/),
     });
     const approved = await run(["pairing", "approve", "chat", code, "--account", "WORK"], { home });
     expect(approved).toMatchObject({ code: 0, err: "", out: expect.stringContaining("may write to chat (account work)") });

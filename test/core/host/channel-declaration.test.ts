@@ -34,7 +34,7 @@ test.each([
   [{ open: undefined }, "its channel has no open function"],
   [{ options: undefined }, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none"],
 ])("a channel declared with %j is refused before anything of it runs, with the reason", (change, reason) => {
-  expect(() => checkDeclaration("irc", declare(change))).toThrow(`The plugin irc is not declared properly: ${reason}.`);
+  expect(() => checkDeclaration("irc", declare(change))).toThrow(`The declaration of the plugin irc is invalid: ${reason}.`);
 });
 
 test("a channel that is declared in full is taken", () => {

@@ -41,8 +41,8 @@ describe("a delivery as a file", () => {
   });
 
   test("what is no delivery is refused in one sentence that names the file", () => {
-    expect(reasonOf("{")).toBe("push.json holds no delivery: it is not valid JSON.");
-    expect(reasonOf('{"$delivery":2}')).toBe("push.json holds no delivery: $delivery must be 1.");
+    expect(reasonOf("{")).toBe("push.json does not contain a delivery: it is not valid JSON.");
+    expect(reasonOf('{"$delivery":2}')).toBe("push.json does not contain a delivery: $delivery must be 1.");
     expect(reasonOf('{"$delivery":1,"body":{}}')).toContain('the key "body" is not known');
     expect(reasonOf('{"$delivery":1,"headers":{"a":1}}')).toContain("headers must be an object of texts");
     expect(reasonOf('{"$delivery":1,"query":[]}')).toContain("query must be an object of texts");
