@@ -93,20 +93,23 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const providers = () =>
     resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
   const describe = createDescribe({ config, engines, providers, log });
+  /** The text behind `/new` runs as a copy of its message; what the turn learns belongs to the message. */
+  const messages = new WeakMap<Inbound, Inbound>();
+  const eventOf = (inbound: Inbound): Inbound => messages.get(inbound) ?? inbound;
   const turns = createAgentTurns({
     config,
     store,
     engines,
     providers,
     capabilities: (channel) => registry.channels.get(channel)?.definition.capabilities,
-    context: (inbound, route) => context.read(inbound, route),
+    context: (inbound, route) => context.read(eventOf(inbound), route),
     place: (inbound) => {
       // Only groups and their topics have settings of their own.
       if (inbound.chat.kind === "direct") return undefined;
       const live = inbound.authority === "channel" ? accounts.get(inbound.channel, inbound.account) : undefined;
       return live && placeSettings(live.access, live.path, inbound.chat);
     },
-    onTurn: (turn, route) => facts.note(turn, route),
+    onTurn: (turn, route) => facts.note({ ...turn, inbound: eventOf(turn.inbound) }, route),
     historyLimit: (inbound) => historyLimit(inbound, optionsOf(inbound), config().hooks.historyLimit),
     tools: (inbound, route) => acting.tools(inbound, route),
     acting: (inbound, route) => acting.hint(inbound, route),
@@ -263,6 +266,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     rescan: () => path.lanes.rescan(),
   });
   tapCore(hooks, {
+    asCopy: (copy, message) => messages.set(copy, message),
     accounts,
     migrations,
     gate,

@@ -27,6 +27,8 @@ export interface CoreTapsOptions {
   /** With what the platform left out of its place. */
   readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
   readonly gate: Gate;
+  /** A turn runs with a copy of a message in the place of the message. */
+  readonly asCopy: (copy: Inbound, message: Inbound) => void;
   readonly commands: Pick<Commands, "run">;
   readonly commandIn: (inbound: Inbound) => CommandMatch | undefined;
   readonly turns: AgentTurns;
@@ -81,6 +83,7 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
       const command = options.commandIn(inbound);
       if (command === undefined) return undefined;
       const first = firstMessage(inbound, command);
+      if (first !== undefined) options.asCopy(first, inbound);
       const answer = commands.run({ name: command.name, args: command.args, inbound, route });
       return first === undefined ? say(answer) : answer.then(() => turns.turn(first, route, signal));
     },

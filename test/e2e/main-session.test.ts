@@ -179,3 +179,24 @@ test("a process that is killed in mid-turn gives back what its turn had read", {
   expect(asked(2)).not.toContain("The door opened.");
   await stop(again);
 });
+
+test("a message behind /new takes what waits as any other does: it stays in the conversation, and waits again when the model fails", async () => {
+  const { platform, ada, wake, server, asked, history, ends } = await open();
+  const first = await wake("the backup is done");
+  platform.act.say(ada, ada, "/new what happened?");
+  await answered(platform, ada, "You said: what happened?");
+  expect(asked(0)).toContain("the backup is done");
+  await expect.poll(() => ends(first)).toBe("answered");
+  platform.act.say(ada, ada, "and before that?");
+  await answered(platform, ada, "You said: and before that?");
+  expect(history(1)).toContain("the backup is done");
+
+  const second = await wake("the disk is full");
+  server.script(refuse(400));
+  platform.act.say(ada, ada, "/new anything else?");
+  await answered(platform, ada, /Sorry/);
+  expect(await ends(second)).toBeUndefined();
+  platform.act.say(ada, ada, "once more");
+  await answered(platform, ada, "You said: once more");
+  expect(asked(server.requests.length - 1)).toContain("the disk is full");
+});
