@@ -192,7 +192,7 @@ test("a message behind /new takes what waits as any other does: it stays in the 
   expect(history(1)).toContain("the backup is done");
 
   const second = await wake("the disk is full");
-  server.script(refuse(400));
+  server.script(refuse(400, "no such field"));
   platform.act.say(ada, ada, "/new anything else?");
   await answered(platform, ada, /Sorry/);
   expect(await ends(second)).toBeUndefined();
