@@ -25,6 +25,11 @@ export interface Placed {
 export interface Gatherer {
   /** Called for every update, in the order in which they came. */
   place(update: Json): Placed;
+  /**
+   * Resolves when what `place` noted is stored. Only then hand the updates over: if a crash kept the first part of a long text but not the
+   * note that more follows, the next process would answer that part alone.
+   */
+  noted(): Promise<unknown>;
   /** No more updates come: what messages look like is kept for the next start. */
   keep(): Promise<void>;
 }
@@ -109,12 +114,14 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     for (const message of strand.messages.slice(1)) joined.set(`${chat} ${message}`, strand.key);
   }
 
-  /** In one commit with the message itself, because it is written in the same turn of the event loop. */
+  let noting: Promise<unknown> = Promise.resolve();
+
   function store(place: string, strand: Strand): void {
     weave(place, strand);
     const value = { ...strand, messages: [...strand.messages] };
     // Lost, a message that goes on is two messages: not worth a word.
-    account.store.set(`${storePrefix}${place}`, value, { ttlSeconds: rememberedSeconds }).catch(() => {});
+    const stored = account.store.set(`${storePrefix}${place}`, value, { ttlSeconds: rememberedSeconds }).catch(() => {});
+    noting = noting.then(() => stored);
   }
 
   function forget(place: string): void {
@@ -202,6 +209,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
       if (changesNothing(version, messageId, number(update.update_id) ?? 0)) return { lane, silent: "edit_changes_nothing" };
       return { lane, gather: kind === "edit" ? gatherEdit(message, messageId, place) : gatherMessage(message, messageId, place) };
     },
+    noted: () => noting,
     async keep() {
       const known = seen.newest(seenKept).map(([at, { update, looks }]) => [at, update, asKept(looks)]);
       await account.store.set(seenKey, { bot, known }, { ttlSeconds: seenKeptSeconds });

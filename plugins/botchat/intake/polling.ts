@@ -85,13 +85,14 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     return known.sort((one, other) => one.updateId - other.updateId);
   }
 
-  /** All in one turn of the event loop: the store makes one commit of it. */
+  /** They are handed over in one turn of the event loop: the store makes one commit of it. */
   async function commit(updates: readonly Identified[]): Promise<void> {
-    await Promise.all(
-      updates.map(({ update, updateId }) =>
-        account.receive(update, { id: String(updateId), identity: identity.id, ...gatherer.place(update) }),
-      ),
-    );
+    const placed = updates.map(({ update, updateId }) => ({
+      update,
+      at: { id: String(updateId), identity: identity.id, ...gatherer.place(update) },
+    }));
+    await gatherer.noted();
+    await Promise.all(placed.map(({ update, at }) => account.receive(update, at)));
     for (const { update, updateId } of updates) {
       onUpdate(update);
       offset = updateId + 1;

@@ -79,6 +79,7 @@ function createListener(options: WebhookOptions, onTaken: (failure?: unknown) =>
     const found = parseBody(body);
     if (found === undefined) return answer(response, 400);
     const at = { id: String(found.updateId), identity: identity.id, ...options.gatherer.place(found.update) };
+    await options.gatherer.noted();
     try {
       await account.receive(found.update, at);
     } catch (error) {

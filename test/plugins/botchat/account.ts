@@ -31,6 +31,8 @@ export interface TestAccount {
   onCheck: (raw: Json) => Promise<boolean>;
   /** Replaces what `receive` does before it resolves. */
   onReceive: (received: Received) => Promise<void>;
+  /** Awaited before the store takes a value. */
+  onStore: () => Promise<void>;
   /** What `room` answers. */
   onRoom: () => Promise<void> | undefined;
   /** The time for the limit of callers, where a test sets it. */
@@ -68,6 +70,7 @@ export function createTestAccount(
     store,
     close,
     onReceive: async () => {},
+    onStore: async () => {},
     onRoom: () => undefined,
     clock: {},
     clientOf: () => "127.0.0.1",
@@ -77,7 +80,10 @@ export function createTestAccount(
       log: { trace: log("trace"), debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
       store: {
         get: async (key) => store.get(key) ?? null,
-        set: async (key, value) => void store.set(key, value),
+        set: async (key, value) => {
+          await test.onStore();
+          store.set(key, value);
+        },
         delete: async (key) => store.delete(key),
         list: async () => [...store].map(([key, value]) => ({ key, value })),
         update: async () => null,

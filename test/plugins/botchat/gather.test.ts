@@ -91,6 +91,7 @@ describe("what belongs together", () => {
     const first = await createGatherer({ ...account, now: () => 1_000 });
     first.place(update(1, { message_id: 7, text: long }));
     first.place(update(2, { message_id: 8, text: long }));
+    await first.noted();
     const second = await createGatherer({ ...account, now: () => 1_400 });
     expect(second.place(update(3, { message_id: 9, text: "end" })).gather).toEqual({ key: "m:-5:7", due: 1_400, extend: true });
     expect(second.place(update(4, { message_id: 8, text: "other" }, "edited_message")).gather?.key).toBe("m:-5:7");
@@ -105,6 +106,7 @@ describe("what belongs together", () => {
       update(3, { message_id: 9, text: "end" }),
     ];
     for (const part of parts) first.place(part);
+    await first.noted();
     const second = await createGatherer({ ...account, now: () => 60_000 });
     const again = parts.map((part) => second.place(part).gather);
     expect(again).toEqual([61_500, 61_500, 60_000].map((due) => ({ key: "m:-5:7", due, extend: true })));

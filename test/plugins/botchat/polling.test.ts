@@ -42,6 +42,22 @@ describe("commit before confirm", () => {
     expect(account.received).toHaveLength(1);
   });
 
+  test("the first part of a long text is committed only after it is stored that more follows", async () => {
+    const { platform, account } = await start();
+    const { promise: storing, resolve: stored } = Promise.withResolvers<void>();
+    let asked = false;
+    account.onStore = () => {
+      asked = true;
+      return storing;
+    };
+    platform.act.paste(ada, ada, "x".repeat(5_000));
+    await until(() => asked, "the note is being stored");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(account.received).toEqual([]);
+    stored();
+    await until(() => account.received.length === 2, "both parts");
+  });
+
   test("while the gateway has no room for more, a batch stays with the platform; an account that closes meanwhile takes nothing in", async () => {
     const { platform, account, connection } = await start();
     const asked: (() => void)[] = [];

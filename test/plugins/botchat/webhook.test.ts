@@ -149,6 +149,22 @@ describe("the listener", () => {
     expect(account.received.map(({ gather }) => gather?.key)).toEqual([key, key]);
   });
 
+  test("the first part of a long text is committed only after it is stored that more follows", async () => {
+    const { platform, account } = await listening();
+    const { promise: storing, resolve: stored } = Promise.withResolvers<void>();
+    let asked = false;
+    account.onStore = () => {
+      asked = true;
+      return storing;
+    };
+    platform.act.paste(ada, ada, "x".repeat(5_000));
+    await until(() => asked, "the note is being stored");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(account.received).toEqual([]);
+    stored();
+    await until(() => account.received.length === 2, "both parts");
+  });
+
   test("the platform is told the secret and the update kinds", async () => {
     const { platform } = await listening();
     expect(callsOf(platform, "setWebhook")[0]?.params).toMatchObject({
