@@ -24,6 +24,6 @@ function complete() {
 
 if (!complete()) {
   console.log("Installing what package-lock.json names (once, about half a minute) ...");
-  // `install`, not `ci`: some registries lack packages of other platforms that `ci` insists on; the lock file holds either way.
+  // `install`, not `ci`: it adds what is missing, where `ci` would first empty the folder; the lock file holds either way.
   execSync("npm install --no-audit --no-fund --loglevel=error", { stdio: "inherit" });
 }

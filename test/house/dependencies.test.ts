@@ -11,6 +11,7 @@ interface LockEntry {
   readonly peer?: boolean;
   readonly license?: string;
   readonly hasInstallScript?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 const lock = JSON.parse(read("package-lock.json")) as { readonly packages: Readonly<Record<string, LockEntry>> };
@@ -52,6 +53,16 @@ describe("production dependencies", () => {
     expect(locked.dependencies).toEqual(manifest.dependencies);
     expect(locked.devDependencies).toEqual(manifest.devDependencies);
   });
+});
+
+test("the lock file names the packages of every platform, so that npm ci takes it on each", () => {
+  const locked = new Set(Object.keys(lock.packages).map((path) => path.replace(/^.*node_modules\//, "")));
+  const optional = Object.entries(lock.packages).flatMap(([path, entry]) =>
+    Object.keys(entry.optionalDependencies ?? {}).map((name) => ({ path, name })),
+  );
+  expect(optional.map(({ name }) => name)).toContain("@biomejs/cli-darwin-arm64");
+  // A version whose platform packages the registry lacks leaves holes here: take the newest that has all.
+  expect(optional.filter(({ name }) => !locked.has(name)).map(({ path, name }) => `${path} asks for ${name}`)).toEqual([]);
 });
 
 test("the tests run on each line of Node that the package allows", () => {
