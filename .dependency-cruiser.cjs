@@ -136,10 +136,10 @@ module.exports = {
     },
     {
       name: "types-stand-alone",
-      comment: "The vocabulary and the error table import nothing but the program's own name, so that everything can import them.",
+      comment: "The vocabulary and its tables import nothing but the program's own name, so that everything can import them.",
       severity: "error",
-      from: { path: "^core/contract/(types|errors|error-table|product)\\." },
-      to: { path: ".", pathNot: "^core/contract/(command|error-table)\\." },
+      from: { path: "^core/contract/(types|errors|plugin-errors|error-table|product|codes)[./]" },
+      to: { path: ".", pathNot: "^core/contract/(command|error-table|types|codes)[./]" },
     },
     {
       name: "stations-are-strangers",

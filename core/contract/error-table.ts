@@ -94,7 +94,6 @@ export const errorTable = {
     text: "The account {account} of {channel} is closed and accepts no events.",
     hint: "The account that replaced it accepts the event when the platform sends it again.",
   },
-  channel_account: { text: "channels.{channel}.accounts.{account}: {reason}.", hint: "{fix}" },
   engine_unknown: { text: "The engine {engine} is not loaded.", hint: "Loaded engines: {known}." },
   model_unknown: {
     text: "The model {model} is not configured.",
@@ -106,7 +105,6 @@ export const errorTable = {
     text: "The gateway is shutting down and accepts no more events.",
     hint: "Send it again when the gateway is running.",
   },
-  gateway_unreachable: { text: "No gateway is running on the state directory {directory}.", hint: "Start one with `{command} gateway`." },
   state_missing: {
     text: "The directory {directory} does not contain any state yet.",
     hint: "Start a gateway with `{command} gateway` or `{command} dev`, or pass its directory with --state.",

@@ -1,7 +1,9 @@
 /** The vocabulary of the house: types, errors and their table, the product's name. */
 
+export type { CodeDefinition, CodeTable } from "./codes.ts";
 export { programCommand } from "./command.ts";
-export { ChannelError, EngineError, type ErrorCode, HostError, isFull, PluginError, reasonOf } from "./errors.ts";
+export { type ErrorCode, HostError, isFull, PluginError, reasonOf } from "./errors.ts";
+export { ChannelError, EngineError } from "./plugin-errors.ts";
 export { product, sdkVersion } from "./product.ts";
 export type { Transform, TransformContext, TransformResult } from "./transform.ts";
 export type {

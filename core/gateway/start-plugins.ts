@@ -1,7 +1,7 @@
 /** Brings up the plugins of a gateway: with what they are handed, and their commands among those of chats. */
 import type { LoadedConfig } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
-import { createPlugins, type Loader, type Plugins } from "../host/index.ts";
+import { createPlugins, keepPluginCodes, type Loader, type Plugins } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
@@ -49,6 +49,7 @@ export async function bringUpPlugins(parts: {
     ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
   });
   undo.add(() => plugins.close());
+  await keepPluginCodes(parts.store, runtime.registry);
   for (const { plugin, definition } of runtime.registry.commands) {
     try {
       runtime.commands.add(plugin, definition);

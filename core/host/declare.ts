@@ -3,7 +3,7 @@
 import satisfies from "semver/functions/satisfies.js";
 import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
-import { PluginError, sdkVersion } from "../contract/index.ts";
+import { type CodeDefinition, PluginError, sdkVersion } from "../contract/index.ts";
 import type { ChannelDefinition, CliDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { checkPresets } from "./presets.ts";
 
@@ -31,6 +31,7 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
   checkPresets(exported as PluginDefinition);
   checkChannel(id, (exported as PluginDefinition).channel);
   checkCli(id, (exported as PluginDefinition).cli);
+  checkCodes(id, (exported as PluginDefinition).codes);
   return exported as PluginDefinition;
 }
 
@@ -70,6 +71,19 @@ function checkCli(id: string, cli: CliDefinition | undefined): void {
     if (!(timeoutSeconds >= 0 && timeoutSeconds <= mostCliSeconds))
       throw invalid(id, `the timeoutSeconds of ${cli.name} ${name} must be a number from 0 to ${mostCliSeconds}`);
     if (typeof run !== "function") throw invalid(id, `the command ${cli.name} ${name} has no run function`);
+  }
+}
+
+const codeName = /^[a-z][a-z0-9_]*\*?$/;
+const outcomes: readonly unknown[] = [undefined, "answered", "silent", "refused", "failed"];
+
+function checkCodes(id: string, codes: PluginDefinition["codes"]): void {
+  for (const [name, code] of Object.entries(codes ?? {})) {
+    const { meaning, hint, outcome } = (code ?? {}) as Partial<Record<keyof CodeDefinition, unknown>>;
+    if (!codeName.test(name)) throw invalid(id, `the name of its code ${name} must be a to z, 0 to 9 and _, beginning with a letter`);
+    if (typeof meaning !== "string" || meaning === "" || typeof hint !== "string")
+      throw invalid(id, `its code ${name} needs a meaning and a hint, both texts`);
+    if (!outcomes.includes(outcome)) throw invalid(id, `the outcome of its code ${name} must be answered, silent, refused or failed`);
   }
 }
 

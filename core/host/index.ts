@@ -17,6 +17,7 @@ export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, plugin
 export { checkDeclaration } from "./declare.ts";
 export { createLoader, type Loader } from "./load.ts";
 export { type NoticeBody, noticeEvent } from "./notice.ts";
+export { keepPluginCodes } from "./plugin-codes.ts";
 export { createPlugins, loadBundledAhead, type PluginReport, type Plugins } from "./plugins.ts";
 export { createRegistry, enginesOf, type Owned, type Registry } from "./registry.ts";
 export { scopedStore } from "./scope.ts";

@@ -3,37 +3,142 @@
  *
  * Every error of the server is `{ "ok": false, "error": "<sentence>", "code": "<stable_code>" }`.
  */
+import { programCommand } from "../contract/index.ts";
 
-/** Stable codes of HTTP answers, each with the status that it is answered with. */
-export const problemStatus = {
-  bad_request: 400,
-  invalid_json: 400,
-  invalid_payload: 400,
-  query_token: 400,
-  agent_not_allowed: 400,
-  session_key_not_allowed: 400,
-  model_not_allowed: 400,
-  channel_unknown: 400,
-  channel_unavailable: 400,
-  unauthorized: 401,
-  signature_invalid: 401,
-  origin_refused: 403,
-  address_not_allowed: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  timeout: 408,
-  idempotency_conflict: 409,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  host_unknown: 421,
-  rate_limited: 429,
-  headers_too_large: 431,
-  internal: 500,
-  mapping_failed: 500,
-  unavailable: 503,
-} as const;
+interface Problem {
+  readonly status: number;
+  /** One sentence: what is wrong with the request, or here. */
+  readonly meaning: string;
+  /** What to do about it. */
+  readonly hint: string;
+  /** The setting that decided. */
+  readonly path?: string;
+}
 
-export type ProblemCode = keyof typeof problemStatus;
+/** Stable codes of HTTP answers. */
+export const problems = {
+  bad_request: { status: 400, meaning: "The request is malformed.", hint: "Correct the sender." },
+  invalid_json: { status: 400, meaning: "The body is not valid JSON.", hint: "Send valid JSON in UTF-8." },
+  invalid_payload: {
+    status: 400,
+    meaning: "A field of the body is missing or has the wrong type.",
+    hint: "Correct the field that the error names.",
+  },
+  query_token: {
+    status: 400,
+    meaning: "The token was sent in the address, where proxies and logs would keep it.",
+    hint: 'Send the token in the header "Authorization: Bearer TOKEN".',
+  },
+  agent_not_allowed: {
+    status: 400,
+    meaning: "Webhooks may not use this agent.",
+    hint: "Add the agent, or leave agentId out.",
+    path: "hooks.allowedAgentIds",
+  },
+  session_key_not_allowed: {
+    status: 400,
+    meaning: "Webhooks may not choose this session key.",
+    hint: "Allow it, or leave sessionKey out.",
+    path: "hooks.allowRequestSessionKey, hooks.allowedSessionKeyPrefixes",
+  },
+  model_not_allowed: {
+    status: 400,
+    meaning: "The model is not listed.",
+    hint: "Add the model, or leave model out.",
+    path: "agents.defaults.models",
+  },
+  channel_unknown: {
+    status: 400,
+    meaning: "No plugin provides this channel.",
+    hint: "Correct the name, or load the plugin.",
+    path: "plugins.load",
+  },
+  channel_unavailable: {
+    status: 400,
+    meaning: "The channel is not configured, or switched off.",
+    hint: "Enable the channel, or name another one.",
+    path: "channels",
+  },
+  unauthorized: {
+    status: 401,
+    meaning: "The token is missing or wrong.",
+    hint: 'Send the token of this setting in the header "Authorization: Bearer TOKEN".',
+    path: "hooks.token",
+  },
+  signature_invalid: {
+    status: 401,
+    meaning: "The signature is missing, wrong or too old.",
+    hint: "Compare the signing secret with the sender's, and the clocks of both machines.",
+    path: "hooks.mappings",
+  },
+  origin_refused: {
+    status: 403,
+    meaning: "The request came from a web page of another site.",
+    hint: "Call from a server. Requests of browsers are refused, whatever they contain.",
+  },
+  address_not_allowed: {
+    status: 403,
+    meaning: "The mapping does not list the address that the request came from.",
+    hint: "Add the address, or check gateway.trustedProxies.",
+    path: "hooks.mappings[].addresses",
+  },
+  not_found: {
+    status: 404,
+    meaning: "Nothing is served at this address.",
+    hint: "Below it are wake, agent and the paths of mappings; `{command} hooks list` shows them.",
+    path: "hooks.path",
+  },
+  method_not_allowed: { status: 405, meaning: "The address takes another method.", hint: "Use the method that the header Allow names." },
+  timeout: { status: 408, meaning: "The request did not arrive in time.", hint: "Check the sender's connection." },
+  idempotency_conflict: {
+    status: 409,
+    meaning: "The same idempotency key came before, with another body.",
+    hint: "Let the sender use a new key for each request.",
+  },
+  payload_too_large: {
+    status: 413,
+    meaning: "The body is larger than allowed.",
+    hint: "Raise the limit, or send less.",
+    path: "hooks.maxBodyBytes",
+  },
+  unsupported_media_type: {
+    status: 415,
+    meaning: "The type of the body is not accepted here.",
+    hint: "Let the sender declare application/json; the setting body of a mapping allows other types.",
+  },
+  host_unknown: {
+    status: 421,
+    meaning: "The header Host names a host that the gateway does not serve.",
+    hint: "Use the gateway's address, or add the host.",
+    path: "gateway.publicUrl, gateway.allowedHosts",
+  },
+  rate_limited: {
+    status: 429,
+    meaning: "Too many wrong credentials came from this address.",
+    hint: "Correct the sender, then wait a minute.",
+  },
+  headers_too_large: { status: 431, meaning: "The headers of the request are too large.", hint: "Send fewer or shorter headers." },
+  internal: { status: 500, meaning: "The request failed because of an error in the gateway.", hint: "Read the log: `{command} logs`." },
+  mapping_failed: {
+    status: 500,
+    meaning: "The template or the transform of the mapping failed.",
+    hint: "Try the mapping on the stored delivery: `{command} hooks test`.",
+    path: "hooks.mappings",
+  },
+  unavailable: {
+    status: 503,
+    meaning: "The gateway cannot accept the request now.",
+    hint: "`{command} logs` shows the cause, such as a full disk or an error in the mapping. Nothing was accepted; send it again later.",
+  },
+} as const satisfies Readonly<Record<string, Problem>>;
+
+export type ProblemCode = keyof typeof problems;
+
+/** What a code means, with the command that runs this program here. */
+export function describeProblem(code: ProblemCode): Problem {
+  const problem: Problem = problems[code];
+  return { ...problem, hint: problem.hint.replaceAll("{command}", programCommand) };
+}
 
 /** Thrown, or handed to `sendProblem`: becomes an answer with the status of its code. */
 export class HttpProblem extends Error {
@@ -46,7 +151,7 @@ export class HttpProblem extends Error {
   constructor(code: ProblemCode, message: string, headers?: Readonly<Record<string, string>>) {
     super(message);
     this.code = code;
-    this.status = problemStatus[code];
+    this.status = problems[code].status;
     this.headers = headers;
   }
 }

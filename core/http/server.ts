@@ -10,7 +10,7 @@ import { createClientAddress } from "./client-address.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { type HealthDeps, registerHealth } from "./health.ts";
 import { createHostCheck } from "./host-check.ts";
-import { HttpProblem, jsonType, type ProblemCode, problemStatus, renderProblem } from "./problem.ts";
+import { HttpProblem, jsonType, type ProblemCode, problems, renderProblem } from "./problem.ts";
 import { reachWarning } from "./reach.ts";
 import { registerBodyParser, registerRoute } from "./route.ts";
 import { createRouteTable, routeAddress } from "./route-table.ts";
@@ -241,7 +241,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
         ? ["headers_too_large", `The headers are larger than ${maxHeaderBytes} bytes.`]
         : ["bad_request", "The request is malformed."];
   const body = renderProblem({ code, message });
-  const status = problemStatus[code];
+  const status = problems[code].status;
   const phrase = { 400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large" }[status as 400 | 408 | 431];
   socket.end(
     `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: ${jsonType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

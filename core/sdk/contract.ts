@@ -14,6 +14,7 @@ import {
   type Address,
   type Button,
   ChannelError,
+  type CodeDefinition,
   EngineError,
   type Inbound,
   type InboundChat,
@@ -40,6 +41,7 @@ export type {
   Accepted,
   Address,
   Button,
+  CodeDefinition,
   HookName,
   HookTable,
   Inbound,
@@ -341,6 +343,12 @@ export interface PluginDefinition<O extends TObject = TObject> {
   readonly presets?: readonly PresetDefinition[];
   /** Commands for the command line. Data as well: read without setting the plugin up. */
   readonly cli?: CliDefinition;
+  /**
+   * The codes of its own that decisions and errors of the plugin carry, by name: `a-z`, `0-9` and `_`. `service why` prints the meaning and
+   * the hint where a decision comes without. A name that ends in `*` stands for all that begin like it. The gateway's own codes
+   * (`core/CODES.md`), such as `flood_wait`, need no entry. Data: they are read without setting the plugin up.
+   */
+  readonly codes?: Readonly<Record<string, CodeDefinition>>;
   /** Set by `defineChannel`: what `setup` will register, so that its options can be checked while nothing runs. */
   readonly channel?: ChannelDefinition;
   /** Registers everything, within 10 s. A throw leaves the plugin out; the rest runs. */
@@ -661,6 +669,8 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   readonly version: string;
   /** SDK range that it was written for, such as `^0.1.0`. */
   readonly host: string;
+  /** The channel's own codes, such as the reasons of its `ChannelError`s; see `PluginDefinition.codes`. */
+  readonly codes?: PluginDefinition["codes"];
   /** Options of one account; the access options (`dmPolicy`, `allowFrom`, `groups`, ...) are added by the host. */
   readonly options: O;
   /** Names of options that hold a secret: a string, `{ env }` or `{ file }` in the configuration, a string in `open`. */
@@ -809,6 +819,7 @@ export function defineChannel<O extends TObject>(definition: ChannelDefinition<O
     id: definition.id,
     version: definition.version,
     host: definition.host,
+    ...(definition.codes === undefined ? {} : { codes: definition.codes }),
     channel: definition as unknown as ChannelDefinition,
     setup(host) {
       host.channel(definition as unknown as ChannelDefinition);
@@ -830,11 +841,14 @@ export function defineChannel<O extends TObject>(definition: ChannelDefinition<O
  *   },
  * });
  */
-export function defineEngine(definition: EngineDefinition & { readonly version: string; readonly host: string }): PluginDefinition {
+export function defineEngine(
+  definition: EngineDefinition & { readonly version: string; readonly host: string; readonly codes?: PluginDefinition["codes"] },
+): PluginDefinition {
   return {
     id: definition.id,
     version: definition.version,
     host: definition.host,
+    ...(definition.codes === undefined ? {} : { codes: definition.codes }),
     setup(host) {
       host.engine(definition);
     },

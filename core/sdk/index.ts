@@ -6,6 +6,7 @@ export {
   type CliCall,
   type CliCommand,
   type CliDefinition,
+  type CodeDefinition,
   type CommandCall,
   type CommandDefinition,
   defineEngine,

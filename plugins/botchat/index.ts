@@ -1,5 +1,6 @@
 /** The channel `botchat`: bots of the Telegram Bot API. */
 import { defineChannel } from "service-gateway/sdk/channel";
+import { codes } from "./codes.ts";
 import { createConnection } from "./connection.ts";
 import { checkListeners } from "./intake/listeners.ts";
 import { accountOptions, connectionOptions } from "./options.ts";
@@ -10,6 +11,7 @@ export default defineChannel({
   id: "botchat",
   version: "1.0.0",
   host: "^0.1.0",
+  codes,
   options: accountOptions,
   secrets: ["botToken", "webhookSecret"],
   credentials: ["botToken", "tokenFile"],

@@ -1,6 +1,7 @@
 /** Devices that may use the gateway: `/pair` gives out a code, the owner approves, each device gets a token of its own. */
 import { definePlugin } from "service-gateway/sdk";
 import { devicesCli } from "./cli.ts";
+import { codes } from "./codes.ts";
 import { announcement, pairCommand } from "./command.ts";
 import { createDevices } from "./devices.ts";
 import { pairOptions } from "./options.ts";
@@ -11,6 +12,7 @@ export default definePlugin({
   version: "1.0.0",
   host: "^0.1.0",
   options: pairOptions,
+  codes,
   cli: devicesCli,
   setup(host, { address, codeTtlSeconds, requestTtlSeconds }) {
     const devices = createDevices({ store: host.store, now: () => host.now(), codeTtlSeconds, requestTtlSeconds });

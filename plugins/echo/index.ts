@@ -57,6 +57,9 @@ export default definePlugin({
   id: "echo",
   version: "1.0.0",
   host: "^0.1.0",
+  codes: {
+    asked_to_fail: { meaning: "The echo engine was asked to fail.", hint: "Ask for something else than a failure.", outcome: "failed" },
+  },
   options: Type.Object({
     delayMs: Type.Integer({
       minimum: 0,

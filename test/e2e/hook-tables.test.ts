@@ -1,6 +1,6 @@
 /** The tables of the interface, as a program outside sees them: one test a row, over sockets, against a whole gateway. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { problemStatus } from "../../core/http/problem.ts";
+import { problems } from "../../core/http/problem.ts";
 import { openSocket, startHooks } from "../core/http/fixture.ts";
 import type { Post } from "../support/wire.ts";
 import { createWire, renderRequest } from "../support/wire.ts";
@@ -351,7 +351,7 @@ describe("errors, by status", () => {
   test("the codes of the specification, each seen above", () => {
     const codes =
       "query_token unauthorized rate_limited method_not_allowed not_found payload_too_large timeout invalid_json invalid_payload unsupported_media_type agent_not_allowed session_key_not_allowed model_not_allowed channel_unknown channel_unavailable mapping_failed signature_invalid unavailable";
-    expect(Object.keys(problemStatus)).toEqual(expect.arrayContaining(codes.split(" ")));
+    expect(Object.keys(problems)).toEqual(expect.arrayContaining(codes.split(" ")));
   });
 
   test("405 names the method that is allowed", async () => {

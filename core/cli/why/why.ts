@@ -11,6 +11,7 @@ import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 import { parsePlatformId, renderPlatformId } from "../platform-id.ts";
 import { renderHeadline, tellDecisions } from "./decisions.ts";
+import { explained } from "./explained.ts";
 import { failedSince, tellFailedAccount } from "./failed-account.ts";
 import { refusedSince, tellRefusedHook } from "./refused-hook.ts";
 import { renderRepeated, tellRepetition } from "./repetition.ts";
@@ -37,7 +38,7 @@ export async function tellWhy(context: CommandContext, [wanted]: readonly [strin
     const last = wanted === undefined || wanted === "last";
     const asked = chat === undefined ? undefined : { channel: chat.channel ?? found?.source };
     if (last && (await toldNewer(store, found?.acceptedAt ?? 0, { context, options, asked }))) return 0;
-    const report = found === null ? null : await withUnit(store, found);
+    const report = found === null ? null : await explained(store, await withUnit(store, found));
     if (report === null) throw noEvent(wanted ?? "last", chat);
     const repeated = await readRepeated(store, report.id);
     const kept = isDelivery(report) ? readKept(await store.body(report.id), report.kind) : undefined;

@@ -1,5 +1,6 @@
 /** Everything that can go wrong with a call becomes a `ChannelError` here; nothing is passed through as it came. */
 import { ChannelError } from "service-gateway/sdk/channel";
+import { codes } from "../codes.ts";
 import type { WireError } from "./wire.ts";
 
 /** What the platform answers when it refuses a call. */
@@ -36,19 +37,6 @@ const badRequests: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What can be done where the platform's words alone leave one guessing. */
-const hints: Readonly<Record<string, string>> = {
-  blocked_by_user:
-    "The person has blocked the bot, or left the platform: only they can change that, by starting it again in their chat with it.",
-  chat_migrated: "The group has another id now: put the new one where the old one stands.",
-  chat_not_found:
-    "A person has to write to the bot first, and a group has to have it as a member: check the id, and that it is this bot's chat.",
-  no_rights: "The bot is not a member there, or lacks the right: add it to the chat, or grant the right in the chat's settings.",
-  thread_gone: "The topic was deleted or closed: open it again, or name another one, or none, where the message is sent from.",
-  unauthorized: "The token is not valid: set botToken or tokenFile of the account to the current token from the bot maker.",
-  voice_forbidden: "The person takes no voice or video messages from bots: only they can change that, in their privacy settings.",
-};
-
 /** A bare "Not Found" is said of an address without a bot; of a method that a server does not know more is said. */
 function isBotUnknown(method: string, description: string): boolean {
   return method === "getMe" || /^(not found|unauthorized)\.?$/i.test(description.trim());
@@ -68,13 +56,14 @@ function reasonOfRefusal(method: string, { error_code: code, description }: Refu
 /** A refusal is always `not-sent`: the platform answered, and it did not do it. */
 export function refusalError(method: string, refused: Refused): ChannelError {
   const reason = reasonOfRefusal(method, refused);
+  const { [reason]: own } = codes;
   const seconds = refused.parameters?.retry_after;
   const movedTo = refused.parameters?.migrate_to_chat_id;
   return new ChannelError(reason, {
     retryable: refused.error_code === 429 || refused.error_code >= 500,
     fate: "not-sent",
     detail: `${method}: ${refused.error_code} ${refused.description}`,
-    ...(hints[reason] !== undefined && { hint: hints[reason] }),
+    ...(own !== undefined && { hint: own.hint }),
     ...(typeof seconds === "number" && seconds >= 0 && { retryAfterMs: seconds * 1_000 }),
     ...(Number.isSafeInteger(movedTo) && { migratedTo: String(movedTo) }),
   });

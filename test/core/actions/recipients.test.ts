@@ -4,7 +4,7 @@ import { type AccountAccess, pathsBelow } from "../../../core/access/place.ts";
 import { type ActionCaller, accountFor, type RecipientDeps, recipientFor } from "../../../core/actions/recipients.ts";
 import type { ActionCall } from "../../../core/actions/schema.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
-import { ChannelError } from "../../../core/contract/errors.ts";
+import { ChannelError } from "../../../core/contract/plugin-errors.ts";
 import type { Address, Inbound } from "../../../core/contract/types.ts";
 import { message, route } from "../agents/inbound.ts";
 

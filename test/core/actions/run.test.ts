@@ -3,7 +3,7 @@ import { identityRule } from "../../../core/access/allowlist.ts";
 import { pathsBelow } from "../../../core/access/place.ts";
 import { createActionRunner } from "../../../core/actions/run.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
-import { ChannelError } from "../../../core/contract/errors.ts";
+import { ChannelError } from "../../../core/contract/plugin-errors.ts";
 import type { Inbound, Json, RawEvent } from "../../../core/contract/types.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import { message, route } from "../agents/inbound.ts";
@@ -64,7 +64,11 @@ describe("what is done to a message that is there", () => {
     const twice = failing(2, away);
     expect(await runner(twice).act("react", { emoji: "👍" })).toEqual({ ok: true });
     const always = failing(9, away);
-    expect(await runner(always).act("react", { emoji: "👍" })).toEqual({ ok: false, code: "network", error: "no answer." });
+    expect(await runner(always).act("react", { emoji: "👍" })).toEqual({
+      ok: false,
+      code: "network",
+      error: expect.stringMatching(/^no answer\. Check the network/),
+    });
     expect(always.calls()).toBe(3);
     const once = failing(9, away);
     await runner(once, { retry: { attempts: 1 } }).act("react", { emoji: "👍" });
@@ -78,7 +82,11 @@ describe("what is done to a message that is there", () => {
 
   test("is not tried again when the platform said no, or wants to be left alone for longer than a caller waits", async () => {
     const no = failing(9, () => new ChannelError("no_rights", { detail: "you may not" }));
-    expect(await runner(no).act("react", { emoji: "👍" })).toEqual({ ok: false, code: "no_rights", error: "you may not." });
+    expect(await runner(no).act("react", { emoji: "👍" })).toEqual({
+      ok: false,
+      code: "no_rights",
+      error: expect.stringMatching(/^you may not\. Add the bot/),
+    });
     expect(no.calls()).toBe(1);
     const flood = failing(9, () => new ChannelError("flood_wait", { retryable: true, retryAfterMs: 61_000 }));
     expect(await runner(flood).act("react", { emoji: "👍" })).toMatchObject({ code: "flood_wait" });

@@ -1,7 +1,7 @@
 /** The reaction that says "seen": never left on a message that it is to be removed from, whatever the platform and the process do. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
-import { ChannelError } from "../../../core/contract/errors.ts";
+import { ChannelError } from "../../../core/contract/plugin-errors.ts";
 import { createAcknowledgements } from "../../../core/path/acknowledging.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createContacts } from "../../../core/channels/contact.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
-import { ChannelError } from "../../../core/contract/errors.ts";
+import { ChannelError } from "../../../core/contract/plugin-errors.ts";
 import type { Address, Part } from "../../../core/contract/types.ts";
 import type { Log } from "../../../core/log/log.ts";
 import { admission, deliver } from "../../../core/path/delivery.ts";

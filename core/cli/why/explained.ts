@@ -1,0 +1,26 @@
+/** Decisions that say nothing themselves, explained by the registry of codes. */
+import { findCode } from "../../contract/codes.ts";
+import type { Decision } from "../../contract/types.ts";
+import { type PluginCodes, readPluginCodes } from "../../host/plugin-codes.ts";
+import type { EventReport } from "../../state/report.ts";
+import type { Store } from "../../state/store.ts";
+
+/** The report, with the meaning and the hint of each code where the decision itself has no words. */
+export async function explained(store: Store, report: EventReport): Promise<EventReport> {
+  const codes = await readPluginCodes(store);
+  return { ...report, decisions: report.decisions.map((decision) => explain(decision, codes)) };
+}
+
+/** A step that went well needs no words: its code says enough. */
+function explain(decision: Decision, codes: PluginCodes): Decision {
+  const { plugin, code, verdict, detail, hint } = decision;
+  if (verdict === "pass" || verdict === "done") return decision;
+  const { [plugin]: own, ...others } = codes;
+  const known = findCode(code, [...(own === undefined ? [] : [own]), ...Object.values(others)]);
+  if (known === undefined) return decision;
+  return {
+    ...decision,
+    ...((detail ?? "") === "" && { detail: known.meaning }),
+    ...((hint ?? "") === "" && known.hint !== "" && { hint: known.hint }),
+  };
+}

@@ -1,0 +1,72 @@
+/** Codes of channels: what a platform or the way to it reports. Every channel uses these words; a plugin adds its own. */
+import type { CodeTable } from "./code.ts";
+
+export const channelCodes = {
+  aborted: { meaning: "The call was stopped, because the gateway stops or the result is no longer needed.", hint: "" },
+  bad_answer: {
+    meaning: "The platform's answer cannot be read.",
+    hint: "Check the address of the platform and the proxy.",
+    outcome: "failed",
+  },
+  bad_request: {
+    meaning: "The platform rejected the call.",
+    hint: "Read the detail; it contains the platform's reason.",
+    outcome: "failed",
+  },
+  blocked_by_user: {
+    meaning: "The user has blocked the bot or left the platform.",
+    hint: "Only the user can change that, by starting the bot again.",
+    outcome: "failed",
+  },
+  call_failed: {
+    meaning: "The call to the platform failed for an unknown reason.",
+    hint: "Read the detail and the log.",
+    outcome: "failed",
+  },
+  chat_migrated: {
+    meaning: "The group has a new id; its conversation and settings moved there.",
+    hint: "Replace the old id in the configuration.",
+    outcome: "silent",
+  },
+  chat_not_found: {
+    meaning: "The platform does not know the chat, or the bot is not in it.",
+    hint: "A user must write to the bot first; a group must have the bot as a member.",
+    outcome: "failed",
+  },
+  conflict: {
+    meaning: "Another program receives the updates of the same bot.",
+    hint: "Stop that program, or give this gateway a bot of its own.",
+  },
+  flood_wait: { meaning: "The platform asks to wait before the next message.", hint: "The gateway waits and sends it by itself." },
+  listen_failed: { meaning: "The listener of the account cannot start.", hint: "Check webhookHost and webhookPort." },
+  message_gone: { meaning: "The message to change was deleted, or is not the bot's.", hint: "", outcome: "failed" },
+  message_not_modified: { meaning: "The message already shows this text.", hint: "" },
+  method_unknown: {
+    meaning: "The platform's server does not know the method.",
+    hint: "Update the server of the platform, or check its address.",
+    outcome: "failed",
+  },
+  network: { meaning: "The platform cannot be reached.", hint: "Check the network and the proxy.", outcome: "failed" },
+  no_rights: {
+    meaning: "The bot is not a member of the chat, or lacks a right there.",
+    hint: "Add the bot to the chat, or grant the right in the chat's settings.",
+    outcome: "failed",
+  },
+  not_taken_in: { meaning: "Updates are only looked at and not accepted here.", hint: "" },
+  platform_error: { meaning: "The platform reported an error of its own.", hint: "The gateway retries.", outcome: "failed" },
+  platform_silent: { meaning: "The platform did not answer a send, so it is unknown whether the message was sent.", hint: "" },
+  reaction_invalid: { meaning: "The chat does not allow this reaction.", hint: "Choose another reaction, or none." },
+  receive_failed: { meaning: "Updates could not be received or stored.", hint: "Check the network and the free space on the disk." },
+  thread_gone: {
+    meaning: "The topic was deleted or closed.",
+    hint: "Open the topic again, or set another one.",
+    outcome: "failed",
+  },
+  timeout: { meaning: "The platform did not answer in time.", hint: "Check the network and the proxy.", outcome: "failed" },
+  too_long: { meaning: "The text is longer than the platform allows.", hint: "Send a shorter text.", outcome: "failed" },
+  unauthorized: {
+    meaning: "The platform rejected the account's credentials.",
+    hint: "Set the account's current credentials.",
+    outcome: "failed",
+  },
+} as const satisfies CodeTable;

@@ -1,0 +1,89 @@
+/** Codes of agents, engines and commands. The `model_` codes are the errors that every engine reports in the same words. */
+import type { CodeTable } from "./code.ts";
+
+export const engineCodes = {
+  answer_too_long: {
+    meaning: "The reply grew beyond the largest size that is kept.",
+    hint: "Ask for a shorter reply.",
+    outcome: "failed",
+  },
+  command_failed: {
+    meaning: "The plugin that provides the command failed.",
+    hint: "Read the log lines of the plugin: `{command} logs`.",
+    outcome: "failed",
+  },
+  command_unknown: { meaning: "The command does not exist.", hint: "Send /help for the list of commands.", outcome: "failed" },
+  engine_error: {
+    meaning: "The engine failed with an error of its own.",
+    hint: "Read the detail and the log lines of the engine's plugin.",
+    outcome: "failed",
+  },
+  left_out: { meaning: "Newer events took the place of this one in a full queue.", hint: "Send fewer wake events.", outcome: "silent" },
+  model_busy: { meaning: "The model server is overloaded or limits the rate of requests.", hint: "Try again later.", outcome: "failed" },
+  model_context_full: {
+    meaning: "The conversation is larger than the model's context.",
+    hint: "Start a new conversation with /new, or choose a model with a larger context.",
+    outcome: "failed",
+  },
+  model_cut_off: {
+    meaning: "The model's reply was cut off at its length limit.",
+    hint: "Ask for a shorter reply.",
+    outcome: "failed",
+  },
+  model_empty: { meaning: "The model replied with nothing, twice.", hint: "Try again, or choose another model.", outcome: "failed" },
+  model_failed: { meaning: "The model server reported an error.", hint: "Read the detail, and the log of the server.", outcome: "failed" },
+  model_garbled: {
+    meaning: "The model server's reply cannot be read.",
+    hint: "Check baseUrl and the kind of the provider.",
+    outcome: "failed",
+  },
+  model_missing: { meaning: "No model is set for the agent.", hint: "Set agents.defaults.model.", outcome: "failed" },
+  model_provider_invalid: {
+    meaning: "The settings of the model's provider are invalid.",
+    hint: "Run `{command} config validate`.",
+    outcome: "failed",
+  },
+  model_quota: {
+    meaning: "The quota or the budget at the model server is used up.",
+    hint: "Check the account's billing.",
+    outcome: "failed",
+  },
+  model_refused: { meaning: "The model server rejected the request.", hint: "Read the detail; it contains the reason.", outcome: "failed" },
+  model_stalled: {
+    meaning: "The model server stopped sending in the middle of a reply.",
+    hint: "Try again; check the server and the network.",
+    outcome: "failed",
+  },
+  model_takes_no_files: {
+    meaning: "The model cannot read files of this kind.",
+    hint: "Choose a model that accepts images, or send the content as text.",
+    outcome: "failed",
+  },
+  model_tool_loop: {
+    meaning: "The model kept calling tools without an end.",
+    hint: "Ask for less in one message, or raise maxSteps of the engine.",
+    outcome: "failed",
+  },
+  model_unauthorized: { meaning: "The model server rejected the API key.", hint: "Check apiKey of the provider.", outcome: "failed" },
+  model_unavailable: { meaning: "The model server is not available.", hint: "Check the server, then try again.", outcome: "failed" },
+  model_unknown: { meaning: "The model server does not have this model.", hint: "Check the model's name.", outcome: "failed" },
+  model_unreachable: {
+    meaning: "The model server cannot be reached.",
+    hint: "Check baseUrl, the network and the proxy.",
+    outcome: "failed",
+  },
+  not_asked: { meaning: "The reply was not delivered, because the webhook sets deliver: false.", hint: "" },
+  reaction_noted: { meaning: "The reaction was noted; the next turn mentions it.", hint: "", outcome: "silent" },
+  reaction_to_others: {
+    meaning: "The reaction is to a message that the bot did not send.",
+    hint: 'Set reactionNotifications to "all" to mention such reactions.',
+    outcome: "silent",
+  },
+  reactions_off: {
+    meaning: "Reactions are switched off for this account.",
+    hint: 'Set reactionNotifications to "own" or "all".',
+    outcome: "silent",
+  },
+  skill_unknown: { meaning: "The model asked for a skill that does not exist.", hint: "" },
+  skill_unreadable: { meaning: "The file of the skill cannot be read.", hint: "Check the file in the agent's workspace." },
+} as const satisfies CodeTable;

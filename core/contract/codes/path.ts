@@ -1,0 +1,99 @@
+/** Codes of the path: each step of an event from its acceptance to its end. */
+import type { CodeTable } from "./code.ts";
+
+export const pathCodes = {
+  account_not_open: {
+    meaning: "The account is configured, but it is not connected.",
+    hint: "Check the account: `{command} channels status`.",
+    outcome: "failed",
+  },
+  admit_failed: { meaning: "The channel failed while it checked its limits; the message was sent without the check.", hint: "" },
+  answered: { meaning: "The reply was sent.", hint: "", outcome: "answered" },
+  apology: { meaning: "The reply could not be delivered, so an apology was sent.", hint: "" },
+  attempt_failed: {
+    meaning: "An attempt failed; the gateway retries the event.",
+    hint: "Read the log lines around this time: `{command} logs`.",
+  },
+  attempts_exhausted: {
+    meaning: "All three attempts ended without a result, for example because the process was killed.",
+    hint: "Read the log lines around the attempts: `{command} logs`.",
+    outcome: "failed",
+  },
+  channel_failed: {
+    meaning: "The channel plugin failed while it sent the message.",
+    hint: "Read the detail and the log. This may be a bug in the plugin.",
+    outcome: "failed",
+  },
+  done: { meaning: "The turn ended with a reply.", hint: "" },
+  heartbeat_ok: { meaning: "The heartbeat found nothing to report.", hint: "", outcome: "silent" },
+  no_reply: { meaning: "The agent chose not to reply.", hint: "", outcome: "silent" },
+  empty_reply: {
+    meaning: "The reply contains nothing that can be shown.",
+    hint: "Look at the reply of the model; it may contain only hidden text.",
+    outcome: "silent",
+  },
+  engine_silent: { meaning: "The engine decided that no reply is needed.", hint: "", outcome: "silent" },
+  ingress_failed: { meaning: "A plugin failed while it read the event.", hint: "Correct or disable the plugin.", outcome: "failed" },
+  routing_failed: { meaning: "A plugin failed while it chose the agent.", hint: "Correct or disable the plugin.", outcome: "failed" },
+  removed: { meaning: "The message was deleted from the chat.", hint: "" },
+  sent: { meaning: "The message was sent.", hint: "" },
+  formatted: { meaning: "The reply was converted into the platform's messages.", hint: "" },
+  formatting_failed: {
+    meaning: "A plugin failed while it formatted the reply.",
+    hint: "Correct or disable the plugin.",
+    outcome: "failed",
+  },
+  limits_waited: { meaning: "The message waited because of the platform's rate limits.", hint: "" },
+  media_unavailable: {
+    meaning: "A file of the reply cannot be read or fetched.",
+    hint: "Check the path or the address of the file.",
+    outcome: "failed",
+  },
+  no_channel: {
+    meaning: "The reply has no chat to go to.",
+    hint: "Write to the bot once in a direct chat, or set channel and to.",
+    outcome: "failed",
+  },
+  no_engine: { meaning: "No engine is loaded that could answer.", hint: "Load an engine plugin.", outcome: "failed" },
+  no_ingress: {
+    meaning: "No plugin can read events from this source.",
+    hint: "Load the plugin that the event came from.",
+    outcome: "failed",
+  },
+  no_recipient: {
+    meaning: "There is no chat yet that the reply could go to.",
+    hint: "Write to the bot once in a direct chat, or set channel and to.",
+  },
+  nothing_to_do: { meaning: "The event was understood and needs no reply.", hint: "", outcome: "silent" },
+  notice_not_sent: { meaning: "A notice about the failure could not be sent.", hint: "" },
+  part_omitted: { meaning: "The channel cannot show a part of the reply and left it out.", hint: "" },
+  part_too_long: {
+    meaning: "A part of the reply is longer than the platform allows.",
+    hint: "This is a bug in the channel plugin: it must split long texts.",
+    outcome: "failed",
+  },
+  platform_answers: { meaning: "The platform answers again after an outage.", hint: "" },
+  possibly_repeated: {
+    meaning: "The connection broke during a send, so the message was sent again and may be shown twice.",
+    hint: "",
+  },
+  render_failed: {
+    meaning: "The channel could not convert the reply into messages.",
+    hint: "This is a bug in the channel plugin.",
+    outcome: "failed",
+  },
+  routed: { meaning: "The agent and the session for the event are chosen.", hint: "" },
+  send_fate_unknown: {
+    meaning: "It is unknown whether the message was sent; the gateway does not send it again.",
+    hint: "Look into the chat. Ask again if the reply is missing.",
+    outcome: "failed",
+  },
+  sent_as_text: { meaning: "The platform refused the formatting, so the reply was sent as plain text.", hint: "" },
+  stopped: { meaning: "The turn was stopped with /stop.", hint: "", outcome: "silent" },
+  unit_ended: { meaning: "The event ended before this message was sent, so the message was dropped.", hint: "" },
+  waited_too_long: {
+    meaning: "The event waited for seven days without being processed.",
+    hint: "Read in the log what it waited for; `{command} hooks replay` runs a delivery again.",
+    outcome: "failed",
+  },
+} as const satisfies CodeTable;

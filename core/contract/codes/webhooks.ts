@@ -1,0 +1,6 @@
+/** Codes of deliveries: what became of a webhook after its request was answered. */
+import type { CodeTable } from "./code.ts";
+
+export const webhookCodes = {
+  transform_ignored: { meaning: "The transform returned null, so nothing follows from the delivery.", hint: "", outcome: "silent" },
+} as const satisfies CodeTable;

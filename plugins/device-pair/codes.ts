@@ -1,0 +1,14 @@
+/** What a device reads in the answer to a refused call. */
+import type { CodeDefinition } from "service-gateway/sdk";
+
+export const codes: Readonly<Record<string, CodeDefinition>> = {
+  code_invalid: { meaning: "The pairing code is wrong, already used or too old.", hint: "Send /pair to the bot for a new code." },
+  request_unknown: {
+    meaning: "The request was denied, has expired, or its token was already picked up.",
+    hint: "Ask again with a new code from /pair.",
+  },
+  requests_full: {
+    meaning: "Too many devices wait for approval.",
+    hint: "The owner approves or denies the waiting devices: `{command} devices list`.",
+  },
+};

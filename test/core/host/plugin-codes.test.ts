@@ -1,0 +1,62 @@
+/** Codes that a plugin registers: checked before it runs, and known to `why`, which loads no plugin. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { checkDeclaration } from "../../../core/host/declare.ts";
+import { definePlugin, type PluginDefinition } from "../../../core/sdk/contract.ts";
+import { createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { run } from "../cli/desk.ts";
+
+let running: TestGateway | undefined;
+
+afterEach(async () => {
+  await running?.gateway.close();
+  if (running !== undefined) removeDirectory(running.directory);
+  running = undefined;
+});
+
+const strict = (codes: object): PluginDefinition =>
+  definePlugin({
+    id: "strict",
+    version: "1.0.0",
+    host: "^0.1.0",
+    codes: codes as NonNullable<PluginDefinition["codes"]>,
+    setup(host) {
+      host.tap("gating", ({ text }) => (text.length > 10 ? { code: text.length > 20 ? "rule_7" : "too_wordy" } : undefined));
+    },
+  });
+
+const codes = {
+  too_wordy: { meaning: "The message has more than ten letters.", hint: "Write less; see `{command} events list`.", outcome: "refused" },
+  "rule_*": { meaning: "A rule of the house was broken.", hint: "Read the rules.", outcome: "refused" },
+};
+
+test("why explains a decision of a plugin by the plugin's own codes", async () => {
+  const loopback = createLoopback();
+  running = await startGateway({
+    config: { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } },
+    plugins: [loopback.plugin, strict(codes)],
+  });
+  const { gateway, directory } = running;
+  const why = async () => (await run(["why", "last", "--state", gateway.stateDirectory], { home: directory })).out;
+  await loopback.say("more than ten");
+  await expect.poll(why, { timeout: 10_000 }).toMatch(/^refused \(too_wordy\)/);
+  const told = await why();
+  expect(told).toContain("too_wordy by strict");
+  expect(told).toContain("The message has more than ten letters.");
+  expect(told).toMatch(/to change +Write less; see `.*events list`\./);
+  await loopback.say("this one has more than twenty");
+  await expect.poll(why, { timeout: 10_000 }).toMatch(/^refused \(rule_7\)/);
+  expect(await why()).toContain("A rule of the house was broken.");
+  expect(readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("invalid");
+});
+
+test.each([
+  [{ "Too Wordy": codes.too_wordy }, "the name of its code Too Wordy must be a to z, 0 to 9 and _, beginning with a letter"],
+  [{ too_wordy: { meaning: "", hint: "" } }, "its code too_wordy needs a meaning and a hint, both texts"],
+  [{ too_wordy: { meaning: "It is long." } }, "its code too_wordy needs a meaning and a hint, both texts"],
+  [{ too_wordy: null }, "its code too_wordy needs a meaning and a hint, both texts"],
+  [{ too_wordy: { ...codes.too_wordy, outcome: "lost" } }, "the outcome of its code too_wordy must be answered, silent, refused or failed"],
+])("codes declared as %j are refused before anything of the plugin runs, with the reason", (wrong, reason) => {
+  expect(() => checkDeclaration("strict", strict(wrong))).toThrow(`The declaration of the plugin strict is invalid: ${reason}.`);
+});
