@@ -335,7 +335,7 @@ describe("a program with the gateway token", () => {
       ok: false,
       code: "no_rights",
       error: expect.stringMatching(
-        /not enough rights\. The bot .*, or grant the right in the chat's settings\. Part of it was sent, as message \d+\.$/,
+        /not enough rights\. Add the bot .*, or grant the right in the chat's settings\. Part of it was sent, as message \d+\.$/,
       ),
     });
   });

@@ -153,7 +153,7 @@ describe("why last", () => {
     const refused = await whyLast(gateway, /^refused/);
     expect(refused).toMatch(/^refused \(unauthorized\) with 401\n/);
     expect(refused).toContain("decided by hooks.token");
-    expect(refused).toMatch(/to change {2}Send the token that it names/);
+    expect(refused).toMatch(/to change {2}Send the token of this setting/);
     expect(JSON.parse((await why(gateway, "last", "--json")).out)).toMatchObject({
       refused: { code: "unauthorized", status: 401, subPath: "wake", client: "127.0.0.1" },
     });
