@@ -3,6 +3,7 @@
 import type { GatewayConfig } from "../config/index.ts";
 import { type Inbound, programCommand, type Refusal } from "../contract/index.ts";
 import type { CommandRole } from "../sdk/contract.ts";
+import { passedBy, type Visit } from "../stations/index.ts";
 import { type IdentityRule, identityRule, parseAllowlistEntry } from "./allowlist.ts";
 import { buttonScope } from "./button-scope.ts";
 import { createMentionMatcher, type MentionMatcher, mentionPatterns } from "./mention.ts";
@@ -33,12 +34,10 @@ export interface GateOptions {
 }
 
 export interface Gate {
-  /** Whether it may come in. Changes nothing anywhere: anybody may ask, also for what is answered outside the lanes. */
-  check(inbound: Inbound): Refusal | undefined | Promise<Refusal | undefined>;
+  /** Whether it may come in; what let it in is left in the visit. Changes nothing else: it may be asked outside the lanes too. */
+  check(inbound: Inbound, visit?: Visit): Refusal | undefined | Promise<Refusal | undefined>;
   /** Where in the file an option of its account stands. */
   pathsOf(at: Pick<Inbound, "channel" | "account">): PathOf;
-  /** What let it in, once `check` did. */
-  passedBy(inbound: Inbound): { readonly code: string; readonly path?: string } | undefined;
   /** The refusal with a pairing code for the sender, where the policy hands one out; it is the same one while it lives. */
   offer(inbound: Inbound, refusal: Refusal): Promise<Refusal>;
   /** Whether somebody who was let in may use a command with this role. */
@@ -50,7 +49,6 @@ export interface Gate {
 export function createGate({ config, account, pairing, agentFor, activation, isControl, onInvalidPattern }: GateOptions): Gate {
   // One matcher for each list of patterns: compiling is dear, and lists are few.
   const matchers = new Map<string, MentionMatcher>();
-  const passes = new WeakMap<Inbound, Extract<Verdict, { readonly pass: true }>>();
 
   function matcherFor(inbound: Inbound): MentionMatcher {
     const { patterns, path } = mentionPatterns(config(), agentFor(inbound));
@@ -70,10 +68,9 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     return settingPath(Object.hasOwn(channels, channel) ? channels[channel] : undefined, channel, id);
   }
 
-  /** What let it in is remembered. */
-  function refusalOf(inbound: Inbound, verdict: Verdict): Refusal | undefined {
+  function refusalOf(verdict: Verdict, visit: Visit | undefined): Refusal | undefined {
     if (!verdict.pass) return verdict.refusal;
-    passes.set(inbound, verdict);
+    visit?.set(passedBy, verdict);
     return undefined;
   }
 
@@ -100,8 +97,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
   return {
     isOwner,
     pathsOf,
-    passedBy: (inbound) => passes.get(inbound),
-    check(inbound) {
+    check(inbound, visit) {
       const live = account(inbound.channel, inbound.account);
       if (inbound.authority === "channel" && live === undefined) return accountGone(inbound);
       const verdict = authorize({
@@ -116,7 +112,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
         listedPresses: buttonScope(live?.options?.capabilities) === "allowlist",
         owner: () => isOwner(inbound),
       });
-      return verdict instanceof Promise ? verdict.then((found) => refusalOf(inbound, found)) : refusalOf(inbound, verdict);
+      return verdict instanceof Promise ? verdict.then((found) => refusalOf(found, visit)) : refusalOf(verdict, visit);
     },
     async offer(inbound, refusal) {
       const { channel, chat, sender } = inbound;

@@ -3,10 +3,10 @@
  * leaves a trace. It walks beside the turns, so that a tool never waits for the turn that called it.
  */
 import { createHash } from "node:crypto";
-import type { Button, Inbound, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/index.ts";
+import type { Button, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/index.ts";
 import type { NoticeBody } from "../host/index.ts";
 import { controlSuffix } from "../state/index.ts";
-import type { Hooks } from "../stations/index.ts";
+import { carried, type Hooks } from "../stations/index.ts";
 import type { ActionCaller } from "./recipients.ts";
 import type { ActionCall } from "./schema.ts";
 
@@ -41,25 +41,22 @@ function digest(call: ActionCall): string {
   return createHash("sha256").update(JSON.stringify(call)).digest("hex").slice(0, 32);
 }
 
-export interface SaidEvents {
-  /** The reply with what no engine says: what it answers, replaces, how loud it is. `undefined`: nothing of an action. */
-  complete(reply: Reply, inbound: Inbound): Reply | undefined;
-}
+const saying = carried<Saying>("saying");
 
 /** The stations of what an operator or an agent said by itself: actions, and notices such as that of a pairing. */
-export function tapSaid(hooks: Hooks, agentId: () => string): SaidEvents {
-  const said = new WeakMap<Inbound, Saying>();
-  hooks.tap("core", "ingress", (event) => {
+export function tapSaid(hooks: Hooks, agentId: () => string): void {
+  hooks.tap("core", "ingress", (event, _gathered, visit) => {
     if (event.source !== source || (event.kind !== "notice" && event.kind !== "action")) return undefined;
-    const saying = event.body as unknown as Saying;
-    const inbound: Inbound = {
+    const said = event.body as unknown as Saying;
+    visit.set(saying, said);
+    return {
       id: event.id,
       channel: source,
-      account: saying.address.account,
+      account: said.address.account,
       kind: "system",
-      chat: { id: saying.address.chat, kind: "system" },
+      chat: { id: said.address.chat, kind: "system" },
       sender: { id: source },
-      text: saying.text,
+      text: said.text,
       media: [],
       mention: true,
       timestamp: event.acceptedAt,
@@ -67,33 +64,32 @@ export function tapSaid(hooks: Hooks, agentId: () => string): SaidEvents {
       // It goes out as it was given: whoever said it has chosen the words.
       ...(event.kind === "action" ? { request: { deliverOnly: true } } : {}),
     };
-    said.set(inbound, saying);
-    return inbound;
   });
-  hooks.tap("core", "routing", (inbound) => {
-    const saying = said.get(inbound);
-    return saying && { agentId: saying.agentId ?? agentId(), sessionKey: `notice:${inbound.id}`, isolated: true, to: saying.address };
+  hooks.tap("core", "routing", ({ id }, visit) => {
+    const said = visit.get(saying);
+    return said && { agentId: said.agentId ?? agentId(), sessionKey: `notice:${id}`, isolated: true, to: said.address };
   });
   hooks.tap(
     "core",
     "turn",
-    (inbound) => {
-      const saying = said.get(inbound);
-      return saying && say(saying);
+    (_inbound, _route, _signal, visit) => {
+      const said = visit.get(saying);
+      return said && say(said);
     },
     { order: "early" },
   );
+  hooks.tap("core", "formatting", (reply, _context, visit) => complete(reply, visit.get(saying)), { order: "early" });
+}
+
+/** The reply with what no engine says: what it answers, replaces, how loud it is. `undefined`: nothing of an action. */
+function complete(reply: Reply, said: Saying | undefined): Reply | undefined {
+  const { replyTo, silent, replaces } = said ?? {};
+  if (replyTo === undefined && silent === undefined && replaces === undefined) return undefined;
   return {
-    complete(reply, inbound) {
-      const { replyTo, silent, replaces } = said.get(inbound) ?? {};
-      if (replyTo === undefined && silent === undefined && replaces === undefined) return undefined;
-      return {
-        ...reply,
-        ...(replyTo === undefined ? {} : { replyTo }),
-        ...(silent === undefined ? {} : { silent }),
-        ...(replaces === undefined ? {} : { replaces }),
-      };
-    },
+    ...reply,
+    ...(replyTo === undefined ? {} : { replyTo }),
+    ...(silent === undefined ? {} : { silent }),
+    ...(replaces === undefined ? {} : { replaces }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Agents: conversations, turns, chat commands, heartbeats. */
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
-export { type CommandMatch, type Commands, commandIn, createCommands, mayCommand } from "./commands/commands.ts";
+export { type CommandMatch, type Commands, commandIn, createCommands, mayCommand, usedCommand } from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";
 export { type NativeCommandsOptions, nativeCommands } from "./commands/native-commands.ts";
@@ -10,14 +10,14 @@ export { reactionNotifications, unheardReaction } from "./conversation/reactions
 export { agentFor, movedSessions, sessionKeyFor } from "./conversation/sessions.ts";
 export { eventQueue, followUps } from "./conversation/system-events.ts";
 export { turnMessages } from "./conversation/transcript.ts";
-export { createTurnContext } from "./conversation/turn-context.ts";
+export { createTurnContext, type TurnContext } from "./conversation/turn-context.ts";
 export { createWaitingEvents, type WaitingEvents } from "./conversation/waiting-events.ts";
 export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, type HeartbeatContext, parseHeartbeat } from "./heartbeat/heartbeat.ts";
 export { createRouter, type Router } from "./route.ts";
 export { parseTarget } from "./target.ts";
 export { acknowledgement, createRefusedAcknowledgements } from "./turn/acknowledgement.ts";
-export { createFactsOfAnswers } from "./turn/answer-facts.ts";
+export { createFactsOfAnswers, type FactsOfAnswers } from "./turn/answer-facts.ts";
 export { createDescribe } from "./turn/description.ts";
 export { type AgentTurns, createAgentTurns } from "./turn/engine.ts";
 export type { ActingHint } from "./turn/prompt.ts";

@@ -8,6 +8,7 @@ import {
   firstMessage,
   type HeartbeatContext,
   parseHeartbeat,
+  usedCommand,
   type WaitingEvents,
 } from "../agents/index.ts";
 import type { Accounts, Migrations } from "../channels/index.ts";
@@ -27,8 +28,6 @@ export interface CoreTapsOptions {
   /** With what the platform left out of its place. */
   readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
   readonly gate: Gate;
-  /** A turn runs with a copy of a message in the place of the message. */
-  readonly asCopy: (copy: Inbound, message: Inbound) => void;
   readonly commands: Pick<Commands, "run">;
   readonly commandIn: (inbound: Inbound) => CommandMatch | undefined;
   readonly turns: AgentTurns;
@@ -46,7 +45,7 @@ export interface CoreTapsOptions {
 export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   const { accounts, migrations, gate, commands, turns } = options;
 
-  const said = tapSaid(hooks, options.defaultAgent);
+  tapSaid(hooks, options.defaultAgent);
   hooks.tap("core", "ingress", (_event, gathered) => parseHeartbeat(gathered, options.heartbeat()));
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {
@@ -64,13 +63,15 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   hooks.tap(
     "core",
     "gating",
-    (inbound) => {
+    (inbound, visit) => {
       const follow = (refused: Refusal | undefined) => {
         if (refused !== undefined) return gate.offer(inbound, refused);
         const command = options.commandIn(inbound);
-        return command && gate.checkCommand(inbound, command);
+        if (command === undefined) return undefined;
+        visit.set(usedCommand, command);
+        return gate.checkCommand(inbound, command);
       };
-      const checked = gate.check(inbound);
+      const checked = gate.check(inbound, visit);
       return checked instanceof Promise ? checked.then(follow) : follow(checked);
     },
     { order: "early" },
@@ -79,13 +80,12 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   hooks.tap(
     "core",
     "turn",
-    (inbound, route, signal) => {
-      const command = options.commandIn(inbound);
+    (inbound, route, signal, visit) => {
+      const command = visit.get(usedCommand);
       if (command === undefined) return undefined;
       const first = firstMessage(inbound, command);
-      if (first !== undefined) options.asCopy(first, inbound);
       const answer = commands.run({ name: command.name, args: command.args, inbound, route });
-      return first === undefined ? say(answer) : answer.then(() => turns.turn(first, route, signal));
+      return first === undefined ? say(answer) : answer.then(() => turns.turn(first, route, signal, visit));
     },
     { order: "early" },
   );
@@ -103,13 +103,13 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
     },
     { order: "early" },
   );
-  hooks.tap("core", "turn", (inbound, route, signal) => turns.turn(inbound, route, signal), { order: "late" });
+  hooks.tap("core", "turn", (inbound, route, signal, visit) => turns.turn(inbound, route, signal, visit), { order: "late" });
 
   hooks.tap(
     "core",
     "formatting",
     (reply, { inbound }) =>
-      inbound.request?.deliverOnly === true ? said.complete(reply, inbound) : options.speakable(applyReplyTags(reply, inbound), inbound),
+      inbound.request?.deliverOnly === true ? undefined : options.speakable(applyReplyTags(reply, inbound), inbound),
     { order: "early" },
   );
   hooks.tap("core", "formatting", options.showReasoning, { order: "early" });

@@ -76,7 +76,7 @@ export function silentDecision(
 export function settledSilent(
   { source, account = "" }: RawEvent,
   silent: Silent,
-  { trace, pathsOf }: { readonly trace: Trace; readonly pathsOf: PathOptions["pathsOf"] },
+  { trace, pathsOf }: { readonly trace: Trace; readonly pathsOf: PathOptions["gate"]["pathsOf"] },
 ): NonNullable<NewEvent["settled"]> {
   trace.add("ingress", { plugin: "core", ...silentDecision(silent, pathsOf({ channel: source, account })) });
   return { outcome: "silent", reason: silent.silent, decisions: trace.take() };

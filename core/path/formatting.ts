@@ -3,7 +3,7 @@
 import type { LiveAccount } from "../channels/index.ts";
 import { type Address, type Inbound, type Outcome, type Part, PluginError, type Reply, reasonOf } from "../contract/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
-import type { FormattingContext, Hooks } from "../stations/index.ts";
+import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 import { triggerOf } from "./answer-place.ts";
 import { type Stop, type Trace, textReply } from "./ending.ts";
 import { Interrupted } from "./hand-back.ts";
@@ -32,6 +32,7 @@ export async function formatting(
   options: {
     readonly hooks: Hooks;
     readonly trace: Trace;
+    readonly visit: Visit;
     readonly previews: readonly string[];
     readonly account: (channel: string, account: string) => LiveAccount | undefined;
     readonly silence: (reply: Reply, inbound: Inbound) => string | null;
@@ -46,7 +47,7 @@ export async function formatting(
   const cleared = route.to === null ? [] : removals(previews, route.to);
   let formatted: Reply;
   try {
-    formatted = await hooks.formatting(reply, context);
+    formatted = await hooks.formatting(reply, context, options.visit);
   } catch (error) {
     // Not sent: the tap that failed may be the one that redacts.
     const plugin = error instanceof PluginError ? error.plugin : "core";

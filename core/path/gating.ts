@@ -1,8 +1,9 @@
 /** Station 2: pass, or the first refusal. Nothing with a side effect has happened before it. */
 
 import type { Address, Inbound } from "../contract/index.ts";
-import type { Hooks } from "../stations/index.ts";
-import { type Stop, type Trace, textReply } from "./ending.ts";
+import { passedBy } from "../stations/index.ts";
+import { type Stop, textReply } from "./ending.ts";
+import type { Ground, Walk } from "./ground.ts";
 
 function addressOf(inbound: Inbound): Address {
   const { channel, account, chat } = inbound;
@@ -10,21 +11,13 @@ function addressOf(inbound: Inbound): Address {
 }
 
 export async function gating(
+  { hooks }: Pick<Ground, "hooks">,
+  { trace, visit }: Pick<Walk, "trace" | "visit">,
   inbound: Inbound,
-  {
-    hooks,
-    trace,
-    passedBy,
-  }: {
-    readonly hooks: Hooks;
-    readonly trace: Trace;
-    /** What let it in, as the core's own gate knows. */
-    readonly passedBy: (inbound: Inbound) => { readonly code: string; readonly path?: string } | undefined;
-  },
 ): Promise<Stop | undefined> {
-  const refused = await hooks.gating(inbound);
+  const refused = await hooks.gating(inbound, visit);
   if (refused === undefined) {
-    const { code, path } = passedBy(inbound) ?? { code: "allowed" };
+    const { code, path } = visit.get(passedBy) ?? { code: "allowed" };
     trace.add("gating", { plugin: "core", verdict: "pass", code, ...(path === undefined ? {} : { path }) });
     return undefined;
   }

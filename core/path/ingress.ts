@@ -3,18 +3,18 @@
 import type { Inbound } from "../contract/index.ts";
 import type { StoredEvent, Unit } from "../state/index.ts";
 import type { Hooks } from "../stations/index.ts";
-import { type Stop, silentDecision, stopForTap, type Trace } from "./ending.ts";
-import type { PathOptions } from "./options.ts";
+import { type Stop, silentDecision, stopForTap } from "./ending.ts";
+import type { Ground, Walk } from "./ground.ts";
 
 export async function ingress(
-  unit: Unit,
-  { hooks, trace, pathsOf, account }: Pick<PathOptions, "hooks" | "pathsOf" | "account"> & { readonly trace: Trace },
+  { hooks, gate, accounts }: Pick<Ground, "hooks" | "gate" | "accounts">,
+  { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">,
 ): Promise<Inbound | Stop> {
   const [leader] = unit.events;
   if (leader === undefined) throw new Error(`unit ${unit.id} has no event`);
   let answered: Awaited<ReturnType<Hooks["ingress"]>>;
   try {
-    answered = await hooks.ingress(leader, unit.events);
+    answered = await hooks.ingress(leader, unit.events, visit);
   } catch (error) {
     return stopForTap(error, "ingress", trace);
   }
@@ -23,14 +23,14 @@ export async function ingress(
       plugin: "core",
       verdict: "failed",
       code: "no_ingress",
-      ...notUnderstood(leader, account),
+      ...notUnderstood(leader, accounts),
     });
     return { stop: { outcome: "failed", reason: "no_ingress" } };
   }
   if (answered.value === null || "silent" in answered.value) {
     const silent = answered.value ?? { silent: "nothing_to_do" };
     const at = { channel: leader.source, account: leader.account ?? "" };
-    trace.add("ingress", { plugin: answered.plugin, ...silentDecision(silent, pathsOf(at)) });
+    trace.add("ingress", { plugin: answered.plugin, ...silentDecision(silent, gate.pathsOf(at)) });
     return { stop: { outcome: "silent", reason: silent.silent } };
   }
   const inbound = answered.value;
@@ -47,13 +47,13 @@ export async function ingress(
 /** Whether the event is junk to a channel that is open, or there is nothing here that could read it. */
 function notUnderstood(
   { source, account = "", authority }: StoredEvent,
-  accountOf: PathOptions["account"],
+  accounts: Ground["accounts"],
 ): { readonly detail: string; readonly hint: string } {
   if (authority !== "channel") {
     return { detail: `No plugin reads events of ${source}.`, hint: "Load the plugin that brought it, then have it sent again." };
   }
   const at = account === "" ? `channel ${source}` : `account ${account} of the channel ${source}`;
-  if (accountOf(source, account) === undefined) {
+  if (accounts.get(source, account) === undefined) {
     return {
       detail: `The ${at} is not open, so the event cannot be read.`,
       hint: `Enable it in channels.${source}, then have it sent again.`,

@@ -10,21 +10,20 @@ import { LivePresence, noPresence, type Presence } from "./presence.ts";
 export function createPresences(options: {
   readonly store: Pick<Store, "setPreview">;
   readonly acknowledgements: Pick<Acknowledgements, "set">;
-  readonly account: PathOptions["account"];
-  readonly ackReaction: PathOptions["ackReaction"];
-  readonly onAckRefused: PathOptions["onAckRefused"];
+  readonly accounts: Pick<PathOptions["accounts"], "get">;
+  readonly agents: Pick<PathOptions["agents"], "ackReaction" | "onAckRefused">;
   readonly log: Log;
   readonly now: () => number;
 }): (unit: Unit, inbound: Inbound, route: Route) => Presence {
-  const { store, acknowledgements, account, log, now } = options;
+  const { store, acknowledgements, accounts, agents, log, now } = options;
   return (unit, inbound, route) => {
     const address = route.to;
-    const live = address === null ? undefined : account(address.channel, address.account);
+    const live = address === null ? undefined : accounts.get(address.channel, address.account);
     if (address === null || live === undefined) return noPresence;
-    const ack = options.ackReaction(inbound, route);
+    const ack = agents.ackReaction(inbound, route);
     const onError = (error: unknown, what: string) => {
       log.debug({ event: unit.id, what, error: reasonOf(error) }, "not shown");
-      if (error instanceof ChannelError && error.reason === "reaction_invalid") options.onAckRefused(inbound, route);
+      if (error instanceof ChannelError && error.reason === "reaction_invalid") agents.onAckRefused(inbound, route);
     };
     return new LivePresence(live, address, {
       now,

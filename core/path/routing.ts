@@ -1,7 +1,7 @@
 /** Station 3: which agent, which session, and where the answer goes. */
 
 import type { Address, Inbound, Route } from "../contract/index.ts";
-import type { Hooks } from "../stations/index.ts";
+import type { Hooks, Visit } from "../stations/index.ts";
 import { type Stop, stopForTap, type Trace } from "./ending.ts";
 import { Postponed } from "./patience.ts";
 
@@ -10,11 +10,13 @@ export async function routing(
   {
     hooks,
     trace,
+    visit,
     fallback,
     isAwaited,
   }: {
     readonly hooks: Hooks;
     readonly trace: Trace;
+    readonly visit: Visit;
     readonly fallback: (inbound: Inbound) => Route | Promise<Route>;
     readonly isAwaited: (to: Address) => boolean;
   },
@@ -22,7 +24,7 @@ export async function routing(
   let answered: Awaited<ReturnType<Hooks["routing"]>>;
   let route: Route;
   try {
-    answered = await hooks.routing(inbound);
+    answered = await hooks.routing(inbound, visit);
     const found = answered?.value ?? fallback(inbound);
     route = found instanceof Promise ? await found : found;
   } catch (error) {

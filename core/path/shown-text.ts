@@ -2,7 +2,7 @@
 
 import type { Inbound, Reply } from "../contract/index.ts";
 import { withoutTagsSoFar, withoutTokensSoFar } from "../reply/index.ts";
-import type { FormattingContext, Hooks } from "../stations/index.ts";
+import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 import { textReply } from "./ending.ts";
 
 /** Nobody reads faster, and what is looked at is looked at whole. */
@@ -20,6 +20,7 @@ export interface ShownText {
 export interface ShownTextOptions {
   readonly hooks: Pick<Hooks, "formatting" | "taps">;
   readonly context: FormattingContext;
+  readonly visit: Visit;
   /** The reason not to send a reply, or `null`. */
   readonly silence: (reply: Reply, inbound: Inbound) => string | null;
   /** With what its account puts around every answer. */
@@ -71,7 +72,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
     if (thoughts === "" && said === "") return undefined;
     const reply = textReply(thoughts + said);
     tapped ??= hooks.taps().some(({ hook, plugin }) => hook === "formatting" && plugin !== "core");
-    return tapped ? await hooks.formatting(reply, context) : reply;
+    return tapped ? await hooks.formatting(reply, context, options.visit) : reply;
   }
 
   return {

@@ -2,7 +2,7 @@
 
 import { HostError, type Inbound, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import type { Hooks } from "../stations/index.ts";
+import type { Hooks, Visit } from "../stations/index.ts";
 import { apologyTo } from "./apology.ts";
 import { type Stop, silentDecision, type Trace } from "./ending.ts";
 import type { PathOptions } from "./options.ts";
@@ -31,22 +31,23 @@ export async function turn(
   options: {
     readonly hooks: Hooks;
     readonly trace: Trace;
+    readonly visit: Visit;
     readonly presence: Presence;
     readonly signal: AbortSignal;
     readonly now: () => number;
     readonly silence: ShownTextOptions["silence"];
     readonly asSent: ShownTextOptions["asSent"];
-    readonly pathsOf: PathOptions["pathsOf"];
-    readonly guardStream: PathOptions["guardStream"];
+    readonly pathsOf: PathOptions["gate"]["pathsOf"];
+    readonly guardStream: PathOptions["agents"]["guardStream"];
   },
 ): Promise<TurnResult | Stop> {
-  const { hooks, trace, presence, signal, now, silence, asSent, pathsOf, guardStream } = options;
+  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream } = options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
   const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined, models: new Map() };
   try {
-    const answered = await hooks.turn(inbound, route, signal);
+    const answered = await hooks.turn(inbound, route, signal, visit);
     if (answered === undefined) {
       trace.add("turn", { plugin: "core", verdict: "failed", code: "no_engine", hint: "Load an engine plugin." });
       return failed("no_engine", inbound, route);
@@ -61,6 +62,7 @@ export async function turn(
       ? createShownText({
           hooks,
           context: { inbound, route },
+          visit,
           silence,
           asSent,
           show: (text) => presence.show(text),

@@ -22,6 +22,7 @@ import {
 import type { StoredEvent } from "../state/index.ts";
 import { type RecentTaps, TapTimes, type TimedCall } from "./tap-times.ts";
 import { isThenable } from "./thenable.ts";
+import type { Visit } from "./visit.ts";
 
 /** What goes with a reply to the formatting station. */
 export interface FormattingContext {
@@ -54,6 +55,11 @@ export interface HookTable {
   /** Observe. A throw is logged, the others still run. */
   readonly settled: (record: TurnRecord) => void | Promise<void>;
 }
+
+type WithVisit<F> = F extends (...args: infer A) => infer R ? (...args: [...A, visit: Visit]) => R : never;
+
+/** The stations as the gateway's own taps see them: with the visit. A plugin is not handed it. */
+export type OwnHookTable = { readonly [N in keyof HookTable]: N extends "delivery" | "settled" ? HookTable[N] : WithVisit<HookTable[N]> };
 
 /** The name of a station that a plugin can take part in. */
 export type HookName = keyof HookTable;
@@ -100,14 +106,19 @@ export interface Hooks {
   tap<N extends HookName>(
     plugin: string,
     hook: N,
-    fn: HookTable[N],
+    fn: OwnHookTable[N],
     options?: { readonly order?: TapOrder; readonly deadlineMs?: number },
   ): void;
-  ingress(event: StoredEvent, gathered: readonly StoredEvent[]): Promise<Answered<Inbound | Silent | null> | undefined>;
-  gating(inbound: Inbound): Promise<Answered<Refusal> | undefined>;
-  routing(inbound: Inbound): Promise<Answered<Route> | undefined>;
-  turn(inbound: Inbound, route: Route, signal: AbortSignal): Promise<Answered<AsyncIterable<TurnEvent> | Silent | null> | undefined>;
-  formatting(reply: Reply, context: FormattingContext): Promise<Reply>;
+  ingress(event: StoredEvent, gathered: readonly StoredEvent[], visit: Visit): Promise<Answered<Inbound | Silent | null> | undefined>;
+  gating(inbound: Inbound, visit: Visit): Promise<Answered<Refusal> | undefined>;
+  routing(inbound: Inbound, visit: Visit): Promise<Answered<Route> | undefined>;
+  turn(
+    inbound: Inbound,
+    route: Route,
+    signal: AbortSignal,
+    visit: Visit,
+  ): Promise<Answered<AsyncIterable<TurnEvent> | Silent | null> | undefined>;
+  formatting(reply: Reply, context: FormattingContext, visit: Visit): Promise<Reply>;
   delivery(part: Part, address: Address, signal: AbortSignal): Promise<Answered<Receipt> | undefined>;
   settled(record: TurnRecord): Promise<void>;
   /** Every tap in the order of its hook, for `plugins list`. */
@@ -126,7 +137,7 @@ interface Tap {
   readonly plugin: string;
   readonly hook: HookName;
   readonly deadlineMs: number;
-  readonly run: (first: unknown, second: unknown, third: unknown) => unknown;
+  readonly run: (...values: readonly unknown[]) => unknown;
   /** What becomes of an answer, or of a failure, depends on the kind of the hook. */
   readonly judge: (done: Done, error: PluginError | null, answer?: unknown) => void;
   readonly times: TapTimes;
@@ -138,11 +149,11 @@ function failureOf({ plugin, hook }: Tap, thrown: unknown): PluginError {
 }
 
 /** Runs one tap under its deadline; what goes wrong becomes a `PluginError` that names plugin and hook. */
-function runTap(tap: Tap, done: Done, first: unknown, second: unknown, third: unknown): void {
+function runTap(tap: Tap, done: Done, first: unknown, second?: unknown, third?: unknown, fourth?: unknown): void {
   let result: unknown;
   const begun = performance.now();
   try {
-    result = tap.run(first, second, third);
+    result = tap.run(first, second, third, fourth);
     tap.times.ran(tap, begun);
   } catch (thrown) {
     tap.times.ran(tap, begun);
@@ -189,42 +200,42 @@ function wait(tap: Tap, done: Done, result: PromiseLike<unknown>): void {
   );
 }
 
-/** How many values a hook hands its taps, before tapable's own. */
-const arity: Readonly<Record<HookName, 1 | 2 | 3>> = {
-  ingress: 2,
-  gating: 1,
-  routing: 1,
-  turn: 3,
-  formatting: 2,
-  delivery: 3,
-  settled: 1,
-};
-
+/** What tapable calls. The visit is for the gateway's own taps. */
 function callbackOf(tap: Tap): (...args: never[]) => void {
-  switch (arity[tap.hook]) {
-    case 1:
-      return (first: unknown, done: Done) => runTap(tap, done, first, undefined, undefined);
-    case 2:
-      return (first: unknown, second: unknown, done: Done) => runTap(tap, done, first, second, undefined);
-    case 3:
+  const own = tap.plugin === "core";
+  switch (tap.hook) {
+    case "settled":
+      return (first: unknown, done: Done) => runTap(tap, done, first);
+    case "gating":
+    case "routing":
+      return (first: unknown, visit: Visit, done: Done) => runTap(tap, done, first, own ? visit : undefined);
+    case "ingress":
+    case "formatting":
+      return (first: unknown, second: unknown, visit: Visit, done: Done) => runTap(tap, done, first, second, own ? visit : undefined);
+    case "delivery":
       return (first: unknown, second: unknown, third: unknown, done: Done) => runTap(tap, done, first, second, third);
+    case "turn":
+      return (first: unknown, second: unknown, third: unknown, visit: Visit, done: Done) =>
+        runTap(tap, done, first, second, third, own ? visit : undefined);
   }
 }
 
 export function createHooks(options: { readonly onObserverError: (error: unknown, plugin: string) => void }): Hooks {
   const engines = Object.freeze({
-    ingress: new AsyncSeriesBailHook<[StoredEvent, readonly StoredEvent[]], Answered<Inbound | Silent | null> | undefined>([
+    ingress: new AsyncSeriesBailHook<[StoredEvent, readonly StoredEvent[], Visit], Answered<Inbound | Silent | null> | undefined>([
       "event",
       "gathered",
+      "visit",
     ]),
-    gating: new AsyncSeriesBailHook<[Inbound], Answered<Refusal> | undefined>(["inbound"]),
-    routing: new AsyncSeriesBailHook<[Inbound], Answered<Route> | undefined>(["inbound"]),
-    turn: new AsyncSeriesBailHook<[Inbound, Route, AbortSignal], Answered<AsyncIterable<TurnEvent> | null> | undefined>([
+    gating: new AsyncSeriesBailHook<[Inbound, Visit], Answered<Refusal> | undefined>(["inbound", "visit"]),
+    routing: new AsyncSeriesBailHook<[Inbound, Visit], Answered<Route> | undefined>(["inbound", "visit"]),
+    turn: new AsyncSeriesBailHook<[Inbound, Route, AbortSignal, Visit], Answered<AsyncIterable<TurnEvent> | null> | undefined>([
       "inbound",
       "route",
       "signal",
+      "visit",
     ]),
-    formatting: new AsyncSeriesWaterfallHook<[Reply, FormattingContext], Reply>(["reply", "context"]),
+    formatting: new AsyncSeriesWaterfallHook<[Reply, FormattingContext, Visit], Reply>(["reply", "context", "visit"]),
     delivery: new AsyncSeriesBailHook<[Part, Address, AbortSignal], Answered<Receipt> | undefined>(["part", "address", "signal"]),
     settled: new AsyncParallelHook<[TurnRecord]>(["record"]),
   } satisfies Record<HookName, unknown>);
@@ -261,11 +272,11 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
       );
       registered.push({ hook, plugin, order });
     },
-    ingress: (event, gathered) => engines.ingress.promise(event, gathered),
-    gating: (inbound) => engines.gating.promise(inbound),
-    routing: (inbound) => engines.routing.promise(inbound),
-    turn: (inbound, route, signal) => engines.turn.promise(inbound, route, signal),
-    formatting: (reply, context) => engines.formatting.promise(reply, context),
+    ingress: (event, gathered, visit) => engines.ingress.promise(event, gathered, visit),
+    gating: (inbound, visit) => engines.gating.promise(inbound, visit),
+    routing: (inbound, visit) => engines.routing.promise(inbound, visit),
+    turn: (inbound, route, signal, visit) => engines.turn.promise(inbound, route, signal, visit),
+    formatting: (reply, context, visit) => engines.formatting.promise(reply, context, visit),
     delivery: (part, address, signal) => engines.delivery.promise(part, address, signal),
     settled: (record) => engines.settled.promise(record),
     timed: times.call,

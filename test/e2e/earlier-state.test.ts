@@ -25,13 +25,20 @@ function earlierHome(): string {
   return home;
 }
 
-test("the state of an earlier version opens, its waiting messages are answered once, and nothing of it is lost", { timeout: 60_000 }, async () => {
+test("the state of an earlier version opens, its waiting messages are answered once, and nothing of it is lost", {
+  timeout: 60_000,
+}, async () => {
   const platform = await openPlatform();
   const [ada = 0, bela = 0] = people(platform);
   // The chats have to be there. These updates carry numbers that the earlier version has received, so they are repetitions.
   for (const person of [ada, bela]) platform.act.say(person, person, "before");
   const home = earlierHome();
-  const mapping = { match: { path: "deploy" }, name: "Deploy", messageTemplate: "Version {{ version }} is live.", sessionKey: "hook:deploy" };
+  const mapping = {
+    match: { path: "deploy" },
+    name: "Deploy",
+    messageTemplate: "Version {{ version }} is live.",
+    sessionKey: "hook:deploy",
+  };
   const gateway = await startGatewayProcess(
     {
       channels: { botchat: openChannel(platform, { dmPolicy: "pairing", allowFrom: [ada] }) },
@@ -46,7 +53,9 @@ test("the state of an earlier version opens, its waiting messages are answered o
 
   const { sessions } = (await asked("sessions", "list")) as { readonly sessions: readonly { readonly key: string }[] };
   expect(sessions.map(({ key }) => key)).toEqual(expect.arrayContaining(["hook:deploy"]));
-  const told = await run(["sessions", "show", sessions.find(({ key }) => key.includes("main"))?.key ?? "", "--config", gateway.file], { home });
+  const told = await run(["sessions", "show", sessions.find(({ key }) => key.includes("main"))?.key ?? "", "--config", gateway.file], {
+    home,
+  });
   expect(told.out).toContain("good morning");
   expect(told.out).toContain("and then this");
 

@@ -2,6 +2,7 @@
 import { EngineError, type Inbound, PluginError } from "../../contract/index.ts";
 import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
+import { carried } from "../../stations/index.ts";
 
 const validName = /^[a-z0-9_]{1,32}$/;
 
@@ -59,6 +60,9 @@ export interface CommandMatch {
 export function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">): boolean {
   return kind === "message" && forward === undefined;
 }
+
+/** The command that the message of a visit is, once the gate has asked. */
+export const usedCommand = carried<CommandMatch>("usedCommand");
 
 /** The command that a message is. Hooks give none. */
 export function commandIn(commands: Pick<Commands, "match">, inbound: Inbound, botUsername: string | undefined): CommandMatch | undefined {

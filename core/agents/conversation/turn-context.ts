@@ -2,6 +2,7 @@
 
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { Store, StoredEvent } from "../../state/index.ts";
+import { carried, type Visit } from "../../stations/index.ts";
 import { defuseLines, plainId, renderTime } from "./envelope.ts";
 import { type GroupContext, renderGroupContext } from "./group-context.ts";
 import { renderQueued } from "./queued-events.ts";
@@ -11,13 +12,13 @@ import type { WaitingEvent, WaitingEvents } from "./waiting-events.ts";
 
 export interface TurnContext {
   /** Reads what there is to tell; asked once for a turn. Events of the session's queue are taken into the turn's unit. */
-  read(inbound: Inbound, route: Route): Promise<string>;
+  read(inbound: Inbound, route: Route, visit: Visit): Promise<string>;
   /** What `read` found for this turn; empty when the agent was not asked. */
-  of(inbound: Inbound): string;
+  of(visit: Visit): string;
   /** Whether `read` took events from the session's queue. */
-  tookQueued(inbound: Inbound): boolean;
+  tookQueued(visit: Visit): boolean;
   /** The turn is being written: what it told is not told again. */
-  told(inbound: Inbound, route: Route): Promise<unknown> | undefined;
+  told(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
   /** A new conversation begins with this message: what happened before it is told no more. */
   forget(inbound: Inbound, route: Route): Promise<unknown>;
 }
@@ -31,6 +32,8 @@ interface News {
   readonly queued: readonly StoredEvent[];
 }
 
+const news = carried<News>("news");
+
 export function createTurnContext({
   waiting,
   group,
@@ -42,8 +45,6 @@ export function createTurnContext({
   readonly store: Pick<Store, "takeQueued" | "leftOutReported">;
   readonly now: () => number;
 }): TurnContext {
-  const found = new WeakMap<Inbound, News>();
-
   /** Events wait for main sessions only. A heartbeat has its own from the beginning. */
   async function take({ id, request }: Inbound, { agentId, sessionKey }: Route): Promise<readonly StoredEvent[]> {
     if (sessionKey !== mainSessionKey(agentId) || request?.heartbeat !== undefined) return [];
@@ -51,7 +52,7 @@ export function createTurnContext({
   }
 
   return {
-    async read(inbound, route) {
+    async read(inbound, route, visit) {
       const { sessionKey } = route;
       const [events, messages, queued] = await Promise.all([
         waiting.of(sessionKey),
@@ -60,13 +61,13 @@ export function createTurnContext({
       ]);
       const blocks = [renderQueued(queued, queued[0]?.leftOut), renderGroupContext(messages), renderEvents(events)];
       const text = blocks.filter((block) => block !== "").join("\n");
-      found.set(inbound, { text, events, said: messages.length > 0, queued });
+      visit.set(news, { text, events, said: messages.length > 0, queued });
       return text;
     },
-    of: (inbound) => found.get(inbound)?.text ?? "",
-    tookQueued: (inbound) => (found.get(inbound)?.queued.length ?? 0) > 0,
-    told(inbound, { sessionKey }) {
-      const { events = [], said = false, queued = [] } = found.get(inbound) ?? {};
+    of: (visit) => visit.get(news)?.text ?? "",
+    tookQueued: (visit) => (visit.get(news)?.queued.length ?? 0) > 0,
+    told(inbound, { sessionKey }, visit) {
+      const { events = [], said = false, queued = [] } = visit.get(news) ?? {};
       const leftOut = queued[0]?.leftOut;
       if (events.length === 0 && !said && leftOut === undefined) return undefined;
       return Promise.all([

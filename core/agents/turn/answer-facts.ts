@@ -1,8 +1,9 @@
 /** What an operator may name in `responsePrefix` about who answers: `{model}`, `{provider}`, `{thinkingLevel}`, `{identity.name}`. */
 
 import type { AgentSettings } from "../../config/index.ts";
-import type { Inbound, Reply, Route, Thinking } from "../../contract/index.ts";
+import type { Reply, Route, Thinking } from "../../contract/index.ts";
 import type { EngineTurn } from "../../sdk/contract.ts";
+import { carried, type Visit } from "../../stations/index.ts";
 
 /** Facts about one answer. */
 export interface AnswerFacts {
@@ -14,24 +15,21 @@ export interface AnswerFacts {
 
 export interface FactsOfAnswers {
   /** A turn begins. */
-  note(turn: Pick<EngineTurn, "inbound" | "model" | "thinking">, route: Route): void;
-  of(reply: Reply, inbound: Inbound, route: Route): AnswerFacts;
+  note(turn: Pick<EngineTurn, "model" | "thinking">, visit: Visit): void;
+  of(reply: Reply, route: Route, visit: Visit): AnswerFacts;
 }
 
+const chosen = carried<Pick<EngineTurn, "model" | "thinking">>("chosen");
+
 export function createFactsOfAnswers(options: {
-  /** Whether anybody will ask for them. */
-  readonly wanted: (route: Route) => boolean;
   /** What the configuration says of an agent: an answer without a turn, such as a command's, is given in its name. */
   readonly settings: (agentId: string) => Pick<AgentSettings, "model" | "thinking" | "identity">;
 }): FactsOfAnswers {
-  const turns = new WeakMap<Inbound, Pick<EngineTurn, "model" | "thinking">>();
   return {
-    note({ inbound, model, thinking }, route) {
-      if (options.wanted(route)) turns.set(inbound, { ...(model === undefined ? {} : { model }), thinking });
-    },
-    of({ usage }, inbound, { agentId }) {
+    note: ({ model, thinking }, visit) => visit.set(chosen, { ...(model === undefined ? {} : { model }), thinking }),
+    of({ usage }, { agentId }, visit) {
       const { model, thinking, identity } = options.settings(agentId);
-      const turn = turns.get(inbound) ?? { model: typeof model === "string" ? model : model?.primary, thinking };
+      const turn = visit.get(chosen) ?? { model: typeof model === "string" ? model : model?.primary, thinking };
       // Another than the chosen one has answered where that failed.
       return { model: usage?.model ?? turn.model, thinking: turn.thinking, identityName: identity.name };
     },

@@ -15,6 +15,7 @@ import { callPlugin, pluginDeadlines, pluginFault } from "../../host/index.ts";
 import { reasoningMode } from "../../reply/index.ts";
 import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import type { SessionRecord, Store } from "../../state/index.ts";
+import { carried, type Visit } from "../../stations/index.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
 import { chooseModels } from "./models.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
@@ -43,11 +44,14 @@ export interface AgentTurns {
    * What has to be done before a turn can begin, such as fetching the files of its message. `/stop` aborts it, and what it resolves with
    * then is not answered.
    */
-  before(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Inbound>): Promise<Inbound>;
+  before(
+    at: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
+    work: (signal: AbortSignal) => Promise<Inbound>,
+  ): Promise<Inbound>;
   /** The same between a turn and its answer, such as fetching the files of that. `null`: `/stop` came meanwhile, and nothing is to be said. */
   after<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null>;
   /** For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError` (`turn_timeout`, `engine_failed`), or the signal's reason. */
-  turn(inbound: Inbound, route: Route, signal: AbortSignal): Promise<AsyncIterable<TurnEvent> | null>;
+  turn(inbound: Inbound, route: Route, signal: AbortSignal, visit: Visit): Promise<AsyncIterable<TurnEvent> | null>;
   /** The same for the stream that a tap of a plugin returned in place of an engine's. */
   guard(
     source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
@@ -72,16 +76,19 @@ export interface AgentTurnsOptions {
   /** What a channel can do, for the instructions. */
   readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
   /** What is told before the message at hand, because it happened since the agent was asked last. */
-  readonly context?: (inbound: Inbound, route: Route) => Promise<string>;
+  readonly context?: (inbound: Inbound, route: Route, visit: Visit) => Promise<string>;
   /** What the configuration says about the place of a message. */
   readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
   /** How many user turns of the transcript the model is sent; absent: all. */
   readonly historyLimit?: (inbound: Inbound, route: Route) => number | undefined;
   /** A turn is about to begin. */
-  readonly onTurn?: (turn: EngineTurn, route: Route) => void;
+  readonly onTurn?: (turn: EngineTurn, visit: Visit) => void;
   readonly log: Pick<PluginLog, "info" | "warn" | "debug">;
   readonly now: () => number;
 }
+
+/** `/stop` came while the files of the message were fetched. */
+const stoppedBefore = carried<true>("stoppedBefore");
 
 interface Preparing extends RunningTurn {
   readonly place: string | undefined;
@@ -121,7 +128,6 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const running = createRunningTurns({ now });
   /** Turns whose beginning is being read, or whose files are being fetched; to be stopped they are marked, and what can be is cut. */
   const preparing = new Set<Preparing>();
-  const stoppedBefore = new WeakSet<Inbound>();
 
   /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
   function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
@@ -132,7 +138,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   }
 
   /** Everything that one turn needs, read once: it ends under the configuration that it began with. */
-  async function prepare(inbound: Inbound, route: Route) {
+  async function prepare(inbound: Inbound, route: Route, visit: Visit) {
     const config = options.config();
     const agent = agentSettings(config, knownAgentId(config, route.agentId));
     const session = await store.session(route.sessionKey);
@@ -143,7 +149,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
     // What looks at nothing but the message at hand is told nothing else.
-    const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route);
+    const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
     const place = options.place?.(inbound);
     const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
     let messages: EngineTurn["messages"] | undefined;
@@ -205,30 +211,30 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   }
 
   return {
-    async before(route, signal, work) {
+    async before({ route, visit, signal }, work) {
       const { result, stopped } = await stoppable(route, signal, work);
-      if (stopped) stoppedBefore.add(result);
+      if (stopped) visit.set(stoppedBefore, true);
       return result;
     },
     async after(route, signal, work) {
       const { result, stopped } = await stoppable(route, signal, work);
       return stopped ? null : result;
     },
-    async turn(inbound, route, signal) {
-      if (stoppedBefore.has(inbound)) throw stoppedTurn();
+    async turn(inbound, route, signal, visit) {
+      if (visit.get(stoppedBefore) === true) throw stoppedTurn();
       const { sessionKey } = route;
       const place = placeOf(route);
       const asked: Preparing = { sessionKey, place, doing: "answering", startedAt: now(), stopped: false };
       preparing.add(asked);
       let prepared: Awaited<ReturnType<typeof prepare>>;
       try {
-        prepared = await prepare(inbound, route);
+        prepared = await prepare(inbound, route, visit);
       } finally {
         preparing.delete(asked);
       }
       if (asked.stopped) throw stoppedTurn();
       const { engine, turn, history, timeoutSeconds, previewReasoning } = prepared;
-      options.onTurn?.(turn, route);
+      options.onTurn?.(turn, visit);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
       return running.run(
         {

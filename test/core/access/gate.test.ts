@@ -8,6 +8,7 @@ import type { GatewayConfig } from "../../../core/config/schema.ts";
 import type { Inbound } from "../../../core/contract/types.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
+import { passedBy, Visit } from "../../../core/stations/visit.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 import { message } from "../agents/inbound.ts";
 
@@ -74,7 +75,8 @@ describe("a check", () => {
   test("changes nothing, however often it is asked; the offer makes the code", async () => {
     const gate = gateFor({});
     const inbound = message("hello");
-    const refused = await gate.check(inbound);
+    const visit = new Visit();
+    const refused = await gate.check(inbound, visit);
     expect(refused).toMatchObject({ code: "pairing_required", path: "channels.irc.dmPolicy" });
     expect(await gate.check(inbound)).toEqual(refused);
     expect(await pairing.pending("irc")).toEqual([]);
@@ -83,14 +85,15 @@ describe("a check", () => {
     const [pending] = await pairing.pending("irc");
     expect(offered.notice).toContain(`pairing approve irc ${pending?.code}`);
     expect(offered.hint).toContain(pending?.code);
-    expect(gate.passedBy(inbound)).toBeUndefined();
+    expect(visit.get(passedBy)).toBeUndefined();
   });
 
-  test("says afterwards what let in", async () => {
+  test("leaves in the visit what let in", async () => {
     const gate = gateFor({ access: { allowFrom: ["42"] } });
     const inbound = message("hello");
-    expect(await gate.check(inbound)).toBeUndefined();
-    expect(gate.passedBy(inbound)).toMatchObject({ code: "sender_allowed", path: "channels.irc.allowFrom" });
+    const visit = new Visit();
+    expect(await gate.check(inbound, visit)).toBeUndefined();
+    expect(visit.get(passedBy)).toMatchObject({ code: "sender_allowed", path: "channels.irc.allowFrom" });
   });
 
   test("names the entry of the file that decided: the account's own, or the root's", async () => {
@@ -105,8 +108,9 @@ describe("a check", () => {
     expect(await gate.check(message("hello", { account: "gone" }))).toMatchObject({ code: "account_gone" });
     for (const authority of ["hook", "operator"] as const) {
       const inbound = message("hello", { authority, account: "gone", channel: "hooks", chat: { id: "x", kind: "system" } });
-      expect(await gate.check(inbound)).toBeUndefined();
-      expect(gate.passedBy(inbound)?.code).toBe(authority === "hook" ? "hook_token" : "operator");
+      const visit = new Visit();
+      expect(await gate.check(inbound, visit)).toBeUndefined();
+      expect(visit.get(passedBy)?.code).toBe(authority === "hook" ? "hook_token" : "operator");
     }
   });
 });

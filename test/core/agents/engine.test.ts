@@ -6,6 +6,7 @@ import { HostError } from "../../../core/contract/errors.ts";
 import type { Json, TurnEvent } from "../../../core/contract/types.ts";
 import { type EngineDefinition, EngineError, type EngineTurn } from "../../../core/sdk/contract.ts";
 import type { SessionMessage } from "../../../core/state/session.ts";
+import { Visit } from "../../../core/stations/visit.ts";
 import { message, route } from "./inbound.ts";
 
 function engine(id: string, run: EngineDefinition["run"], needsModel = false): EngineDefinition {
@@ -95,13 +96,13 @@ describe("which engine answers", () => {
   ];
   test.each(cases)("%s", async (_, config, expected) => {
     const all = [recorder("model", true), recorder("plain"), recorder("other")].map((one) => one.definition);
-    const events = await collect(await setup(all, { config }).turns.turn(message("hi"), route(), never));
+    const events = await collect(await setup(all, { config }).turns.turn(message("hi"), route(), never, new Visit()));
     expect(events[0]).toEqual({ type: "text", delta: expected });
   });
 
   test("one that is not loaded is an error that names those that are", async () => {
     const { turns } = setup([recorder("plain").definition], { config: { agents: { defaults: { engine: "gone" } } } });
-    const error = await failure(turns.turn(message("hi"), route(), never));
+    const error = await failure(turns.turn(message("hi"), route(), never, new Visit()));
     expect(error.code).toBe("engine_unknown");
     expect(`${error.message} ${error.hint}`).toMatch(/gone.*plain/);
   });
@@ -118,7 +119,7 @@ describe("what the engine is handed", () => {
       ],
       historyLimit: () => 5,
     });
-    await collect(await turns.turn(message("hello"), route(), never));
+    await collect(await turns.turn(message("hello"), route(), never, new Visit()));
     expect(reads).toEqual([{ key: "agent:main:main", userTurns: 5 }]);
     expect(handed[0]?.messages.map(({ role, text }) => [role, text])).toEqual([
       ["user", "before"],
@@ -130,7 +131,7 @@ describe("what the engine is handed", () => {
   test("an isolated run begins with an empty transcript", async () => {
     const { definition, turns: handed } = recorder("plain");
     const { turns, reads } = setup([definition], { transcript: [{ role: "user", content: "before", at: 0 }] });
-    await collect(await turns.turn(message("hello"), route({ isolated: true }), never));
+    await collect(await turns.turn(message("hello"), route({ isolated: true }), never, new Visit()));
     expect(reads).toEqual([]);
     expect(handed[0]?.messages).toHaveLength(1);
   });
@@ -148,7 +149,7 @@ describe("what the engine is handed", () => {
     const run = async (settings: Record<string, string> | undefined, request: object | undefined) => {
       const { definition, turns: handed } = recorder("m", true);
       const { turns } = setup([definition], { config, ...(settings === undefined ? {} : { settings }) });
-      await collect(await turns.turn(message("x", request === undefined ? {} : { request }), route(), never));
+      await collect(await turns.turn(message("x", request === undefined ? {} : { request }), route(), never, new Visit()));
       const { model, fallbacks, thinking } = handed[0] as EngineTurn;
       return { model, fallbacks, thinking };
     };
@@ -167,7 +168,7 @@ test("a session's model that is no longer allowed gives way to the default", asy
   const { definition, turns: handed } = recorder("m", true);
   const config: AgentsView = { agents: { defaults: { model: "a/one", models: ["a/one"] } } };
   const { turns } = setup([definition], { config, settings: { model: "b/gone" } });
-  await collect(await turns.turn(message("x"), route(), never));
+  await collect(await turns.turn(message("x"), route(), never, new Visit()));
   expect(handed[0]?.model).toBe("a/one");
 });
 
@@ -189,11 +190,11 @@ describe("how a turn ends", () => {
       yield { type: "done" };
       yield { type: "text", delta: "late" };
     });
-    expect(await collect(await setup([forgets]).turns.turn(message(""), route(), never))).toEqual([
+    expect(await collect(await setup([forgets]).turns.turn(message(""), route(), never, new Visit()))).toEqual([
       { type: "text", delta: "x" },
       { type: "done" },
     ]);
-    expect(await collect(await setup([goesOn]).turns.turn(message(""), route(), never))).toEqual([{ type: "done" }]);
+    expect(await collect(await setup([goesOn]).turns.turn(message(""), route(), never, new Visit()))).toEqual([{ type: "done" }]);
   });
 
   test("text is passed on as it comes", async () => {
@@ -206,7 +207,7 @@ describe("how a turn ends", () => {
       await held;
       yield { type: "text", delta: "second" };
     });
-    const stream = await setup([slow]).turns.turn(message(""), route(), never);
+    const stream = await setup([slow]).turns.turn(message(""), route(), never, new Visit());
     const iterator = (stream as AsyncIterable<TurnEvent>)[Symbol.asyncIterator]();
     expect((await iterator.next()).value).toEqual({ type: "text", delta: "first" });
     release();
@@ -217,11 +218,11 @@ describe("how a turn ends", () => {
   test("/stop ends the turns of its chat and thread within 200 ms, even when the engine does not listen", { retry: 5 }, async () => {
     const { turns } = setup([deaf]);
     const here = { channel: "irc", account: "default", chat: "42" };
-    const ends = failure(turns.turn(message(""), route(), never).then(collect));
+    const ends = failure(turns.turn(message(""), route(), never, new Visit()).then(collect));
     const elsewhere = [{ chat: "43" }, { account: "second" }, { thread: "7" }].map((more) => route({ to: { ...here, ...more } }));
     for (const [index, to] of elsewhere.entries())
       turns
-        .turn(message("", { id: `event-${index + 2}` }), to, never)
+        .turn(message("", { id: `event-${index + 2}` }), to, never, new Visit())
         .then(collect, () => undefined)
         .catch(() => undefined);
     while (turns.running().length < 4) await delay(1);
@@ -251,24 +252,24 @@ describe("how a turn ends", () => {
     const place = '["irc","default","42",null]';
     const { turns } = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 1 } } });
     for (const id of ["event-4", "event-5"])
-      expect((await failure(turns.turn(message("", { id }), route(), never).then(collect))).code).toBe("stopped");
-    expect(await turns.turn(message("", { id: "event-6" }), route(), never).then(collect)).toHaveLength(2);
+      expect((await failure(turns.turn(message("", { id }), route(), never, new Visit()).then(collect))).code).toBe("stopped");
+    expect(await turns.turn(message("", { id: "event-6" }), route(), never, new Visit()).then(collect)).toHaveLength(2);
     // Neither a heartbeat nor another chat, whatever they share.
     const heartbeat = message("", { id: "event-4", request: { heartbeat: { events: ["x"], scheduled: false } } });
-    expect(await turns.turn(heartbeat, route(), never).then(collect)).toHaveLength(2);
+    expect(await turns.turn(heartbeat, route(), never, new Visit()).then(collect)).toHaveLength(2);
     const other = route({ to: { channel: "irc", account: "default", chat: "43" } });
-    expect(await turns.turn(message("", { id: "event-4" }), other, never).then(collect)).toHaveLength(2);
-    const preparing = failure(turns.turn(message("", { id: "event-7" }), route(), never).then(collect));
+    expect(await turns.turn(message("", { id: "event-4" }), other, never, new Visit()).then(collect)).toHaveLength(2);
+    const preparing = failure(turns.turn(message("", { id: "event-7" }), route(), never, new Visit()).then(collect));
     expect(turns.stop(route())).toBe(1);
     expect((await preparing).code).toBe("stopped");
     // A clock that was set back since makes ids that only look older.
     const later = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 2 } } });
-    expect(await later.turns.turn(message("", { id: "event-4" }), route(), never).then(collect)).toHaveLength(2);
+    expect(await later.turns.turn(message("", { id: "event-4" }), route(), never, new Visit()).then(collect)).toHaveLength(2);
   });
 
   test("at its time-out, which a request may set", async () => {
     const { turns } = setup([deaf]);
-    const error = await failure(turns.turn(message("", { request: { timeoutSeconds: 0.05 } }), route(), never).then(collect));
+    const error = await failure(turns.turn(message("", { request: { timeoutSeconds: 0.05 } }), route(), never, new Visit()).then(collect));
     expect(error.code).toBe("turn_timeout");
     expect(error.message).toContain("0.05 s");
     expect(turns.running()).toEqual([]);
@@ -278,14 +279,14 @@ describe("how a turn ends", () => {
     const closing = new AbortController();
     const reason = new Error("closing");
     const { turns } = setup([deaf]);
-    const ends = turns.turn(message(""), route(), closing.signal).then(collect);
+    const ends = turns.turn(message(""), route(), closing.signal, new Visit()).then(collect);
     setTimeout(() => closing.abort(reason), 5);
     await expect(ends).rejects.toBe(reason);
     expect(turns.running()).toEqual([]);
   });
 
   test("by the engine's own error, reason and hint included", async () => {
-    const error = await failure(setup([failing]).turns.turn(message(""), route(), never).then(collect));
+    const error = await failure(setup([failing]).turns.turn(message(""), route(), never, new Visit()).then(collect));
     expect(error).toMatchObject({ code: "model_busy", message: "The model is busy", hint: "Wait a minute." });
   });
 
@@ -293,7 +294,7 @@ describe("how a turn ends", () => {
     const broken = engine("broken", () => {
       throw new TypeError("x is not a function");
     });
-    const error = await failure(setup([broken]).turns.turn(message(""), route(), never).then(collect));
+    const error = await failure(setup([broken]).turns.turn(message(""), route(), never, new Visit()).then(collect));
     expect(error).toMatchObject({ code: "engine_failed", message: "The engine broken failed: x is not a function." });
     expect(error.cause).toBeInstanceOf(TypeError);
   });
@@ -308,7 +309,7 @@ describe("how a turn ends", () => {
       }
     });
     const { turns } = setup([endless]);
-    for await (const _ of (await turns.turn(message(""), route(), never)) ?? []) break;
+    for await (const _ of (await turns.turn(message(""), route(), never, new Visit())) ?? []) break;
     await delay(1);
     expect(returned).toBe(true);
     expect(turns.running()).toEqual([]);
@@ -326,14 +327,14 @@ describe("reasoning of an engine", () => {
     ["stream", { type: "reasoning", delta: "hm", preview: true }],
   ])("in a session that said /reasoning %s", async (reasoning, expected) => {
     const { turns } = setup([thinks], { settings: { reasoning } });
-    expect((await collect(await turns.turn(message("x"), route(), never)))[0]).toEqual(expected);
+    expect((await collect(await turns.turn(message("x"), route(), never, new Visit())))[0]).toEqual(expected);
   });
 
   test("an answer that never ends is ended", async () => {
     const endless = engine("endless", async function* () {
       for (;;) yield { type: "text", delta: "x".repeat(10_000) };
     });
-    expect(await failure(setup([endless]).turns.turn(message("x"), route(), never).then(collect))).toMatchObject({
+    expect(await failure(setup([endless]).turns.turn(message("x"), route(), never, new Visit()).then(collect))).toMatchObject({
       code: "answer_too_long",
     });
   });

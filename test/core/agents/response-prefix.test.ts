@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { createFactsOfAnswers } from "../../../core/agents/turn/answer-facts.ts";
 import { withPrefix } from "../../../core/agents/turn/response-prefix.ts";
 import type { Reply } from "../../../core/contract/types.ts";
+import { Visit } from "../../../core/stations/visit.ts";
 import { message, route } from "./inbound.ts";
 
 const reply = (text: string): Reply => ({ text, media: [], buttons: [] });
@@ -10,15 +11,16 @@ function sent(
   text: string,
   prefix: unknown,
   inbound = message("hi"),
-  more: { readonly answered?: string; readonly wanted?: boolean; readonly configured?: boolean } = {},
+  more: { readonly answered?: string; readonly noted?: boolean; readonly configured?: boolean } = {},
 ): string {
-  const { answered, wanted = true, configured = true } = more;
+  const { answered, noted = true, configured = true } = more;
   const chosen = configured ? ({ model: { primary: "acme/small" }, thinking: "high" } as const) : {};
   const settings = (agentId: string) => ({ identity: agentId === "main" ? { name: "Otto" } : {}, ...chosen });
-  const facts = createFactsOfAnswers({ wanted: () => wanted, settings });
-  if (inbound.kind === "message") facts.note({ inbound, model: "acme/large/v2", thinking: "low" }, route());
+  const facts = createFactsOfAnswers({ settings });
+  const visit = new Visit();
+  if (noted && inbound.kind === "message") facts.note({ model: "acme/large/v2", thinking: "low" }, visit);
   const usage = answered === undefined ? {} : { usage: { inputTokens: 1, outputTokens: 1, model: answered } };
-  return withPrefix({ ...reply(text), ...usage }, prefix, { inbound, route: route() }, facts).text;
+  return withPrefix({ ...reply(text), ...usage }, prefix, { inbound, route: route(), visit }, facts).text;
 }
 
 test.each([
@@ -61,7 +63,7 @@ test("the model is the one that answered, where another stood in for the chosen 
 test("an answer without a turn, such as a command's, has the model of its agent, and none where none is configured", () => {
   const command = message("hi", { kind: "press" });
   expect(sent("hello", "{model} {thinkingLevel} {identity.name}", command)).toBe("small high Otto hello");
-  expect(sent("hello", "{model}", message("hi"), { wanted: false })).toBe("small hello");
+  expect(sent("hello", "{model}", message("hi"), { noted: false })).toBe("small hello");
   expect(sent("hello", "[{model}] {unknown}", command, { configured: false })).toBe("[] {unknown} hello");
   expect(sent("hello", "{model}", command, { configured: false })).toBe("hello");
 });

@@ -10,6 +10,7 @@ import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk/con
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
+import { Visit } from "../../../core/stations/visit.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 
 let directory: string;
@@ -200,7 +201,7 @@ describe("order", () => {
       plugin("normal", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}2` })) }),
       plugin("early", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}1` }), { order: "early" }) }),
     ]);
-    const reply = await hooks.formatting({ text: "", media: [], buttons: [] }, {} as never);
+    const reply = await hooks.formatting({ text: "", media: [], buttons: [] }, {} as never, new Visit());
     expect(reply.text).toBe("123");
   });
 });

@@ -7,6 +7,7 @@ import { Interrupted } from "../../../core/path/hand-back.ts";
 import type { CompleteReply } from "../../../core/path/options.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
+import { Visit } from "../../../core/stations/visit.ts";
 import { message, route } from "../agents/inbound.ts";
 
 const address: Address = { channel: "botchat", account: "default", chat: "7" };
@@ -67,6 +68,7 @@ async function format(
     {
       hooks: createHooks({ onObserverError: () => {} }),
       trace,
+      visit: new Visit(),
       previews: ["1"],
       account: () => live,
       silence: () => null,

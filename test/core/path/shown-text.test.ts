@@ -3,6 +3,7 @@ import { createShownText, type ShownTextOptions } from "../../../core/path/shown
 import { applyReplyTags, withoutTagsSoFar } from "../../../core/reply/reply-tags.ts";
 import { silenceReason, speakable } from "../../../core/reply/silence.ts";
 import { createHooks, type HookTable } from "../../../core/stations/stations.ts";
+import { Visit } from "../../../core/stations/visit.ts";
 import { message, route } from "../agents/inbound.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -18,6 +19,7 @@ function open(more: { readonly tap?: HookTable["formatting"]; readonly asSent?: 
   const shown = createShownText({
     hooks,
     context,
+    visit: new Visit(),
     silence: (reply) => silenceReason(reply.text, { ackMaxChars: 300 }),
     asSent: more.asSent ?? ((reply) => reply),
     show: (text) => void seen.push(text),

@@ -1,0 +1,97 @@
+/** What the agents contribute to the path of an event beside their taps. */
+import type { Gate } from "../access/index.ts";
+import {
+  type AgentTurns,
+  acknowledgement,
+  agentFor,
+  type createDescribe,
+  createRefusedAcknowledgements,
+  type FactsOfAnswers,
+  followUps,
+  messageForModel,
+  type Router,
+  type TurnContext,
+  turnMessages,
+  usedCommand,
+  withPrefix,
+} from "../agents/index.ts";
+import { type Accounts, completeMedia } from "../channels/index.ts";
+import { agentSettings, type GatewayConfig } from "../config/index.ts";
+import { type Inbound, reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { AgentSide } from "../path/index.ts";
+import { mayBeSilent, silenceReason } from "../reply/index.ts";
+import { keptReply } from "../webhooks/index.ts";
+import type { createOutboundFiles } from "./outbound-files.ts";
+
+/** A heartbeat's acknowledgement may have so many characters around it, unless the agent says otherwise. */
+const ackMaxChars = 300;
+
+/** Who asked reads what stands beside the word; a heartbeat or a hook that says little more than the word says nothing. */
+export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number {
+  return inbound.request === undefined ? 0 : (agentSettings(config, agentFor(config, inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
+}
+
+const isDeliverOnly = ({ request }: Inbound) => request?.deliverOnly === true;
+
+export interface AgentSideOptions {
+  readonly config: () => GatewayConfig;
+  readonly accounts: Accounts;
+  readonly gate: Pick<Gate, "pathsOf">;
+  readonly router: Router;
+  readonly turns: AgentTurns;
+  readonly context: TurnContext;
+  readonly facts: FactsOfAnswers;
+  readonly describe: ReturnType<typeof createDescribe>;
+  readonly completeFiles: ReturnType<typeof createOutboundFiles>;
+  readonly log: Log;
+  readonly redact: (text: string) => string;
+  readonly now: () => number;
+}
+
+export function createAgentSide(options: AgentSideOptions): AgentSide {
+  const { config, accounts, turns, context, facts, log, now } = options;
+  const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
+  return {
+    maxConcurrent: () => config().agents.defaults.maxConcurrent,
+    route: (inbound) => options.router.route(inbound),
+    completeMedia: (inbound, at) =>
+      // A command looks at no file, and must not wait for that of the message that it answers.
+      messageForModel(inbound, at.visit.get(usedCommand)) === undefined
+        ? Promise.resolve(inbound)
+        : turns.before(at, (signal) =>
+            completeMedia(inbound, {
+              account: accounts.get(inbound.channel, inbound.account),
+              signal,
+              describe: (image) => options.describe(image, at.route, signal),
+              onUnavailable({ kind }, error) {
+                const { channel, account } = inbound;
+                log.warn({ channel, account, kind, error: reasonOf(error) }, "a file could not be fetched");
+              },
+            }),
+          ),
+    guardStream: (source, closing) => turns.guard(source, closing),
+    completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.completeFiles(reply, route, signal)),
+    ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, optionsOf(inbound)),
+    onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: options.gate.pathsOf, log }),
+    // An isolated run begins with nothing and nobody goes on with it: what it said stands in the summary. Commands are between
+    // a person and the gateway: a code or a value of the configuration is nothing for a model.
+    transcript({ visit, ...turn }) {
+      const alone = turn.route.isolated || isDeliverOnly(turn.inbound);
+      const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
+      return inbound === undefined ? [] : turnMessages({ ...turn, inbound, context: context.of(visit) });
+    },
+    told: (inbound, route, visit) => context.told(inbound, route, visit),
+    tookQueued: (visit) => context.tookQueued(visit),
+    followUps: (end) => followUps(end, now()),
+    asSent(reply, of, visit) {
+      const { to } = of.route;
+      return withPrefix(reply, to === null ? undefined : optionsOf(to)?.responsePrefix, { ...of, visit }, facts);
+    },
+    keptReply: (inbound, reply) => (config().hooks.exposeReplies ? keptReply(inbound, reply, options.redact) : undefined),
+    silence: (reply, inbound) =>
+      reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)
+        ? null
+        : silenceReason(reply.text, { ackMaxChars: ackMaxCharsFor(config(), inbound) }),
+  };
+}

@@ -1,0 +1,38 @@
+/** What every step of an event stands on, and the value that walks over it. */
+import type { Address, RawEvent } from "../contract/index.ts";
+import type { AcceptedEvent, Unit } from "../state/index.ts";
+import type { Visit } from "../stations/index.ts";
+import type { Acknowledgements } from "./acknowledging.ts";
+import type { ReceiveOptions } from "./door.ts";
+import type { Trace } from "./ending.ts";
+import type { Lanes, TurnSlot } from "./lanes.ts";
+import type { PathOptions } from "./options.ts";
+import type { createPresences } from "./presences.ts";
+import type { SessionTurns } from "./session-turns.ts";
+
+/** One unit of work on its way: everything that its steps know of it. */
+export interface Walk {
+  readonly unit: Unit;
+  readonly trace: Trace;
+  /** What the gateway's own taps leave for later stations. */
+  readonly visit: Visit;
+  readonly slot: TurnSlot;
+  /** Set as soon as its turn runs in that session. */
+  sessionKey?: string;
+}
+
+export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts" | "gate" | "agents" | "clock"> {
+  /** Aborted when the gateway closes. */
+  readonly signal: AbortSignal;
+  readonly sessions: SessionTurns;
+  readonly acknowledgements: Acknowledgements;
+  readonly presenceFor: ReturnType<typeof createPresences>;
+  readonly newTrace: () => Trace;
+  readonly lanes: Pick<Lanes, "notify">;
+  readonly receive: (event: RawEvent, options?: ReceiveOptions) => Promise<AcceptedEvent>;
+}
+
+/** Whether an answer has to wait: its account is configured and not open. */
+export function isAwaited({ accounts }: Pick<Ground, "accounts">, { channel, account }: Address): boolean {
+  return accounts.get(channel, account) === undefined && accounts.expects(channel, account);
+}

@@ -1,0 +1,63 @@
+/** The end of a turn, in one commit: what goes into the outbox, the transcript, the events that follow. */
+import type { Inbound, Reply, Route } from "../contract/index.ts";
+import type { Ending } from "../state/index.ts";
+import { isAt } from "./answer-place.ts";
+import { admission } from "./delivery.ts";
+import { removals, type Saying } from "./formatting.ts";
+import type { Ground, Walk } from "./ground.ts";
+import type { Presence } from "./presence.ts";
+import type { Said } from "./said.ts";
+import { isUnread, reportLeftOut } from "./unread.ts";
+
+/** Where there is nothing to say, nothing is written yet. */
+export async function say(
+  ground: Ground,
+  { unit, trace, visit }: Walk,
+  said: {
+    readonly ending: Ending;
+    readonly sayings: readonly Saying[];
+    readonly inbound?: Inbound;
+    readonly route?: Route;
+    readonly reply?: Reply;
+    readonly presence?: Presence;
+  },
+): Promise<Said> {
+  const { store, agents, accounts, signal } = ground;
+  const { inbound, route, reply, presence } = said;
+  const at = ground.clock.now();
+  // What an earlier attempt showed is taken up by a turn that speaks there too; nobody else does.
+  const { preview } = unit;
+  const left = preview !== undefined && !(route?.to && isAt(preview, route.to)) ? removals(preview.messageIds, preview.address) : undefined;
+  const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
+  const messages =
+    inbound === undefined || route === undefined || reply === undefined ? [] : agents.transcript({ inbound, route, reply, visit, at });
+  const tookQueued = agents.tookQueued(visit);
+  const unread = inbound !== undefined && (isUnread(said.ending, inbound, reply) || (tookQueued && messages.length === 0));
+  const ending: Ending = unread ? { ...said.ending, unread } : said.ending;
+  const followUps =
+    inbound === undefined || route === undefined
+      ? []
+      : agents.followUps({ inbound, route, ending, unitId: unit.id, ...(reply === undefined ? {} : { reply }) });
+  const accepted = followUps.map((event) => ground.receive(event, { follows: true }));
+  const [first] = sayings;
+  const admitted = first === undefined ? undefined : admission(first, { account: accounts.get, signal });
+  const saying =
+    sayings.length === 0 && messages.length === 0
+      ? []
+      : store.say({
+          unitId: unit.id,
+          at,
+          rows: sayings,
+          ...(admitted === undefined ? {} : { first: "waiting" as const }),
+          ...(tookQueued ? { tookQueued } : {}),
+          ending,
+          ...(messages.length > 0 && route !== undefined ? { transcript: { sessionKey: route.sessionKey, messages } } : {}),
+          decisions: trace.take(),
+        });
+  // Together: where one commit fails all of them do, and a rejection that nobody waits for ends the process of an embedder.
+  const told = messages.length > 0 && inbound !== undefined && route !== undefined ? agents.told(inbound, route, visit) : undefined;
+  const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
+  const alone = told === undefined && counted === undefined && accepted.length === 0;
+  const rows = alone ? await saying : (await Promise.all([saying, told, counted, ...accepted]))[0];
+  return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted };
+}

@@ -1,0 +1,122 @@
+/** From ingress to formatting: the steps of one unit until what it says is in the outbox. */
+import type { Address, Inbound, Reply, Route } from "../contract/index.ts";
+import { controlSuffix } from "../state/index.ts";
+import { type FormattingContext, Visit } from "../stations/index.ts";
+import { isAt } from "./answer-place.ts";
+import { apologyTo, placeOf } from "./apology.ts";
+import { isStop, type Stop, type Trace } from "./ending.ts";
+import { exhaustedEnding } from "./exhausted.ts";
+import { formatting, renderNotice, type Saying } from "./formatting.ts";
+import { gating } from "./gating.ts";
+import { type Ground, isAwaited, type Walk } from "./ground.ts";
+import { Interrupted } from "./hand-back.ts";
+import { ingress } from "./ingress.ts";
+import { routing } from "./routing.ts";
+import type { Said } from "./said.ts";
+import { say } from "./say.ts";
+import { turn } from "./turn.ts";
+
+/** An event that fails to be processed so often is failed for good, kept and listed. */
+const maxAttempts = 3;
+
+/** What it says stands in the outbox when it returns. */
+export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
+  const { unit } = walk;
+  if (unit.attempts > maxAttempts) return await giveUp(ground, walk);
+  const inbound = await ingress(ground, walk);
+  if (isStop(inbound)) return await say(ground, walk, { ending: inbound.stop, sayings: [] });
+  const refused = await gating(ground, walk, inbound);
+  if (refused !== undefined) {
+    return await say(ground, walk, { ending: refused.stop, sayings: notice(ground, walk, refused.say), inbound });
+  }
+  const route = await routeOf(ground, walk, inbound);
+  if (isStop(route)) {
+    const apology = apologyTo(route.stop.reason, { inbound, to: placeOf(inbound) });
+    return await say(ground, walk, { ending: route.stop, sayings: notice(ground, walk, apology), inbound });
+  }
+  // A command such as `/stop` never waits behind a turn.
+  if (unit.lane.endsWith(controlSuffix)) return await answer(ground, walk, { inbound, route });
+  const entering = ground.sessions.enter(route.sessionKey, { lane: unit.lane, slot: walk.slot });
+  const leave = entering instanceof Promise ? await entering : entering;
+  walk.sessionKey = route.sessionKey;
+  try {
+    return await answer(ground, walk, { inbound, route });
+  } finally {
+    leave();
+  }
+}
+
+function routeOf(ground: Ground, { trace, visit }: Pick<Walk, "trace" | "visit">, inbound: Inbound): Promise<Route | Stop> {
+  const { hooks, agents } = ground;
+  return routing(inbound, { hooks, trace, visit, fallback: agents.route, isAwaited: (to: Address) => isAwaited(ground, to) });
+}
+
+/** What the gateway itself says, rendered. */
+function notice(
+  { accounts }: Ground,
+  { trace }: { readonly trace: Trace },
+  said: Stop["say"],
+  more: { readonly previews?: readonly string[]; readonly place?: Address | null; readonly shown?: string | undefined } = {},
+): readonly Saying[] {
+  return renderNotice(said, { account: accounts.get, trace, ...more });
+}
+
+/** The turn, and what it says. */
+async function answer(
+  ground: Ground,
+  walk: Walk,
+  { inbound: received, route }: { readonly inbound: Inbound; readonly route: Route },
+): Promise<Said> {
+  const { hooks, accounts, agents, gate, clock, signal } = ground;
+  const { unit, trace, visit } = walk;
+  const presence = ground.presenceFor(unit, received, route);
+  const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
+  const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;
+  const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);
+  const { silence, guardStream, completeReply } = agents;
+  const asking = { hooks, trace, visit, presence, now: clock.now, silence, asSent, pathsOf: gate.pathsOf, guardStream, signal };
+  const result = await turn(inbound, route, asking);
+  // Also when the gateway closes: typing that goes on would keep the process, and what is being shown needs its id written down.
+  const closing = presence.close();
+  const previews = closing instanceof Promise ? await closing : closing;
+  if (signal.aborted) throw new Interrupted();
+  walk.slot.release();
+  const place = { sessionKey: route.sessionKey, agentId: route.agentId };
+  const pipe = { hooks, trace, visit, previews, account: accounts.get, silence, asSent, completeReply, signal };
+  const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, pipe);
+  if (isStop(formatted)) {
+    const sayings = notice(ground, walk, formatted.say, { previews, place: route.to, shown: formatted.shown });
+    return await say(ground, walk, { ending: { ...formatted.stop, ...place }, sayings, inbound, route, presence });
+  }
+  const { outcome, reason, reply, sayings } = formatted;
+  const kept = agents.keptReply(inbound, reply);
+  const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
+  // The model has answered and is not asked again: whoever asked learns that the answer could not be sent.
+  const apology = outcome === "failed" ? notice(ground, walk, apologyTo(reason, { inbound, to: route.to })) : [];
+  return await say(ground, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
+}
+
+/** The end of a unit whose attempts did not end: it is read once more, for where an apology or a hook's summary goes. */
+async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
+  const { unit, trace } = walk;
+  // Reading it may be what ends the process: that is tried once.
+  const found = unit.attempts === maxAttempts + 1 ? await findRoute(ground, walk) : undefined;
+  const ending = exhaustedEnding(trace, { attempts: maxAttempts, route: found?.route });
+  if (found === undefined) return await say(ground, walk, { ending, sayings: [] });
+  const { to } = found.route;
+  const previews = unit.preview !== undefined && to !== null && isAt(unit.preview, to) ? unit.preview.messageIds : [];
+  const apology = apologyTo(ending.reason, { inbound: found.inbound, to });
+  return await say(ground, walk, { ending, sayings: notice(ground, walk, apology, { previews, place: to }), ...found });
+}
+
+/** Where an answer to the unit would go; `undefined`: nowhere, because it is junk or was refused. */
+export async function findRoute(
+  ground: Ground,
+  { unit, trace, visit = new Visit() }: Pick<Walk, "unit" | "trace"> & { readonly visit?: Visit },
+): Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined> {
+  const walk = { unit, trace, visit };
+  const inbound = await ingress(ground, walk);
+  if (isStop(inbound) || (await gating(ground, walk, inbound)) !== undefined) return undefined;
+  const route = await routeOf(ground, walk, inbound);
+  return isStop(route) ? undefined : { inbound, route };
+}

@@ -1,0 +1,27 @@
+/** One event on its way through the stations, with what a part of the gateway leaves there for a later station. */
+
+/** Names one thing that a visit carries, and its type. */
+export interface Carried<T> {
+  readonly name: string;
+  /** Never set; it ties the type to the name. */
+  readonly type?: T;
+}
+
+export function carried<T>(name: string): Carried<T> {
+  return { name };
+}
+
+export class Visit {
+  readonly #things = new Map<Carried<unknown>, unknown>();
+
+  get<T>(what: Carried<T>): T | undefined {
+    return this.#things.get(what) as T | undefined;
+  }
+
+  set<T>(what: Carried<T>, value: T): void {
+    this.#things.set(what, value);
+  }
+}
+
+/** What let the event in: a rule, and where it stands in the configuration. */
+export const passedBy = carried<{ readonly code: string; readonly path?: string }>("passedBy");
