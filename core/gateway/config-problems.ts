@@ -11,6 +11,7 @@ import {
   suggestKey,
   validateSection,
 } from "../config/index.ts";
+import type { Log } from "../log/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
 
@@ -96,3 +97,14 @@ const switchingOff =
   (section: string) =>
   (problem: Problem): Problem =>
     problem.severity === "error" ? { ...problem, section } : problem;
+
+/** One line in the log for a problem of the configuration. */
+export function tellProblem(log: Log, problem: Problem): void {
+  const line = {
+    path: problem.path,
+    ...(problem.line === undefined ? {} : { line: problem.line, column: problem.column }),
+    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+  };
+  if (problem.severity === "error") log.error(line, `configuration: ${problem.message}`);
+  else log.warn(line, `configuration: ${problem.message}`);
+}

@@ -16,19 +16,9 @@ import {
 import { type HostError, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Results } from "../webhooks/index.ts";
-import { pluginProblems } from "./config-problems.ts";
+import { pluginProblems, tellProblem } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
-
-export function tellProblem(log: Log, problem: Problem): void {
-  const line = {
-    path: problem.path,
-    ...(problem.line === undefined ? {} : { line: problem.line, column: problem.column }),
-    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
-  };
-  if (problem.severity === "error") log.error(line, `configuration: ${problem.message}`);
-  else log.warn(line, `configuration: ${problem.message}`);
-}
 
 /** What this edit changed and what waits: a value that is back at what runs waits for nothing. */
 function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {

@@ -1,11 +1,17 @@
 /** What a gateway says of itself: whether it is ready, and what runs in it. */
 
 import type { AccountReport } from "../channels/index.ts";
-import type { LoadedConfig, Problem } from "../config/index.ts";
+import { changedAtStart, type LoadedConfig, type Problem } from "../config/index.ts";
+import { product } from "../contract/index.ts";
 import type { PluginReport, Plugins } from "../host/index.ts";
+import { routeAddress } from "../http/index.ts";
 import type { Store, StoreStats } from "../state/index.ts";
 import type { TapInfo } from "../stations/index.ts";
+import type { Base } from "./base.ts";
+import { unopenedChannels } from "./config-problems.ts";
+import type { HookSide } from "./hook-side.ts";
 import type { Runtime } from "./runtime.ts";
+import type { Tokens } from "./tokens.ts";
 
 export interface Readiness {
   readonly ready: boolean;
@@ -40,7 +46,7 @@ export interface GatewayDescription {
  * Judges readiness by the rule of `/readyz`. `life.tried` is set once every account has connected or failed: what
  * accounts do afterwards, or accounts that a reload adds, degrade the gateway and never take it away.
  */
-export function readinessOf(
+function readinessOf(
   life: { readonly up: boolean; readonly closing: boolean; tried: boolean },
   {
     loaded,
@@ -65,4 +71,72 @@ export function readinessOf(
         : [`${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`],
     );
   return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts] };
+}
+
+/** How far a gateway has come. */
+export interface Life {
+  up: boolean;
+  closing: boolean;
+  tried: boolean;
+}
+
+export interface Describing {
+  readiness(): Readiness;
+  /** What only plugins and mappings find wrong. */
+  found(): ReturnType<HookSide["problems"]>;
+  describe(): Promise<GatewayDescription>;
+}
+
+export function createDescribing(
+  base: Base,
+  parts: {
+    readonly runtime: Runtime;
+    readonly plugins: Plugins;
+    readonly hookSide: HookSide;
+    readonly hookTokens: Tokens;
+    readonly life: Life;
+    readonly address: { readonly url: string };
+  },
+): Describing {
+  const { current, config, store, stateDirectory, environment } = base;
+  const { runtime, plugins, hookSide, hookTokens, life, address } = parts;
+  const clean = cleaner(base);
+  const channels = () => [...runtime.registry.channels.values()].map(({ definition }) => definition);
+  const found = () => [...hookSide.problems(), ...unopenedChannels(channels(), current.loaded, environment)];
+  const startedAt = base.now();
+  const started = config();
+  return {
+    found,
+    readiness: () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins, store })),
+    describe: async () =>
+      clean({
+        product: product.name,
+        url: address.url,
+        pid: process.pid,
+        startedAt,
+        configFile: current.loaded.file,
+        configRevision: current.loaded.digest,
+        stateDirectory,
+        hooks: { enabled: hookTokens.token() !== undefined, path: config().hooks.path },
+        plugins: plugins.reports(),
+        taps: runtime.hooks.taps(),
+        routes: runtime.registry.routes.map(({ plugin, definition: { method, path, access } }) => ({
+          plugin,
+          method,
+          path: routeAddress(plugin, path),
+          access,
+        })),
+        accounts: runtime.accounts.reports(),
+        problems: [...(current.loaded.refused ?? []), ...current.loaded.problems, ...found()],
+        waiting: changedAtStart(started, config()),
+        engines: [...runtime.registry.engines.keys()],
+        running: runtime.path.lanes.running(),
+        stats: await store.stats(),
+      }),
+  };
+}
+
+/** Without secrets: what an error says may quote what it was given, and what is cleaned is shown to others. */
+export function cleaner({ redact }: Pick<Base, "redact">): <T>(value: T) => T {
+  return <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
 }

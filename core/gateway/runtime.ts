@@ -3,6 +3,7 @@ import { createGate, createPairing, placeSettings } from "../access/index.ts";
 import { type ActionRunner, createActionRunner, createActionTools, createEnds } from "../actions/index.ts";
 import {
   type AgentTurns,
+  type AgentTurnsOptions,
   agentFor,
   type Commands,
   commandIn as commandOf,
@@ -20,42 +21,22 @@ import {
   mayCommand,
   movedSessions,
   type Router,
-  reactionNotifications,
   resolveProviders,
   sessionKeyFor,
-  unheardReaction,
 } from "../agents/index.ts";
 import { type Accounts, createAccounts, createMigrations, type Migrations, placePress } from "../channels/index.ts";
-import { agentIds, agentSettings, defaultAgentId, type Environment, type GatewayConfig, type Secrets } from "../config/index.ts";
+import { agentIds, agentSettings } from "../config/index.ts";
 import { type Inbound, reasonOf } from "../contract/index.ts";
 import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
-import type { Log } from "../log/index.ts";
 import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
-import { mayBeSilent, showReasoning, speakable } from "../reply/index.ts";
-import { createIds, type Store } from "../state/index.ts";
+import { createIds } from "../state/index.ts";
 import { createHooks, type Hooks } from "../stations/index.ts";
-import { ackMaxCharsFor, createAgentSide } from "./agent-side.ts";
+import { createAgentSide } from "./agent-side.ts";
+import type { Base } from "./base.ts";
 import { createChatCommands } from "./chat-commands.ts";
 import { createOutboundFiles } from "./outbound-files.ts";
 import { tapCore } from "./taps.ts";
-
-export interface RuntimeOptions {
-  readonly config: () => GatewayConfig;
-  readonly configDirectory: string;
-  /** What `/config` edits. */
-  readonly configFile: string;
-  readonly environment: Environment;
-  readonly stateDirectory: string;
-  readonly store: Store;
-  readonly secrets: Secrets;
-  readonly log: Log;
-  /** Removes secrets by value, as the log does. */
-  readonly redact: (text: string) => string;
-  readonly now: () => number;
-  readonly elapsed: () => number;
-  readonly random: () => number;
-}
 
 export interface Runtime {
   readonly hooks: Hooks;
@@ -71,7 +52,7 @@ export interface Runtime {
   readonly confirm: (url: string) => Promise<void>;
 }
 
-export function createRuntime(options: RuntimeOptions): Runtime {
+export function createRuntime(options: Omit<Base, "undo">): Runtime {
   const { config, store, log, now, secrets } = options;
   const newId = createIds(now);
   const registry = createRegistry();
@@ -79,29 +60,13 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
-  const providers = () =>
-    resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
-  const describe = createDescribe({ config, engines, providers, log });
-  const turns = createAgentTurns({
-    config,
-    store,
-    engines,
-    providers,
-    capabilities: (channel) => registry.channels.get(channel)?.definition.capabilities,
+  const { turns, describe } = createTurns(options, {
+    ...{ engines, registry },
+    account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
-    place: (inbound) => {
-      // Only groups and their topics have settings of their own.
-      if (inbound.chat.kind === "direct") return undefined;
-      const live = inbound.authority === "channel" ? accounts.get(inbound.channel, inbound.account) : undefined;
-      return live && placeSettings(live.access, live.path, inbound.chat);
-    },
     onTurn: (turn, visit) => facts.note(turn, visit),
-    historyLimit: (inbound) => historyLimit(inbound, optionsOf(inbound), config().hooks.historyLimit),
     tools: (inbound, route) => acting.tools(inbound, route),
     acting: (inbound, route) => acting.hint(inbound, route),
-    skills: createSkills({ directory: options.configDirectory, log }),
-    log,
-    now,
   });
   const waitingEvents = createWaitingEvents({ store, now });
   const placed = (inbound: Inbound) => placePress(inbound, store.findSent);
@@ -202,28 +167,37 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
     rescan: () => path.lanes.rescan(),
   });
-  tapCore(hooks, {
-    accounts,
-    migrations,
-    gate,
-    commands,
-    commandIn,
-    turns,
-    placed,
-    waitingEvents,
-    unheard: (inbound) =>
-      inbound.kind === "reaction"
-        ? unheardReaction(inbound, {
-            notifications: reactionNotifications(optionsOf(inbound)),
-            path: gate.pathsOf(inbound)(["reactionNotifications"]),
-            findSent: store.findSent,
-          })
-        : undefined,
-    heartbeat: () => ({ config: config(), directory: options.configDirectory }),
-    defaultAgent: () => defaultAgentId(config()),
-    speakable: (reply, inbound) => (mayBeSilent(reply.text) ? speakable(reply, { ackMaxChars: ackMaxCharsFor(config(), inbound) }) : reply),
-    showReasoning: (reply, { inbound, route }) =>
-      reply.reasoning === undefined ? undefined : showReasoning(reply, route, { store, ackMaxChars: ackMaxCharsFor(config(), inbound) }),
-  });
+  const { configDirectory } = options;
+  tapCore(hooks, { config, configDirectory, store, accounts, migrations, gate, commands, commandIn, turns, placed, waitingEvents });
   return { hooks, registry, commands, turns, router, accounts, migrations, path, actions, newId, confirm: (url) => requestPublic(url) };
+}
+
+/** The turns of the agents, with what the configuration says of the place that a message comes from. */
+function createTurns(
+  { config, configDirectory, store, secrets, log, now }: Omit<Base, "undo">,
+  {
+    registry,
+    account,
+    ...parts
+  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "acting"> & {
+    readonly registry: Registry;
+    readonly account: Accounts["get"];
+  },
+): { readonly turns: AgentTurns; readonly describe: ReturnType<typeof createDescribe> } {
+  const providers = () =>
+    resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
+  const turns = createAgentTurns({
+    ...parts,
+    ...{ config, store, providers, log, now },
+    capabilities: (channel) => registry.channels.get(channel)?.definition.capabilities,
+    place: (inbound) => {
+      // Only groups and their topics have settings of their own.
+      if (inbound.chat.kind === "direct") return undefined;
+      const live = inbound.authority === "channel" ? account(inbound.channel, inbound.account) : undefined;
+      return live && placeSettings(live.access, live.path, inbound.chat);
+    },
+    historyLimit: (inbound) => historyLimit(inbound, account(inbound.channel, inbound.account)?.options, config().hooks.historyLimit),
+    skills: createSkills({ directory: configDirectory, log }),
+  });
+  return { turns, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
 }

@@ -6,18 +6,22 @@ import {
   type CommandMatch,
   type Commands,
   firstMessage,
-  type HeartbeatContext,
   parseHeartbeat,
+  reactionNotifications,
+  unheardReaction,
   usedCommand,
   type WaitingEvents,
 } from "../agents/index.ts";
 import type { Accounts, Migrations } from "../channels/index.ts";
-import { ChannelError, type Inbound, type Part, type Refusal, type Reply, type Silent, type TurnEvent } from "../contract/index.ts";
+import { defaultAgentId, type GatewayConfig } from "../config/index.ts";
+import { ChannelError, type Inbound, type Part, type Refusal, type Silent, type TurnEvent } from "../contract/index.ts";
 import { pluginDeadlines } from "../host/index.ts";
 import { Postponed } from "../path/index.ts";
-import { applyReplyTags } from "../reply/index.ts";
-import type { FormattingContext, Hooks } from "../stations/index.ts";
+import { applyReplyTags, mayBeSilent, showReasoning, speakable } from "../reply/index.ts";
+import type { Store } from "../state/index.ts";
+import type { Hooks } from "../stations/index.ts";
 import { parseHookEvent } from "../webhooks/index.ts";
+import { ackMaxCharsFor } from "./agent-side.ts";
 
 /** A channel has a deadline for each send, and a chat that has moved is sent to twice. */
 const deliveryMs = 2 * pluginDeadlines.send + 10_000;
@@ -32,21 +36,17 @@ export interface CoreTapsOptions {
   readonly commandIn: (inbound: Inbound) => CommandMatch | undefined;
   readonly turns: AgentTurns;
   readonly waitingEvents: Pick<WaitingEvents, "add">;
-  /** Why the agent does not hear of an event that was let in. */
-  readonly unheard: (inbound: Inbound) => Promise<Refusal | undefined> | undefined;
-  readonly heartbeat: () => HeartbeatContext;
-  readonly defaultAgent: () => string;
-  /** Without the words that are for the gateway only. */
-  readonly speakable: (reply: Reply, inbound: Inbound) => Reply;
-  readonly showReasoning: (reply: Reply, context: FormattingContext) => Promise<Reply | undefined> | undefined;
+  readonly config: () => GatewayConfig;
+  readonly configDirectory: string;
+  readonly store: Store;
 }
 
 /** What has nothing to wait for answers at once: a promise costs its deadline's timer, and a message passes them all. */
 export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
-  const { accounts, migrations, gate, commands, turns } = options;
+  const { accounts, migrations, gate, commands, turns, config, store } = options;
 
-  tapSaid(hooks, options.defaultAgent);
-  hooks.tap("core", "ingress", (_event, gathered) => parseHeartbeat(gathered, options.heartbeat()));
+  tapSaid(hooks, () => defaultAgentId(config()));
+  hooks.tap("core", "ingress", (_event, gathered) => parseHeartbeat(gathered, { config: config(), directory: options.configDirectory }));
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {
     if (event.authority !== "channel") return undefined;
@@ -90,7 +90,20 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
     { order: "early" },
   );
   hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), { order: "early" });
-  hooks.tap("core", "gating", (inbound) => options.unheard(inbound), { order: "early" });
+  // An agent does not hear of every reaction.
+  hooks.tap(
+    "core",
+    "gating",
+    (inbound) =>
+      inbound.kind === "reaction"
+        ? unheardReaction(inbound, {
+            notifications: reactionNotifications(accounts.get(inbound.channel, inbound.account)?.options),
+            path: gate.pathsOf(inbound)(["reactionNotifications"]),
+            findSent: store.findSent,
+          })
+        : undefined,
+    { order: "early" },
+  );
   // A reaction is nothing to answer: the next turn of its session tells it.
   hooks.tap(
     "core",
@@ -108,11 +121,21 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   hooks.tap(
     "core",
     "formatting",
-    (reply, { inbound }) =>
-      inbound.request?.deliverOnly === true ? undefined : options.speakable(applyReplyTags(reply, inbound), inbound),
+    (reply, { inbound }) => {
+      if (inbound.request?.deliverOnly === true) return undefined;
+      const said = applyReplyTags(reply, inbound);
+      // Without the words that are for the gateway only.
+      return mayBeSilent(said.text) ? speakable(said, { ackMaxChars: ackMaxCharsFor(config(), inbound) }) : said;
+    },
     { order: "early" },
   );
-  hooks.tap("core", "formatting", options.showReasoning, { order: "early" });
+  hooks.tap(
+    "core",
+    "formatting",
+    (reply, { inbound, route }) =>
+      reply.reasoning === undefined ? undefined : showReasoning(reply, route, { store, ackMaxChars: ackMaxCharsFor(config(), inbound) }),
+    { order: "early" },
+  );
 
   hooks.tap(
     "core",

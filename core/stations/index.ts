@@ -2,4 +2,4 @@
 export { createHooks, type FormattingContext, type HookName, type Hooks, type HookTable, type TapInfo, type TapOrder } from "./stations.ts";
 export type { TapRun, TimedCall } from "./tap-times.ts";
 export { isThenable } from "./thenable.ts";
-export { type Carried, carried, passedBy, Visit } from "./visit.ts";
+export { carried, passedBy, Visit } from "./visit.ts";

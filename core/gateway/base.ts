@@ -1,0 +1,95 @@
+/** What a gateway stands on before anything moves: configuration, lock, secrets, log, state. */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import {
+  createSecrets,
+  type Environment,
+  type GatewayConfig,
+  type LoadedConfig,
+  loadConfig,
+  locateConfig,
+  locateState,
+  rememberSecrets,
+  type Secrets,
+} from "../config/index.ts";
+import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
+import { createLog, type Log } from "../log/index.ts";
+import { lockState, type Store } from "../state/index.ts";
+import { openSqliteStore } from "../state/sqlite/index.ts";
+import { tellProblem } from "./config-problems.ts";
+import type { GatewayOptions } from "./options.ts";
+import { acceptance } from "./ownership.ts";
+import { createGatewayTokens, type Tokens } from "./tokens.ts";
+import type { Undo } from "./undo.ts";
+
+export interface Base {
+  /** What is in force; replaced as a whole when the file is edited. */
+  readonly current: { loaded: LoadedConfig };
+  readonly config: () => GatewayConfig;
+  readonly configDirectory: string;
+  /** What `/config` edits. */
+  readonly configFile: string;
+  readonly environment: Environment;
+  readonly stateDirectory: string;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  /** Removes secrets by value, as the log does. */
+  readonly redact: (text: string) => string;
+  readonly closeLog: () => void;
+  readonly loader: Loader;
+  readonly store: Store;
+  /** The number of this ownership of the state. */
+  readonly fence: number;
+  readonly gatewayTokens: Tokens;
+  readonly now: () => number;
+  /** A clock that nobody sets. */
+  readonly elapsed: () => number;
+  readonly random: () => number;
+  readonly undo: Undo;
+}
+
+export async function openBase(options: GatewayOptions, undo: Undo): Promise<Base> {
+  const { environment = process.env, home = homedir(), now = Date.now, elapsed = () => performance.now(), random = Math.random } = options;
+  const location = options.configFile === undefined ? locateConfig({ env: environment, home }) : { file: options.configFile, named: true };
+  const current = { loaded: await loadConfig({ ...location, env: environment }) };
+  const config = () => current.loaded.config;
+  const { directory, file: configFile } = current.loaded;
+  const stateDirectory = locateState({ config: config(), directory, env: environment, home });
+
+  const lock = lockState(stateDirectory);
+  undo.add(() => lock.release());
+  const secrets = createSecrets({ env: environment, directory });
+  rememberSecrets(config(), secrets);
+  const logging = createLog({
+    level: config().log.level,
+    secrets: () => secrets.values(),
+    print: options.print ?? "none",
+    file: join(stateDirectory, "logs", "gateway.log"),
+  });
+  const { log, redact, close: closeLog } = logging;
+  undo.add(closeLog);
+  for (const problem of current.loaded.problems) tellProblem(log, problem);
+
+  const opening = openSqliteStore({
+    directory: stateDirectory,
+    now,
+    owner: true,
+    ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
+    ...(options.acceptNewState === true && { acceptNewState: acceptance(log) }),
+  });
+  const fresh = options.fresh ?? false;
+  const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
+  // The writer's thread takes its time to start.
+  if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
+  const store = await opening;
+  undo.add(() => store.close());
+  // After the database: a token without one is how an earlier version's lost state is known.
+  const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });
+  const { resumed, fence } = await store.begin(now());
+  if (resumed > 0) log.info({ resumed }, "resuming work of an earlier process");
+  return {
+    ...{ current, config, configDirectory: directory, configFile, environment, stateDirectory },
+    ...{ secrets, log, redact, closeLog, loader, store, fence, gatewayTokens },
+    ...{ now, elapsed, random, undo },
+  };
+}
