@@ -1,8 +1,8 @@
-/** What authors of transforms write against; `core/sdk/contract.ts` hands it on. */
+/** What authors of transforms write against; `core/sdk/contract.ts` exports it. */
 import type { Json } from "./types.ts";
 
 /**
- * What a transform is told of one delivery. Everything is frozen, and came from outside: it may be anything. Credentials, cookies and
+ * What a transform receives of one delivery. Everything is frozen, and came from outside: it may be anything. Credentials, cookies and
  * signatures of the request are left out. With `forEach`, `payload` holds the one element as the only one of its list.
  */
 export interface TransformContext<P = Json> {

@@ -29,7 +29,7 @@ export interface Address {
  *
  * - `channel`: a person on a chat platform; the access policy decides when the event runs.
  * - `hook`: a request that carried the hook token; least authority, never owner.
- * - `operator`: the gateway itself, or somebody with the gateway token or the state directory.
+ * - `operator`: the gateway itself, or a holder of the gateway token or of the state directory.
  */
 export type Authority = "channel" | "hook" | "operator";
 
@@ -109,7 +109,7 @@ export interface InboundSender {
   readonly name?: string;
   readonly username?: string;
   readonly isBot?: boolean;
-  /** Writes as a chat (a channel's post, an anonymous administrator): `id` is that chat's, and nobody is behind it who can be checked. */
+  /** Writes as a chat (a channel's post, an anonymous administrator): `id` is that chat's, so no user can be identified. */
   readonly anonymous?: true;
 }
 
@@ -130,7 +130,7 @@ export interface Inbound {
   readonly media: readonly InboundMedia[];
   /** True when the bot was addressed (mention, reply, press). Direct chats need no mention. */
   readonly mention: boolean;
-  /** Epoch milliseconds at the source; a channel that is not told says 0, and the time of acceptance stands for it. */
+  /** Epoch milliseconds at the source. A channel that does not know it sets 0, and the time of acceptance is used. */
   readonly timestamp: number;
   /** The platform's message id; absent where there is none to reply to. */
   readonly messageId?: string;
@@ -179,7 +179,7 @@ export interface TurnRequest {
   readonly timeoutSeconds?: number;
   /** What the operator wants done with the content of a webhook; never from a request. */
   readonly instructions?: string;
-  /** Whether the reply is sent to somebody. */
+  /** Whether the reply is sent to a chat. */
   readonly deliver?: boolean;
   /** `last`, or a channel id. */
   readonly channel?: string;
@@ -246,7 +246,7 @@ export interface OutboundMedia {
   readonly fileName?: string;
   /** Send as a voice note, or as a round video note, where the platform has them. */
   readonly as?: "voice" | "video-note" | "sticker";
-  /** Bytes; set by the gateway, like the sides of a picture and the type, which it tells by the content. */
+  /** Bytes. Set by the gateway, like the sides of a picture and the type, which it detects from the content. */
   readonly size?: number;
   readonly width?: number;
   readonly height?: number;
@@ -288,7 +288,7 @@ export interface Part {
   readonly body: Json;
   /** Message id of a preview that this part becomes, by an edit in place. */
   readonly replaces?: string;
-  /** Message id that this part replies to; one that is gone is no reason to lose the part. */
+  /** Message id that this part replies to; if that message was deleted, the part is sent without the reference. */
   readonly replyTo?: string;
   /** `replyTo` is the message that is answered, and a preview of the answer replies to it already. */
   readonly replyImplied?: true;

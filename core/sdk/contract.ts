@@ -98,8 +98,8 @@ export interface PluginStore {
   /** Sorted by key. */
   list(options?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly { readonly key: string; readonly value: Json }[]>;
   /**
-   * One atomic step: `change` sees the value (`null`: none) and returns the next one; `null` deletes, `undefined` leaves it. Resolves with
-   * what stands there afterwards. It runs again when somebody else was faster, so it must be pure.
+   * Changes a value in one atomic step. `change` receives the value (`null`: none) and returns the next one; `null` deletes it, `undefined`
+   * leaves it as it is. Resolves with the value afterwards. `change` runs again when another writer was faster, so it must be pure.
    *
    * @example
    * await host.store.update("visits", (count) => Number(count ?? 0) + 1);
@@ -112,9 +112,11 @@ export interface PluginStore {
 }
 
 /**
- * Who may use a command. Nobody whom the access policy keeps out reaches any of them, and hooks never do. `anyone`: whoever is let in;
- * `allowed`: of those, whoever can be checked, so nobody who writes as a chat (an anonymous administrator, a channel's post); `owner`:
- * somebody of `commands.ownerAllowFrom` when that is set, else of the account's `allowFrom`, or whom pairing made owner of the account.
+ * Who may use a command. A sender whom the access policy refuses can use none, and neither can a webhook.
+ *
+ * - `anyone`: every sender whom the access policy admits.
+ * - `allowed`: of those, every sender with an identity; not one who writes as a chat, such as an anonymous administrator.
+ * - `owner`: a sender listed in `commands.ownerAllowFrom` if that is set, otherwise in the account's `allowFrom`, or made owner by pairing.
  */
 export type CommandRole = "anyone" | "allowed" | "owner";
 
@@ -150,7 +152,7 @@ export interface CommandDefinition {
 
 /**
  * Who may call a route: `gateway` a holder of the gateway token (`Authorization: Bearer ...`), `device` also a device that a plugin vouches
- * for (`PluginHost.devices`), `public` everybody. Pages of other sites are refused in any case.
+ * for (`PluginHost.devices`), `public` every client. Requests from web pages of other sites are always refused.
  */
 export type RouteAccess = "gateway" | "device" | "public";
 
@@ -235,7 +237,7 @@ export interface CliCommand {
   readonly summary: string;
   /** Shown in help behind the group's name, such as `revoke 7FQ2`. */
   readonly example: string;
-  /** Default 120; 0 is no limit, for a command that runs until it is stopped. */
+  /** Default 120. 0 means no limit, for a command that runs until it is stopped. */
   readonly timeoutSeconds?: number;
   run(call: CliCall): CliAnswer | Promise<CliAnswer>;
 }
@@ -310,7 +312,7 @@ export interface PluginHost {
   route(definition: RouteDefinition): void;
   /**
    * Vouches for tokens of devices: `check` is asked about a token that is not the gateway's, for routes with access `device`. Asked for each
-   * request, so a token that is taken back opens nothing from then on. Compare digests, never texts. A throw lets nobody in, and is logged.
+   * request, so a revoked token stops working at once. Compare digests, never texts. An error refuses the token, and is logged.
    *
    * @example
    * host.devices(async (token) => (await host.store.get(`device:${createHash("sha256").update(token).digest("hex")}`)) !== null);
@@ -345,7 +347,7 @@ export interface PluginDefinition<O extends TObject = TObject> {
   readonly cli?: CliDefinition;
   /**
    * The codes of its own that decisions and errors of the plugin carry, by name: `a-z`, `0-9` and `_`. `service why` prints the meaning and
-   * the hint where a decision comes without. A name that ends in `*` stands for all that begin like it. The gateway's own codes
+   * the hint where a decision comes without. A name that ends in `*` covers all codes with this beginning. The gateway's own codes
    * (`core/CODES.md`), such as `flood_wait`, need no entry. Data: they are read without setting the plugin up.
    */
   readonly codes?: Readonly<Record<string, CodeDefinition>>;
@@ -388,7 +390,7 @@ export interface PresetMapping {
   readonly sessionMode?: "isolated" | "persistent";
   readonly messageTemplate?: string;
   readonly textTemplate?: string;
-  /** What is wanted of the agent, in plain words; told to the model outside of the wrapper around the content. */
+  /** What the agent is to do, in plain words. The model reads it outside of the wrapper around the content. */
   readonly instructions?: string;
   readonly deliver?: boolean;
   readonly thinking?: Thinking;
@@ -416,7 +418,7 @@ export interface PresetDefinition {
 export interface ChannelCapabilities {
   /** Characters of one message, by the platform's own count. */
   readonly maxChars: number;
-  /** `rich`: Markdown is shown formatted. The model is told. */
+  /** `rich`: Markdown is shown formatted. The model learns which. */
   readonly markup: "plain" | "rich";
   /** Messages can be changed and removed: there is a live preview. */
   readonly edits: boolean;
@@ -432,7 +434,7 @@ export interface ChannelCapabilities {
   readonly numericIds?: boolean;
 }
 
-/** What `service status` shows of one account. `waiting`: it tries again by itself; `failed`: somebody has to mend something. */
+/** What `service status` shows of one account. `waiting`: it retries by itself; `failed`: the operator has to fix something. */
 export interface ChannelStatus {
   readonly state: "connecting" | "connected" | "waiting" | "stopped" | "failed";
   /** One sentence when something is wrong, with the remedy. */
@@ -480,8 +482,8 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
     },
   ): Promise<Accepted>;
   /**
-   * Asks the gate about an event that a platform wants answered at once, outside the lanes, such as a press of a button. Nothing follows
-   * from the question: no pairing code, no row. `notice`: one short sentence for whoever is not let in.
+   * Asks the gate about an event that a platform wants answered at once, outside the lanes, such as a press of a button. The question has
+   * no effect: no pairing code, no row. `notice`: one short sentence for a sender who is refused.
    */
   check(raw: Json): Promise<{ readonly allowed: true } | { readonly allowed: false; readonly code: string; readonly notice: string }>;
   /** `messages.inbound.debounceMs` as it is now: quick messages of one sender within this time are gathered into one; 0: none are. */
@@ -493,10 +495,10 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    */
   room(): Promise<void> | undefined;
   /**
-   * For a listener of the channel's own: judges whoever calls it by the secret that the platform sends along. `isRight` compares the
-   * presented secret with the configured one, in constant time; it is not asked while the client has failed too often. Answer with
-   * `status`, and 429 with `Retry-After`. Clients are told apart as at the gateway's own routes: after `gateway.trustedProxies`, IPv6
-   * by /64; 20 failures in 60 s are answered 429, and after 200 nothing is compared unless the client was right in the last hour.
+   * For a listener of the channel's own: judges a caller by the secret that the platform sends. `isRight` compares the presented secret
+   * with the configured one, in constant time; it is not called while the client has failed too often. Answer with `status`, and 429 with
+   * `Retry-After`. Clients are distinguished as at the gateway's own routes: by `gateway.trustedProxies`, IPv6 by /64. 20 failures in 60 s
+   * are answered with 429; after 200, nothing is compared unless the client was right within the last hour.
    *
    * @example
    * const caller = account.judgeCaller(request, () => timingSafeEqual(digest(given), expected));
@@ -509,7 +511,7 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    * kind of call, polls included. In a channel that reports none, only `send` and `probe` show that the platform answers.
    */
   calling(): () => void;
-  /** Tells the truth about the connection. */
+  /** Reports the state of the connection, as it is. */
   status(status: ChannelStatus): void;
   /** The chat commands of the gateway and of all plugins, for a menu. */
   commands(): readonly { readonly name: string; readonly summary: string }[];
@@ -567,8 +569,8 @@ export interface ChannelConnection {
   /** Capability `edits`: removes a message. */
   remove?(messageId: string, address: Address, signal: AbortSignal): Promise<void>;
   /**
-   * Capability `edits`: a preview. `resume` are message ids that a killed process left, `trigger` is the message that is answered; `onMessage` is
-   * told all ids whenever there is a new one.
+   * Capability `edits`: a preview. `resume` are message ids that a killed process left, `trigger` is the message that is answered; `onMessage`
+   * receives all ids whenever there is a new one.
    */
   preview?(
     address: Address,
@@ -588,7 +590,7 @@ export interface ChannelConnection {
     query: string,
     limit: number,
   ): Promise<readonly { readonly fileId: string; readonly emoji?: string; readonly setName?: string; readonly description: string }[]>;
-  /** A name such as `@somebody`, as hooks may give it in `to`, to a chat id. */
+  /** Turns a name such as `@name`, which webhooks may use in `to`, into a chat id. */
   resolve?(target: string): Promise<string>;
   /**
    * Asks the platform whether all is well; also called without `start`, on a connection that is closed right after. Changes nothing there.
@@ -598,10 +600,9 @@ export interface ChannelConnection {
   /** Asks the platform whether the bot is in a chat. Changes nothing there; also called without `start`. */
   members?(chat: string): Promise<ChannelMembership>;
   /**
-   * Fetches a file of a message that was let through, by streaming, into the folder `media` of the account's directory, and tells its
-   * type by its content. The host names the limit (`mediaMaxMb`) and removes the file after seven days. Throws `ChannelError`; its
-   * `detail` is told to the agent. `describe` says in words what an image shows, where a model sees images; it rejects once `signal`
-   * has aborted, which says nothing of the image.
+   * Streams a file of an accepted message into the folder `media` of the account's directory, and detects its type from the content. The
+   * host sets the limit (`mediaMaxMb`) and removes the file after seven days. Throws `ChannelError`; the agent reads its `detail`.
+   * `describe` returns in words what an image shows, if a model can see images; it rejects once `signal` has aborted.
    */
   fetchMedia?(
     media: InboundMedia,
@@ -618,7 +619,7 @@ export interface ChannelProbe {
   readonly ok: boolean;
   /** One sentence: who the bot is and how it takes in, or what is wrong, with the remedy. */
   readonly detail: string;
-  /** Whose credential it is; also when the platform refused it, as far as the credential tells. Two accounts must not share it. */
+  /** The owner of the credential, also when the platform refused it, as far as the credential contains it. Two accounts must not share it. */
   readonly identity?: NonNullable<ChannelStatus["identity"]>;
   /** False: of groups the platform hands over only what addresses the bot, unless the bot is an administrator there. */
   readonly seesAllGroupMessages?: boolean;
@@ -690,11 +691,12 @@ export interface ChannelDefinition<O extends TObject = TObject> {
    */
   signsInAs?(options: Static<O>): string | undefined;
   /**
-   * What is wrong with options that each fit the schema, such as two that need one another, or a port that an account before it has: told with the account's path by
-   * `config validate` and before an edit is written; the account does not open. Secrets must not stand in it.
+   * Finds problems between options that each match the schema, such as two that need one another, or a port that an earlier account uses.
+   * `config validate` shows them with the account's path, an edit that causes one is not written, and the account does not open. Never put a
+   * secret into the text.
    */
   check?(options: Static<O>, around: AccountSurroundings<Static<O>>): readonly OptionProblem[];
-  /** Environment variables that stand in for options of the account `default`, when it has no credential in the configuration. */
+  /** Environment variables that provide options of the account `default` when it has no credential in the configuration. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly capabilities: ChannelCapabilities;
   /** How the platform's user ids are written in allowlists; default: as they are. */
@@ -714,7 +716,7 @@ export interface EngineTool {
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly parameters: Json;
-  /** Resolves with what the model is told; what was refused is told as well, `{ ok: false, error, code }`. */
+  /** Resolves with what the model reads, also when the call was refused: `{ ok: false, error, code }`. */
   run(args: Json, signal: AbortSignal): Promise<Json>;
 }
 
@@ -738,7 +740,7 @@ export interface EngineTurn {
   readonly thinking: Thinking;
   /** System prompt. */
   readonly instructions: string;
-  /** Names of the skills that the group or topic at hand has; absent: all, empty: none. */
+  /** Names of the skills of this group or topic; absent: all, empty: none. */
   readonly skills?: readonly string[];
   /** Oldest first; the last is what is asked now. */
   readonly messages: readonly EngineMessage[];
@@ -777,7 +779,7 @@ export interface EngineDefinition {
   ): Promise<string | undefined>;
   /**
    * Ends with `done`; throws `EngineError` when the model fails: the sender reads an apology, the operator the reason. Stops soon after
-   * `signal` is aborted (`/stop`, `timeoutSeconds`, a closing gateway); nobody listens after that.
+   * `signal` is aborted (`/stop`, `timeoutSeconds`, a closing gateway); later events are ignored.
    */
   run(turn: EngineTurn, signal: AbortSignal): AsyncIterable<TurnEvent>;
 }

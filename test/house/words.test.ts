@@ -1,5 +1,6 @@
 /** The voice of the product: the worst patterns of a text that was thought in another language do not come back into what people read. */
 import { describe, expect, test } from "vitest";
+import { sentences } from "./sentences.ts";
 import { read, sources, withoutComments } from "./sources.ts";
 
 const patterns =
@@ -30,6 +31,25 @@ describe("words", () => {
           .map((text) => `${path}: ${text}`),
       );
     expect(found).toEqual([]);
+  });
+
+  test("no description of the public contract has them either", () => {
+    const contract = sources("core/sdk/*.ts", "core/contract/**/*.ts", "core/testkit/*.ts");
+    const found = contract.flatMap((path) =>
+      [...read(path).matchAll(/\/\*\*[\s\S]*?\*\//g)]
+        .filter(([comment]) => patterns.test(comment))
+        .map(([comment]) => `${path}: ${comment}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test("at most a tenth of the sentences, on pages and in doc comments, has more than 25 words", () => {
+    const { all, long } = sentences();
+    expect(all.length).toBeGreaterThan(5_000);
+    for (const of of [".md", ".ts"]) {
+      const count = (some: typeof all) => some.filter(({ at }) => at.endsWith(of)).length;
+      expect(count(long) / count(all)).toBeLessThanOrEqual(0.1);
+    }
   });
 
   test("the rule sees a text that breaks it", () => {
