@@ -5,6 +5,8 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** What compares times: it is measured when nothing else of the suite runs, and again when the machine had other work. */
 const timed = "test/**/*.timed.test.ts";
+/** What compares the processor time of one thread: other work beside it changes little, so these run two at a time. */
+const costs = "test/**/*.cost.test.ts";
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts"];
 
@@ -30,10 +32,14 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000, interval: 20 } },
     projects: [
       // Long files first. Nothing in the house is shared by a process, hence a process may serve many files.
-      { extends: true, test: { name: "end to end", include: ["test/e2e/**/*.test.ts"], exclude: [timed, ...alone], isolate: false } },
+      {
+        extends: true,
+        test: { name: "end to end", include: ["test/e2e/**/*.test.ts"], exclude: [timed, costs, ...alone], isolate: false },
+      },
       { extends: true, test: { name: "own process", include: alone } },
-      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", timed], isolate: false } },
-      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 1, retry: 3, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", timed, costs], isolate: false } },
+      { extends: true, test: { name: "costs", include: [costs], maxWorkers: 2, retry: 3, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 1, retry: 3, sequence: { groupOrder: 2 } } },
     ],
   },
 });

@@ -1,0 +1,15 @@
+/** Replies made to cost more than their length, on their whole way to the messages of the platform. */
+import { describe, test } from "vitest";
+import { chunkMarkdown, textPayload } from "../../../plugins/botchat/send/render.ts";
+import { hostileFamilies } from "../../support/hostile-texts.ts";
+import { expectLinear } from "../../support/linear.ts";
+
+const families = hostileFamilies.map(({ name, make }) => [name, make] as const);
+const settings = { textChunkLimit: 4_000, chunkMode: "newline", linkPreview: true } as const;
+
+describe("the cost of a reply grows with its length", () => {
+  test.each(families)("%s", async (_name, make) => {
+    const render = (text: string) => chunkMarkdown(text, settings).map((chunk) => textPayload(chunk, settings));
+    await expectLinear(render, make, { size: 12_000, times: 60 });
+  });
+});
