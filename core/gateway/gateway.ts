@@ -11,6 +11,7 @@ import { type Base, openBase } from "./base.ts";
 import { tellProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
+import { createHttpSide } from "./http-side.ts";
 import type { GatewayOptions } from "./options.ts";
 import { watchOwnership } from "./ownership.ts";
 import { startPruning } from "./pruning.ts";
@@ -22,7 +23,6 @@ import { registerManagement } from "./routes/management.ts";
 import { registerOperations } from "./routes/operations.ts";
 import { registerPairing } from "./routes/pairing.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
-import { createServer } from "./server.ts";
 import { bringUpPlugins } from "./start-plugins.ts";
 import { createTelemetry } from "./telemetry.ts";
 import { createHookTokens } from "./tokens.ts";
@@ -72,7 +72,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
   const { readiness, describe, found } = createDescribing(base, { runtime, plugins, hookSide, hookTokens, life, address });
   for (const problem of found()) tellProblem(log, problem);
-  const server = createServer({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
+  const server = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
   undo.add(() => server.close());
   // Before the server, so that whoever waits for a run is answered.
   undo.add(() => hookSide.results.close());

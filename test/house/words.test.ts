@@ -52,6 +52,21 @@ describe("words", () => {
     }
   });
 
+  test("each word of the glossary is one that the code uses, and no two files of a room have one name", () => {
+    const [glossary = ""] = read("core/contract/types.ts").split("*/");
+    const words = [...glossary.matchAll(/\*([a-z ]+)\*/g)].map(([, word = ""]) => word);
+    expect(words).toEqual(expect.arrayContaining(["event", "unit", "lane", "station", "hook point", "webhook", "trace", "code"]));
+    const code = sources("core/**/*.ts")
+      .map((path) => read(path))
+      .join("\n");
+    const unused = words.filter((word) => !new RegExp(`\\b${word.replace(" ", "[ -]?")}`, "i").test(code.replace(glossary, "")));
+    expect(unused).toEqual([]);
+    // What makes the hook points, the HTTP side and the webhooks has a name of its own each.
+    const makers = [...code.matchAll(/^(?:export )?(?:async )?function (create\w+)/gm)].map(([, name = ""]) => name);
+    const twice = [...Map.groupBy(makers, (name) => name)].filter(([, all]) => all.length > 1).map(([name]) => name);
+    expect(twice).toEqual([]);
+  });
+
   test("the rule sees a text that breaks it", () => {
     expect(shownTexts('const x = "nobody waits"; // "nobody reads"').filter((text) => patterns.test(text))).toEqual(["nobody waits"]);
     expect(patterns.test("There is no such file.")).toBe(false);

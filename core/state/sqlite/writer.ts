@@ -11,7 +11,7 @@ import { examineIdentity, identify } from "./database/identify.ts";
 import { migrate } from "./database/schema.ts";
 import { makeShrinkable, prepareForShrinking } from "./database/shrinking.ts";
 import { createStatements } from "./database/statements.ts";
-import { createDesk, type WriterDesk } from "./database/writer-database.ts";
+import { createWriteContext, type TransactionContext } from "./database/writer-database.ts";
 import { diskError, endsTransaction, packFailure } from "./thread/failure.ts";
 import { nameOf } from "./thread/operation-codes.ts";
 import {
@@ -93,12 +93,12 @@ const checksFirst: ReadonlySet<OperationName> = new Set([
   "handBack",
 ]);
 
-function runOperation(db: DatabaseSync, desk: WriterDesk, operations: Operations, name: OperationName, input: unknown): unknown {
+function runOperation(db: DatabaseSync, context: TransactionContext, operations: Operations, name: OperationName, input: unknown): unknown {
   const operation = operations[name] as (input: unknown) => unknown;
   if (singleStatement.has(name) || checksFirst.has(name)) return operation(input);
   db.exec("SAVEPOINT operation");
   try {
-    const result = desk.guard(() => operation(input));
+    const result = context.guard(() => operation(input));
     db.exec("RELEASE operation");
     return result;
   } catch (error) {
@@ -107,19 +107,19 @@ function runOperation(db: DatabaseSync, desk: WriterDesk, operations: Operations
   }
 }
 
-function runAll(db: DatabaseSync, desk: WriterDesk, operations: Operations, { codes, inputs }: NonNullable<Request>): Reply {
+function runAll(db: DatabaseSync, context: TransactionContext, operations: Operations, { codes, inputs }: NonNullable<Request>): Reply {
   const failures: (readonly [number, Failure])[] = [];
   const results: unknown[] = new Array(codes.length);
   let any = false;
   for (const [index, code] of codes.entries()) {
     const name = nameOf(code);
-    const before = desk.writes();
+    const before = context.writes();
     try {
-      const result = runOperation(db, desk, operations, name, inputs[index]);
+      const result = runOperation(db, context, operations, name, inputs[index]);
       results[index] = result;
       if (result !== null && result !== undefined) any = true;
     } catch (error) {
-      if (endsTransaction(error) || !db.isTransaction || (checksFirst.has(name) && desk.writes() > before)) throw error;
+      if (endsTransaction(error) || !db.isTransaction || (checksFirst.has(name) && context.writes() > before)) throw error;
       failures.push([index, packFailure(error)]);
     }
   }
@@ -136,8 +136,8 @@ interface Transaction {
 
 function createTransaction({ db, identity, record }: Opened, { directory, slowFlushMs }: WriterOptions): Transaction {
   const sql = createStatements(db);
-  const desk = createDesk(sql);
-  const operations = createOperations(desk);
+  const context = createWriteContext(sql);
+  const operations = createOperations(context);
   const pause = new Int32Array(new SharedArrayBuffer(4));
   let synchronous: "FULL" | "NORMAL" | undefined;
   // Other processes may add commits of their own: then this is fewer than there are, which is enough.
@@ -155,12 +155,12 @@ function createTransaction({ db, identity, record }: Opened, { directory, slowFl
     try {
       setSynchronous(request.durable ? "FULL" : "NORMAL");
       db.exec("BEGIN IMMEDIATE");
-      desk.open();
-      const before = desk.writes();
-      const reply = runAll(db, desk, operations, request);
-      const flushed = request.durable && desk.writes() > before ? 1 : 0;
-      desk.count("commits", flushed);
-      desk.finish();
+      context.open();
+      const before = context.writes();
+      const reply = runAll(db, context, operations, request);
+      const flushed = request.durable && context.writes() > before ? 1 : 0;
+      context.count("commits", flushed);
+      context.finish();
       db.exec("COMMIT");
       commits += flushed;
       if (request.durable && slowFlushMs > 0) Atomics.wait(pause, 0, 0, slowFlushMs);

@@ -39,12 +39,12 @@ export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settin
  * no byte is read before the headers are judged.
  */
 export function registerWebhooks(app: FastifyInstance, deps: WebhookDeps): void {
-  const hooks = createHooks(deps);
+  const take = createEndpoints(deps);
   app.route({
     method: app.supportedMethods,
     url: "/*",
     onRequest(request, reply) {
-      if (!hooks(request, reply)) reply.callNotFound();
+      if (!take(request, reply)) reply.callNotFound();
     },
     handler(_request, reply) {
       reply.callNotFound();
@@ -53,7 +53,7 @@ export function registerWebhooks(app: FastifyInstance, deps: WebhookDeps): void 
 }
 
 /** Returns false when the request is not for a hook. */
-function createHooks(deps: WebhookDeps): (request: FastifyRequest, reply: FastifyReply) => boolean {
+function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: FastifyReply) => boolean {
   const answers = createAnswers(deps);
   const authenticate = createAuthenticate({
     elapsed: deps.elapsed,

@@ -17,7 +17,7 @@ import { createCalling } from "./server/calling.ts";
 import { type CallLog, createCallLog, type RecordedCall } from "./server/calls.ts";
 import { createFaults, type Faults } from "./server/faults.ts";
 import { createFileRoute } from "./server/file-route.ts";
-import { createDesk } from "./server/page-api.ts";
+import { createPageApi } from "./server/page-api.ts";
 import { createWebhook, type Webhook } from "./webhook.ts";
 import { type Bot, createBot, createWorld, defaultSeed, type World, type WorldSeed } from "./world.ts";
 
@@ -130,7 +130,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     return () => listeners.delete(listener);
   };
   const files = createFileRoute({ core, faults, bots: byToken });
-  const desk = createDesk({ core, act, faults, calls, on, approve: options.approve });
+  const pageApi = createPageApi({ core, act, faults, calls, on, approve: options.approve });
 
   const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
     const target = request.url ?? "/";
@@ -141,7 +141,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       ? calling.call(path, query, request, response)
       : path.startsWith("/file/bot")
         ? files.send(path, response)
-        : desk.handle(path, query, request, response);
+        : pageApi.handle(path, query, request, response);
     done.catch(() => response.destroy());
   });
   await listen(server, port, host);
@@ -161,7 +161,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     async close() {
       for (const webhook of webhooks.values()) webhook.close();
       for (const feed of feeds.values()) feed.close();
-      desk.close();
+      pageApi.close();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

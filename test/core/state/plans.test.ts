@@ -2,7 +2,7 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { expect, test } from "vitest";
 import { migrate } from "../../../core/state/sqlite/database/schema.ts";
 import { createStatements, type Statements } from "../../../core/state/sqlite/database/statements.ts";
-import { createDesk } from "../../../core/state/sqlite/database/writer-database.ts";
+import { createWriteContext } from "../../../core/state/sqlite/database/writer-database.ts";
 import { packEvent } from "../../../core/state/sqlite/events/acceptance.ts";
 import { eventQueueReads } from "../../../core/state/sqlite/events/event-queue.ts";
 import { inboxReads } from "../../../core/state/sqlite/events/inbox.ts";
@@ -41,8 +41,8 @@ function createRecorder(db: DatabaseSync): { sql: Statements; texts: Set<string>
 }
 
 function useEverything(sql: Statements): void {
-  const desk = createDesk(sql);
-  const operations = createOperations(desk);
+  const context = createWriteContext(sql);
+  const operations = createOperations(context);
   const unit = { unitId: "a", decisions: "[]" };
   const accept = (id: string, lane: string, due: number | null) =>
     operations.accept(

@@ -1,7 +1,7 @@
 /** Gives the room of removed rows back to the disk, in small steps. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Desk } from "./writer-database.ts";
+import type { WriteContext } from "./writer-database.ts";
 
 const incremental = 2;
 /** A larger database is not rewritten at a start: that takes a second for each 100 MB. */
@@ -55,9 +55,9 @@ export function rewriteDatabase(directory: string): void {
   withDatabase(directory, false, rewrite);
 }
 
-export function shrinkWrites(desk: Desk) {
+export function shrinkWrites(context: WriteContext) {
   const count = (pragma: "auto_vacuum" | "page_count" | "freelist_count") =>
-    Number(desk.oneList<readonly [number]>(`PRAGMA ${pragma}`)?.[0] ?? 0);
+    Number(context.oneList<readonly [number]>(`PRAGMA ${pragma}`)?.[0] ?? 0);
   return {
     /** One step; resolves with whether there is more to give back. */
     shrink(): boolean {
@@ -65,7 +65,7 @@ export function shrinkWrites(desk: Desk) {
       const excess = () => count("freelist_count") - Math.max(keptPages, Math.floor(count("page_count") * keptShare));
       const pages = Math.min(excess(), stepPages);
       if (pages <= 0) return false;
-      desk.all(`PRAGMA incremental_vacuum(${pages})`);
+      context.all(`PRAGMA incremental_vacuum(${pages})`);
       return excess() > 0;
     },
   };

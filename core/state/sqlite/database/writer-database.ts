@@ -5,7 +5,7 @@ import type { Statements } from "./statements.ts";
 /** Running totals, kept so that `stats` never scans. `kept` counts the settled events that are still in the inbox, `commits` those that were flushed. */
 export type Total = "waiting" | "running" | "outbox" | "kept" | "commits" | "answered" | "silent" | "refused" | "failed";
 
-export interface Desk extends Statements {
+export interface WriteContext extends Statements {
   /** Adds to a total; written once per transaction. */
   count(total: Total, difference: number): void;
   /** Whether this process began and nobody began after it. */
@@ -16,7 +16,7 @@ export interface Desk extends Statements {
   takeFence(): number;
 }
 
-export interface WriterDesk extends Desk {
+export interface TransactionContext extends WriteContext {
   /** Forgets what an earlier transaction left, and what it had read of the fence. */
   open(): void;
   /** Writes the totals; the last thing of a transaction. */
@@ -27,7 +27,7 @@ export interface WriterDesk extends Desk {
 
 const addTo = "INSERT INTO numbers (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value";
 
-export function createDesk(sql: Statements): WriterDesk {
+export function createWriteContext(sql: Statements): TransactionContext {
   let totals = new Map<Total, number>();
   let ours: number | undefined;
   let current: number | undefined;

@@ -2,7 +2,7 @@
 import { isQueueKey } from "../../queue-key.ts";
 import type { NewEvent } from "../../store.ts";
 import { eventState, unitState } from "../database/schema.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 import { createQueueBounds } from "./event-queue.ts";
 
@@ -80,12 +80,12 @@ interface Standing {
 
 const waits: Standing = { state: eventState.waiting, attempts: 0, unit: null };
 
-export function acceptanceWrites(desk: Desk) {
-  const bounds = createQueueBounds(desk);
+export function acceptanceWrites(context: WriteContext) {
+  const bounds = createQueueBounds(context);
   const insert = (event: PackedEvent, { state, attempts, unit }: Standing): number => {
     const [id, at, source, kind, account, lane, authority, gatherKey, due, body, rest, extend] = event;
     const dedupeKey = rest?.dedupeKey ?? null;
-    return desk.insert(
+    return context.insert(
       insertEvent,
       id,
       state,
@@ -107,37 +107,37 @@ export function acceptanceWrites(desk: Desk) {
 
   /** Whether nothing of the event's lane runs, and nothing waits that would come before it or with it. */
   const isAtRest = ([, , , , , lane, , gatherKey]: PackedEvent): boolean =>
-    desk.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane) === undefined &&
-    desk.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) === undefined &&
+    context.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane) === undefined &&
+    context.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) === undefined &&
     (gatherKey === null ||
-      desk.one("SELECT 1 FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 1", lane, gatherKey) === undefined);
+      context.one("SELECT 1 FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 1", lane, gatherKey) === undefined);
 
   /** Accepts, and takes the event at once where the caller asked for it and the lane is at rest. */
   const place = (event: PackedEvent): Taken | null => {
-    if (event[12] === 0 || !desk.holdsFence() || !isAtRest(event)) {
+    if (event[12] === 0 || !context.holdsFence() || !isAtRest(event)) {
       insert(event, waits);
-      desk.count("waiting", 1);
+      context.count("waiting", 1);
       const key = event[7];
       if (isQueueKey(key)) bounds.added({ lane: event[5], key }, event[1]);
       return null;
     }
-    const unit = desk.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", event[0], event[5], unitState.running);
+    const unit = context.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", event[0], event[5], unitState.running);
     try {
       const sequence = insert(event, { state: eventState.running, attempts: 1, unit });
-      desk.count("running", 1);
+      context.count("running", 1);
       return [sequence, unit];
     } catch (error) {
-      desk.run("DELETE FROM units WHERE id = ?", unit);
+      context.run("DELETE FROM units WHERE id = ?", unit);
       throw error;
     }
   };
 
   const firstOf = (key: string) =>
-    desk.one<{ event_id: string; fingerprint: string | null }>("SELECT event_id, fingerprint FROM dedupe WHERE key = ?", key);
+    context.one<{ event_id: string; fingerprint: string | null }>("SELECT event_id, fingerprint FROM dedupe WHERE key = ?", key);
 
   /** False when the key is known already. The usual case, a key that is new, takes one statement. */
   const remember = (key: string, [id, at]: PackedEvent, { fingerprint, dedupeUntil }: PackedRest): boolean =>
-    desk.run(
+    context.run(
       `INSERT INTO dedupe (key, event_id, fingerprint, until) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
        SET event_id = excluded.event_id, fingerprint = excluded.fingerprint, until = excluded.until WHERE dedupe.until <= ?`,
       key,
@@ -148,9 +148,9 @@ export function acceptanceWrites(desk: Desk) {
     ) > 0;
 
   const insertSettled = (event: PackedEvent, end: NonNullable<NewEvent["settled"]>) => {
-    const unit = (desk.one<{ id: number }>("SELECT coalesce(max(id), 0) + 1 AS id FROM units") ?? { id: 1 }).id;
+    const unit = (context.one<{ id: number }>("SELECT coalesce(max(id), 0) + 1 AS id FROM units") ?? { id: 1 }).id;
     insert(event, { state: eventState[end.outcome], attempts: 0, unit });
-    desk.run(
+    context.run(
       "INSERT INTO units (id, event_id, lane, state, outcome, reason, settled_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
       unit,
       event[0],
@@ -160,9 +160,9 @@ export function acceptanceWrites(desk: Desk) {
       end.reason,
       event[1],
     );
-    appendDecisions(desk, unit, packDecisions(end.decisions));
-    desk.count(end.outcome, 1);
-    desk.count("kept", 1);
+    appendDecisions(context, unit, packDecisions(end.decisions));
+    context.count(end.outcome, 1);
+    context.count("kept", 1);
   };
 
   return {
@@ -180,7 +180,7 @@ export function acceptanceWrites(desk: Desk) {
         return null;
       } catch (error) {
         // Nothing stands for the key: a second try must not be taken for a repetition.
-        if (dedupeKey !== null) desk.run("DELETE FROM dedupe WHERE key = ? AND event_id = ?", dedupeKey, event[0]);
+        if (dedupeKey !== null) context.run("DELETE FROM dedupe WHERE key = ? AND event_id = ?", dedupeKey, event[0]);
         throw error;
       }
     },

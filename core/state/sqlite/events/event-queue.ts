@@ -5,7 +5,7 @@
 import { isQueueKey, type Queue } from "../../queue-key.ts";
 import { unitState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 
 /** Waiting events of one queue. */
@@ -33,32 +33,32 @@ export const hasText = "coalesce(json_extract(body, '$.text'), '') <> ''";
 const countName = (key: string) => `left_out:${key}`;
 
 /** Removes a unit that no event belongs to any more, with what is kept for it. */
-export function removeUnitWithoutEvents(desk: Desk, unit: number): void {
-  if (desk.one("SELECT 1 FROM inbox WHERE unit = ? LIMIT 1", unit)) return;
-  desk.run("DELETE FROM decisions WHERE unit = ?", unit);
-  desk.run("DELETE FROM outbox WHERE unit = ?", unit);
-  desk.run("DELETE FROM units WHERE id = ?", unit);
+export function removeUnitWithoutEvents(context: WriteContext, unit: number): void {
+  if (context.one("SELECT 1 FROM inbox WHERE unit = ? LIMIT 1", unit)) return;
+  context.run("DELETE FROM decisions WHERE unit = ?", unit);
+  context.run("DELETE FROM outbox WHERE unit = ?", unit);
+  context.run("DELETE FROM units WHERE id = ?", unit);
 }
 
 /** Ends the waiting events for which `where` holds. */
 function leaveOut(
-  desk: Desk,
+  context: WriteContext,
   { lane, key }: Queue,
   { where, value, at }: { readonly where: string; readonly value: string | number; readonly at: number },
 ): number {
   const those = `${waiting} AND ${where}`;
-  const first = desk.one<{ id: string }>(`SELECT id FROM inbox WHERE ${those} ORDER BY sequence LIMIT 1`, lane, key, value);
+  const first = context.one<{ id: string }>(`SELECT id FROM inbox WHERE ${those} ORDER BY sequence LIMIT 1`, lane, key, value);
   if (first === undefined) return 0;
-  const former = desk.all<{ unit: number }>(`SELECT DISTINCT unit FROM inbox WHERE ${those} AND unit IS NOT NULL`, lane, key, value);
-  const unit = desk.insert(
+  const former = context.all<{ unit: number }>(`SELECT DISTINCT unit FROM inbox WHERE ${those} AND unit IS NOT NULL`, lane, key, value);
+  const unit = context.insert(
     "INSERT INTO units (event_id, lane, state, outcome, reason, settled_at) VALUES (?, ?, ?, 'silent', 'left_out', ?)",
     first.id,
     lane,
     unitState.settled,
     at,
   );
-  const left = desk.run(`UPDATE inbox SET state = 5, unit = ? WHERE ${those}`, unit, lane, key, value);
-  for (const row of former) removeUnitWithoutEvents(desk, row.unit);
+  const left = context.run(`UPDATE inbox SET state = 5, unit = ? WHERE ${those}`, unit, lane, key, value);
+  for (const row of former) removeUnitWithoutEvents(context, row.unit);
   const decision = {
     at,
     station: "accept",
@@ -68,11 +68,11 @@ function leaveOut(
     detail: `${left} of the oldest waiting events were left out`,
     hint: "More events waited than one turn takes. Send fewer, or let heartbeats run more often (agents.defaults.heartbeat.every).",
   } as const;
-  appendDecisions(desk, unit, packDecisions([decision]));
-  desk.count("waiting", -left);
-  desk.count("silent", left);
-  desk.count("kept", left);
-  desk.run(
+  appendDecisions(context, unit, packDecisions([decision]));
+  context.count("waiting", -left);
+  context.count("silent", left);
+  context.count("kept", left);
+  context.run(
     "INSERT INTO numbers (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
     countName(key),
     left,
@@ -82,11 +82,11 @@ function leaveOut(
 
 /** Newest first. */
 function candidates(
-  desk: Desk,
+  context: WriteContext,
   { lane, key }: Queue,
   { withoutDue, also }: { readonly withoutDue: 0 | 1; readonly also: string },
 ): readonly Candidate[] {
-  return desk.all<Candidate>(
+  return context.all<Candidate>(
     `SELECT sequence, id, unit, accepted_at, length(coalesce(json_extract(body, '$.text'), '')) AS characters FROM inbox
      WHERE ${waiting} AND (due IS NULL) = ${withoutDue} AND ${also} ORDER BY sequence DESC LIMIT ?`,
     lane,
@@ -98,7 +98,7 @@ function candidates(
 
 /** The events of the queue that the next unit takes, oldest first; all others for which `also` holds are left out. */
 export function takeNewest(
-  desk: Desk,
+  context: WriteContext,
   queue: Queue,
   { now, also = "TRUE" }: { readonly now: number; readonly also?: string },
 ): readonly Candidate[] {
@@ -106,8 +106,8 @@ export function takeNewest(
   let texts = 0;
   let characters = 0;
   // An event that asks for a turn is always part of it.
-  const asking = candidates(desk, queue, { withoutDue: 0, also });
-  const others = candidates(desk, queue, { withoutDue: 1, also }).filter((event) => event.accepted_at > now - keepMs);
+  const asking = candidates(context, queue, { withoutDue: 0, also });
+  const others = candidates(context, queue, { withoutDue: 1, also }).filter((event) => event.accepted_at > now - keepMs);
   for (const side of [asking, others]) {
     for (const event of side) {
       if (event.characters > 0) {
@@ -119,13 +119,13 @@ export function takeNewest(
     }
   }
   const sequences = JSON.stringify(taken.map(({ sequence }) => sequence));
-  leaveOut(desk, queue, { where: `${also} AND sequence NOT IN (SELECT value FROM json_each(?))`, value: sequences, at: now });
+  leaveOut(context, queue, { where: `${also} AND sequence NOT IN (SELECT value FROM json_each(?))`, value: sequences, at: now });
   return taken.sort((a, b) => a.sequence - b.sequence);
 }
 
 /** How many events of a queue were left out since a turn last reported it. */
-export function leftOutOf(desk: Desk, key: string): number {
-  return desk.one<{ value: number }>("SELECT value FROM numbers WHERE name = ?", countName(key))?.value ?? 0;
+export function leftOutOf(context: WriteContext, key: string): number {
+  return context.one<{ value: number }>("SELECT value FROM numbers WHERE name = ?", countName(key))?.value ?? 0;
 }
 
 export interface QueueBounds {
@@ -134,11 +134,11 @@ export interface QueueBounds {
 }
 
 /** Counts by itself, because an acceptance is the hot path; the count is never too low while this process alone takes events out. */
-export function createQueueBounds(desk: Desk): QueueBounds {
+export function createQueueBounds(context: WriteContext): QueueBounds {
   const counts = new Map<string, number>();
   const exact = ({ lane, key }: Queue) =>
-    desk.one<{ count: number }>("SELECT count(*) AS count FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ?", lane, key)?.count ??
-    0;
+    context.one<{ count: number }>("SELECT count(*) AS count FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ?", lane, key)
+      ?.count ?? 0;
   return {
     added(queue, at) {
       const known = counts.get(queue.key);
@@ -146,13 +146,13 @@ export function createQueueBounds(desk: Desk): QueueBounds {
       if (count > maxWaiting) {
         count = exact(queue);
         if (count > maxWaiting) {
-          const oldest = desk.one<{ sequence: number }>(
+          const oldest = context.one<{ sequence: number }>(
             "SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?",
             queue.lane,
             queue.key,
             roomMade,
           );
-          count -= leaveOut(desk, queue, { where: "sequence <= ?", value: oldest?.sequence ?? 0, at });
+          count -= leaveOut(context, queue, { where: "sequence <= ?", value: oldest?.sequence ?? 0, at });
         }
       }
       counts.set(queue.key, count);
@@ -161,8 +161,8 @@ export function createQueueBounds(desk: Desk): QueueBounds {
 }
 
 /** Leaves out what waits for longer than seven days. */
-export function leaveOutOld(desk: Desk, now: number): number {
-  const queues = desk
+export function leaveOutOld(context: WriteContext, now: number): number {
+  const queues = context
     .all<Queue>(
       `SELECT DISTINCT lane, gather_key AS key FROM inbox
        WHERE state = 2 AND gather_key IS NOT NULL AND due IS NULL AND accepted_at <= ?`,
@@ -170,7 +170,7 @@ export function leaveOutOld(desk: Desk, now: number): number {
     )
     .filter(({ key }) => isQueueKey(key));
   let left = 0;
-  for (const queue of queues) left += leaveOut(desk, queue, { where: "due IS NULL AND accepted_at <= ?", value: now - keepMs, at: now });
+  for (const queue of queues) left += leaveOut(context, queue, { where: "due IS NULL AND accepted_at <= ?", value: now - keepMs, at: now });
   return left;
 }
 
@@ -180,12 +180,12 @@ export function eventQueueReads(sql: Statements) {
   };
 }
 
-export function eventQueueWrites(desk: Desk) {
+export function eventQueueWrites(context: WriteContext) {
   return {
     /** A turn that has ended reported the count. */
     leftOutReported({ key, count }: { readonly key: string; readonly count: number }): void {
-      desk.run("UPDATE numbers SET value = value - ? WHERE name = ?", count, countName(key));
-      desk.run("DELETE FROM numbers WHERE name = ? AND value <= 0", countName(key));
+      context.run("UPDATE numbers SET value = value - ? WHERE name = ?", count, countName(key));
+      context.run("DELETE FROM numbers WHERE name = ? AND value <= 0", countName(key));
     },
   };
 }

@@ -3,24 +3,24 @@ import type { Json } from "../../../contract/index.ts";
 import type { StoredEvent, WaitingLane } from "../../store.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 
-export function inboxWrites(desk: Desk) {
+export function inboxWrites(context: WriteContext) {
   return {
     replay({ eventId, now }: { readonly eventId: string; readonly now: number }): boolean {
-      const event = desk.one<{ sequence: number; state: number }>("SELECT sequence, state FROM inbox WHERE id = ?", eventId);
+      const event = context.one<{ sequence: number; state: number }>("SELECT sequence, state FROM inbox WHERE id = ?", eventId);
       const outcome = (["answered", "silent", "refused", "failed"] as const).find((name) => eventState[name] === event?.state);
       if (!event || !outcome) return false;
       // One that waited for others of its key has nobody to wait for any more, so it gets a time of its own.
-      desk.run(
+      context.run(
         "UPDATE inbox SET state = ?, attempts = 0, replays = replays + 1, unit = NULL, due = coalesce(due, ?) WHERE sequence = ?",
         eventState.waiting,
         now,
         event.sequence,
       );
-      desk.count(outcome, -1);
-      desk.count("kept", -1);
-      desk.count("waiting", 1);
+      context.count(outcome, -1);
+      context.count("kept", -1);
+      context.count("waiting", 1);
       return true;
     },
   };

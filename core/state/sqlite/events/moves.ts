@@ -1,7 +1,7 @@
 /** A chat that its platform leads under another id from now on: what waits for it and what was said in it follow. */
 
 import { unitState } from "../database/schema.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { moveTranscripts } from "../records/transcripts.ts";
 
 export interface MoveInput {
@@ -39,34 +39,34 @@ function rangesOf(lane: string): readonly (readonly [from: string, to: string])[
   ];
 }
 
-function moveWaiting(desk: Desk, from: string, to: string): number {
+function moveWaiting(context: WriteContext, from: string, to: string): number {
   const moved = new Map<number, Waiting>();
   for (const [low, high] of rangesOf(from)) {
     const inLanes = "SELECT sequence, lane, unit FROM inbox WHERE state = 2 AND lane >= ? AND lane < ?";
-    const heads = desk.all<Waiting>(`${inLanes} AND due IS NOT NULL`, low, high);
-    const gathered = desk.all<Waiting>(`${inLanes} AND gather_key IS NOT NULL`, low, high);
+    const heads = context.all<Waiting>(`${inLanes} AND due IS NOT NULL`, low, high);
+    const gathered = context.all<Waiting>(`${inLanes} AND gather_key IS NOT NULL`, low, high);
     for (const event of [...heads, ...gathered]) moved.set(event.sequence, event);
   }
   for (const { sequence, lane, unit } of moved.values()) {
     const next = `${to}${lane.slice(from.length)}`;
-    desk.run("UPDATE inbox SET lane = ? WHERE sequence = ?", next, sequence);
+    context.run("UPDATE inbox SET lane = ? WHERE sequence = ?", next, sequence);
     // What runs keeps its lane until it is done: nothing of the new lane may overtake it there, and nothing does.
-    if (unit !== null) desk.run("UPDATE units SET lane = ?, previews = NULL WHERE id = ? AND state = ?", next, unit, unitState.waiting);
+    if (unit !== null) context.run("UPDATE units SET lane = ?, previews = NULL WHERE id = ? AND state = ?", next, unit, unitState.waiting);
   }
   return moved.size;
 }
 
 /** What a chat passed over is told as the context of what is said in the new one. */
-function movePassedOver(desk: Desk, from: string, to: string): void {
+function movePassedOver(context: WriteContext, from: string, to: string): void {
   for (const [low, high] of rangesOf(from)) {
-    const found = desk.all<{ sequence: number; lane: string }>(
+    const found = context.all<{ sequence: number; lane: string }>(
       "SELECT sequence, lane FROM inbox WHERE state = 5 AND lane >= ? AND lane < ? LIMIT ?",
       low,
       high,
       mostPassedOver,
     );
     for (const { sequence, lane } of found)
-      desk.run("UPDATE inbox SET lane = ? WHERE sequence = ?", `${to}${lane.slice(from.length)}`, sequence);
+      context.run("UPDATE inbox SET lane = ? WHERE sequence = ?", `${to}${lane.slice(from.length)}`, sequence);
   }
 }
 
@@ -74,12 +74,12 @@ function movePassedOver(desk: Desk, from: string, to: string): void {
  * Answers that wait, of units that wait and of those that are being sent. Messages of the new chat are counted anew, so an
  * answer replaces nothing and replies to nothing there, and what is to be removed stays where it was.
  */
-function readdress(desk: Desk, { channel, account, from, to }: MoveInput): void {
+function readdress(context: WriteContext, { channel, account, from, to }: MoveInput): void {
   const units = new Set<number>();
   for (const lane of [`${channel}:${account}:${from}`, `${channel}:${account}:${to}`]) {
     for (const [low, high] of rangesOf(lane)) {
-      const running = desk.all<{ id: number }>("SELECT id FROM units WHERE state = 1 AND lane >= ? AND lane < ?", low, high);
-      const waiting = desk.all<{ id: number }>(
+      const running = context.all<{ id: number }>("SELECT id FROM units WHERE state = 1 AND lane >= ? AND lane < ?", low, high);
+      const waiting = context.all<{ id: number }>(
         "SELECT unit AS id FROM inbox WHERE state = 2 AND due IS NOT NULL AND unit IS NOT NULL AND lane >= ? AND lane < ?",
         low,
         high,
@@ -88,7 +88,7 @@ function readdress(desk: Desk, { channel, account, from, to }: MoveInput): void 
     }
   }
   for (const unit of units) {
-    for (const { id, address, part } of desk.all<{ id: number; address: string; part: string }>(
+    for (const { id, address, part } of context.all<{ id: number; address: string; part: string }>(
       "SELECT id, address, part FROM outbox WHERE unit = ? AND state < 2 AND operation = 'send'",
       unit,
     )) {
@@ -99,21 +99,21 @@ function readdress(desk: Desk, { channel, account, from, to }: MoveInput): void 
         replyTo: _answered,
         ...rest
       } = JSON.parse(part) as { readonly replaces?: string; readonly replyTo?: string };
-      desk.run("UPDATE outbox SET address = ?, part = ? WHERE id = ?", JSON.stringify({ ...place, chat: to }), JSON.stringify(rest), id);
+      context.run("UPDATE outbox SET address = ?, part = ? WHERE id = ?", JSON.stringify({ ...place, chat: to }), JSON.stringify(rest), id);
     }
   }
 }
 
 /** Into a session that is there already, the older conversation comes first: its last generation and the other's first are one. */
-function moveSession(desk: Desk, from: string, to: string): void {
+function moveSession(context: WriteContext, from: string, to: string): void {
   const read = "SELECT agent_id, generation, last_recipient, settings, updated_at FROM sessions WHERE key = ?";
-  const before = desk.one<SessionRow>(read, from);
-  const there = desk.one<SessionRow>(read, to);
+  const before = context.one<SessionRow>(read, from);
+  const there = context.one<SessionRow>(read, to);
   const generations = before?.generation ?? 0;
-  moveTranscripts(desk, { from, to, last: generations });
+  moveTranscripts(context, { from, to, last: generations });
   if (before === undefined) return;
   const settings = { ...(JSON.parse(before.settings) as object), ...(JSON.parse(there?.settings ?? "{}") as object) };
-  desk.run(
+  context.run(
     "INSERT OR REPLACE INTO sessions (key, agent_id, generation, last_recipient, settings, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
     to,
     there?.agent_id ?? before.agent_id,
@@ -122,18 +122,18 @@ function moveSession(desk: Desk, from: string, to: string): void {
     JSON.stringify(settings),
     Math.max(before.updated_at, there?.updated_at ?? 0),
   );
-  desk.run("DELETE FROM sessions WHERE key = ?", from);
+  context.run("DELETE FROM sessions WHERE key = ?", from);
 }
 
-export function moveWrites(desk: Desk) {
+export function moveWrites(context: WriteContext) {
   return {
     moveChat(move: MoveInput): { readonly moved: number } {
-      desk.requireFence();
+      context.requireFence();
       const lane = (chat: string) => `${move.channel}:${move.account}:${chat}`;
-      const moved = moveWaiting(desk, lane(move.from), lane(move.to));
-      movePassedOver(desk, lane(move.from), lane(move.to));
-      readdress(desk, move);
-      for (const { from, to } of move.sessions) moveSession(desk, from, to);
+      const moved = moveWaiting(context, lane(move.from), lane(move.to));
+      movePassedOver(context, lane(move.from), lane(move.to));
+      readdress(context, move);
+      for (const { from, to } of move.sessions) moveSession(context, from, to);
       return { moved };
     },
   };

@@ -3,7 +3,7 @@ import type { Address, Part } from "../../../contract/index.ts";
 import type { OutboxRow, Store } from "../../store.ts";
 import { outboxStates } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 import { endRow, type PackedSent, recordSent } from "../records/sent.ts";
 import { type PackedMessage, packMessage, writeTranscript } from "../records/transcripts.ts";
@@ -55,24 +55,25 @@ interface Speaking {
   readonly again: boolean;
 }
 
-function speak(desk: Desk, unitId: string, ending: string, row: number | null): Speaking {
-  desk.requireFence();
+function speak(context: WriteContext, unitId: string, ending: string, row: number | null): Speaking {
+  context.requireFence();
   const isNew =
     row !== null &&
-    desk.run(
+    context.run(
       "UPDATE units SET stage = 'delivery', ending = ? WHERE id = ? AND event_id = ? AND state = 1 AND stage = 'turn'",
       ending,
       row,
       unitId,
     ) > 0;
   if (isNew) return { id: row, anew: false, again: false };
-  const { id, stage, replays } = runningUnit(desk, unitId);
-  desk.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", ending, id);
+  const { id, stage, replays } = runningUnit(context, unitId);
+  context.run("UPDATE units SET stage = 'delivery', ending = ? WHERE id = ?", ending, id);
   return { id, anew: stage !== "turn", again: stage !== "turn" || replays > 0 };
 }
 
-export function outboxWrites(desk: Desk) {
-  const markSending = (rowId: number) => desk.run("UPDATE outbox SET state = 1, attempts = attempts + 1 WHERE id = ? AND state < 2", rowId);
+export function outboxWrites(context: WriteContext) {
+  const markSending = (rowId: number) =>
+    context.run("UPDATE outbox SET state = 1, attempts = attempts + 1 WHERE id = ? AND state < 2", rowId);
 
   return {
     /** Id and index of each row. */
@@ -80,17 +81,17 @@ export function outboxWrites(desk: Desk) {
       id: number,
       index: number,
     ])[] {
-      const unit = speak(desk, unitId, ending, row);
-      if (taken === "unread") giveBackTaken(desk, unit.id, 1);
-      else if (taken === "ended") keepTaken(desk, unit.id);
+      const unit = speak(context, unitId, ending, row);
+      if (taken === "unread") giveBackTaken(context, unit.id, 1);
+      else if (taken === "ended") keepTaken(context, unit.id);
       // A unit says what it has to say at once, unless it had to begin anew.
       const before = unit.anew
-        ? desk.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id)
+        ? context.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id)
         : undefined;
       const next = (before?.last ?? -1) + 1;
       const placed = rows.map(([address, operation, part], offset) => {
         const marked = offset === sending ? 1 : 0;
-        const id = desk.insert(
+        const id = context.insert(
           "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
           unit.id,
           unitId,
@@ -103,40 +104,40 @@ export function outboxWrites(desk: Desk) {
         );
         return [id, next + offset] as const;
       });
-      if (sessionKey !== null) writeTranscript(desk, { unitId, again: unit.again }, sessionKey, messages);
-      appendDecisions(desk, unit.id, decisions);
-      desk.count("outbox", placed.length);
+      if (sessionKey !== null) writeTranscript(context, { unitId, again: unit.again }, sessionKey, messages);
+      appendDecisions(context, unit.id, decisions);
+      context.count("outbox", placed.length);
       return placed;
     },
 
     sending({ rowId }: { readonly rowId: number }): void {
-      desk.requireFence();
+      context.requireFence();
       markSending(rowId);
     },
 
     notSent({ rowId }: { readonly rowId: number }): void {
-      desk.requireFence();
-      desk.run("UPDATE outbox SET state = 0 WHERE id = ? AND state = 1", rowId);
+      context.requireFence();
+      context.run("UPDATE outbox SET state = 0 WHERE id = ? AND state = 1", rowId);
     },
 
     doubted({ rowId, decisions }: { readonly rowId: number; readonly decisions: string | null }): void {
-      desk.requireFence();
-      const row = desk.one<{ readonly unit: number }>(
+      context.requireFence();
+      const row = context.one<{ readonly unit: number }>(
         "UPDATE outbox SET state = 0, doubts = doubts + 1 WHERE id = ? AND state < 2 RETURNING unit",
         rowId,
       );
-      if (row !== undefined) appendDecisions(desk, row.unit, decisions);
+      if (row !== undefined) appendDecisions(context, row.unit, decisions);
     },
 
     sent({ sent, next }: { readonly sent: PackedSent; readonly next: number | null }): void {
-      desk.requireFence();
-      recordSent(desk, sent);
+      context.requireFence();
+      recordSent(context, sent);
       if (next !== null) markSending(next);
     },
 
     unsendable(input: { readonly rowId: number; readonly at: number; readonly reason: string }): void {
-      desk.requireFence();
-      endRow(desk, input.rowId, { state: 3, at: input.at, reason: input.reason });
+      context.requireFence();
+      endRow(context, input.rowId, { state: 3, at: input.at, reason: input.reason });
     },
   };
 }

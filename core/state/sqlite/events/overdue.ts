@@ -1,7 +1,7 @@
 /** Events that have been due for longer than anything is waited for: an account that is configured and never opens, say. */
 import { programCommand } from "../../../contract/index.ts";
 import { eventState, unitState } from "../database/schema.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 
 const stepRows = 250;
@@ -32,35 +32,35 @@ interface OldEvent {
   readonly accepted_at: number;
 }
 
-export function overdueWrites(desk: Desk) {
+export function overdueWrites(context: WriteContext) {
   /** A unit of its own, or the one that was handed back, with all that belongs to it. Returns how many events ended. */
   const end = ({ sequence, id, lane, unit }: OldEvent, now: number): number => {
     // It may have ended with the unit of an event before it.
-    if (desk.one<{ state: number }>("SELECT state FROM inbox WHERE sequence = ?", sequence)?.state !== eventState.waiting) return 0;
-    const row = unit ?? desk.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", id, lane, unitState.waiting);
-    if (unit === null) desk.run("UPDATE inbox SET unit = ? WHERE sequence = ?", row, sequence);
-    desk.run(
+    if (context.one<{ state: number }>("SELECT state FROM inbox WHERE sequence = ?", sequence)?.state !== eventState.waiting) return 0;
+    const row = unit ?? context.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", id, lane, unitState.waiting);
+    if (unit === null) context.run("UPDATE inbox SET unit = ? WHERE sequence = ?", row, sequence);
+    context.run(
       `UPDATE units SET state = ?, outcome = 'failed', reason = '${reason}', settled_at = ?, previews = NULL, ending = NULL WHERE id = ?`,
       unitState.settled,
       now,
       row,
     );
-    const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 2", eventState.failed, row);
-    const unsent = desk.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", now, row);
+    const events = context.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 2", eventState.failed, row);
+    const unsent = context.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", now, row);
     const hint = `See in the entries before, and in the log, what it waited for; \`${programCommand} hooks replay\` runs a delivery again.`;
     const decision = { at: now, station: "settled", plugin: "core", verdict: "failed", code: reason, hint } as const;
-    appendDecisions(desk, row, packDecisions([decision]));
-    desk.count("waiting", -events);
-    desk.count("failed", events);
-    desk.count("kept", events);
-    desk.count("outbox", -unsent);
+    appendDecisions(context, row, packDecisions([decision]));
+    context.count("waiting", -events);
+    context.count("failed", events);
+    context.count("kept", events);
+    context.count("outbox", -unsent);
     return events;
   };
 
   return {
     /** One step. What gathers has no time of its own and stays, as does what was put back by hand: it is as new as that. */
     endOverdue({ now, before, after }: OverdueInput): OverdueResult {
-      const rows = desk.all<OldEvent>(
+      const rows = context.all<OldEvent>(
         "SELECT sequence, id, lane, state, due, replays, unit, accepted_at FROM inbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
         after,
         stepRows,

@@ -3,7 +3,7 @@ import type { Outcome } from "../../../contract/index.ts";
 import { isQueueKey, type Queue } from "../../queue-key.ts";
 import type { Settlement, Unit } from "../../store.ts";
 import { eventState, unitState } from "../database/schema.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 import { type PackedSent, packSent, recordSent } from "../records/sent.ts";
 import type { ClaimResult } from "./claim-result.ts";
@@ -34,8 +34,8 @@ interface Member {
 }
 
 /** The unit that an event leads. */
-function unitLedBy(desk: Desk, unitId: string): UnitRow | undefined {
-  return desk.one<UnitRow>(
+function unitLedBy(context: WriteContext, unitId: string): UnitRow | undefined {
+  return context.one<UnitRow>(
     `SELECT u.id, u.event_id, u.state, u.stage, i.replays FROM inbox i JOIN units u ON u.id = i.unit
      WHERE i.id = ? AND u.event_id = i.id`,
     unitId,
@@ -43,17 +43,17 @@ function unitLedBy(desk: Desk, unitId: string): UnitRow | undefined {
 }
 
 /** The running unit of that name, for what only its runner may do. */
-export function runningUnit(desk: Desk, unitId: string): UnitRow {
-  desk.requireFence();
-  const unit = unitLedBy(desk, unitId);
+export function runningUnit(context: WriteContext, unitId: string): UnitRow {
+  context.requireFence();
+  const unit = unitLedBy(context, unitId);
   if (unit?.state !== unitState.running) throw new Error(`The unit ${unitId} is not running.`);
   return unit;
 }
 
 /** Gathered events of one key, oldest first; those whose turn is done already stay with their unit. */
-function gathered(desk: Desk, lane: string, head: Head, limit: number): readonly Member[] {
+function gathered(context: WriteContext, lane: string, head: Head, limit: number): readonly Member[] {
   const side = (withoutDue: 0 | 1) =>
-    desk.all<Member>(
+    context.all<Member>(
       `SELECT sequence, id, unit FROM inbox
        WHERE state = 2 AND lane = ? AND gather_key = ? AND (due IS NULL) = ${withoutDue}
          AND NOT EXISTS (SELECT 1 FROM units u WHERE u.id = inbox.unit AND u.stage = 'delivery')
@@ -69,56 +69,58 @@ function gathered(desk: Desk, lane: string, head: Head, limit: number): readonly
 }
 
 /** Most messages have a key of their own, under which an edit may join them, and nothing else waits under it. */
-function isAlone(desk: Desk, lane: string, head: Head): boolean {
+function isAlone(context: WriteContext, lane: string, head: Head): boolean {
   if (head.stage === "delivery" || head.gather_key === null) return false;
-  return desk.all("SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 2", lane, head.gather_key).length === 1;
+  return (
+    context.all("SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 2", lane, head.gather_key).length === 1
+  );
 }
 
 /** A waiting event is due at some time, or joins one that is: so one look tells whether a lane is at rest. */
-function anyWaits(desk: Desk, lane: string): boolean {
-  return desk.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) !== undefined;
+function anyWaits(context: WriteContext, lane: string): boolean {
+  return context.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) !== undefined;
 }
 
 function membersOf(
-  desk: Desk,
+  context: WriteContext,
   lane: string,
   head: Head,
   { now, limit }: { readonly now: number; readonly limit: number },
 ): readonly Member[] {
   if (head.stage === "delivery") {
-    const members = desk.all<Member>("SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence", head.unit);
-    const leader = desk.one<{ event_id: string }>("SELECT event_id FROM units WHERE id = ?", head.unit)?.event_id;
+    const members = context.all<Member>("SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence", head.unit);
+    const leader = context.one<{ event_id: string }>("SELECT event_id FROM units WHERE id = ?", head.unit)?.event_id;
     // What its turn took from a queue may be older than the event that leads it.
     return members.toSorted((a, b) => Number(b.id === leader) - Number(a.id === leader));
   }
-  if (isQueueKey(head.gather_key)) return takeNewest(desk, { lane, key: head.gather_key }, { now });
-  return head.gather_key === null ? [head] : gathered(desk, lane, head, Math.max(1, limit));
+  if (isQueueKey(head.gather_key)) return takeNewest(context, { lane, key: head.gather_key }, { now });
+  return head.gather_key === null ? [head] : gathered(context, lane, head, Math.max(1, limit));
 }
 
 /** A unit that was handed back keeps its row, so that its decisions and previews stay with it. */
-function openUnit(desk: Desk, lane: string, leader: Member, members: readonly Member[]): number {
+function openUnit(context: WriteContext, lane: string, leader: Member, members: readonly Member[]): number {
   const known = members.find((member) => member.unit !== null)?.unit;
   if (known === undefined || known === null) {
-    return desk.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", leader.id, lane, unitState.running);
+    return context.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", leader.id, lane, unitState.running);
   }
   // The limit may leave one of its former events out this time.
-  desk.run("UPDATE inbox SET unit = NULL WHERE unit = ?", known);
-  desk.run("UPDATE units SET state = ?, event_id = ?, not_before = 0 WHERE id = ?", unitState.running, leader.id, known);
+  context.run("UPDATE inbox SET unit = NULL WHERE unit = ?", known);
+  context.run("UPDATE units SET state = ?, event_id = ?, not_before = 0 WHERE id = ?", unitState.running, leader.id, known);
   return known;
 }
 
-function handBackUnit(desk: Desk, unit: Pick<UnitRow, "id" | "stage">, due: number, uncounted: 0 | 1): void {
-  if (unit.stage === "turn") giveBackTaken(desk, unit.id, uncounted);
-  const events = desk.run(
+function handBackUnit(context: WriteContext, unit: Pick<UnitRow, "id" | "stage">, due: number, uncounted: 0 | 1): void {
+  if (unit.stage === "turn") giveBackTaken(context, unit.id, uncounted);
+  const events = context.run(
     "UPDATE inbox SET state = ?, attempts = attempts - ? WHERE unit = ? AND state = ?",
     eventState.waiting,
     uncounted,
     unit.id,
     eventState.running,
   );
-  desk.run("UPDATE units SET state = ?, not_before = ? WHERE id = ?", unitState.waiting, due, unit.id);
-  desk.count("running", -events);
-  desk.count("waiting", events);
+  context.run("UPDATE units SET state = ?, not_before = ? WHERE id = ?", unitState.waiting, due, unit.id);
+  context.count("running", -events);
+  context.count("waiting", events);
 }
 
 export interface PackedRequeue {
@@ -158,75 +160,75 @@ export function packSettlement(
   return [unitId, at, outcome, reason, packDecisions(decisions), sessionKey, agentId, reply, packed, row, allSent, given];
 }
 
-export function unitWrites(desk: Desk) {
+export function unitWrites(context: WriteContext) {
   return {
     begin(): { readonly fence: number; readonly resumed: number } {
-      const fence = desk.takeFence();
-      const running = desk.all<Pick<UnitRow, "id" | "stage">>("SELECT id, stage FROM units WHERE state = 1");
-      for (const unit of running) handBackUnit(desk, unit, 0, 0);
+      const fence = context.takeFence();
+      const running = context.all<Pick<UnitRow, "id" | "stage">>("SELECT id, stage FROM units WHERE state = 1");
+      for (const unit of running) handBackUnit(context, unit, 0, 0);
       // Waits of an earlier process end with it: the clock may have been set back since.
-      desk.run(
+      context.run(
         "UPDATE units SET not_before = 0 WHERE not_before > 0 AND id IN (SELECT unit FROM inbox WHERE state = 2 AND due IS NOT NULL)",
       );
       return { fence, resumed: running.length };
     },
 
     claim([lane, now, limit]: readonly [lane: string, now: number, limit: number]): ClaimResult {
-      desk.requireFence();
-      if (desk.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane)) return null;
-      const head = headOf(desk, lane);
+      context.requireFence();
+      if (context.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane)) return null;
+      const head = headOf(context, lane);
       if (!head) return null;
-      const alone = isAlone(desk, lane, head);
-      const due = alone ? dueSince(head, head.not_before, now) : dueOf(desk, lane, head, now);
+      const alone = isAlone(context, lane, head);
+      const due = alone ? dueSince(head, head.not_before, now) : dueOf(context, lane, head, now);
       if (due > now) return due;
 
-      const members = alone ? [head] : membersOf(desk, lane, head, { now, limit });
+      const members = alone ? [head] : membersOf(context, lane, head, { now, limit });
       const leader = members[0];
       if (!leader) throw new Error(`The lane ${lane} has a head without events.`);
-      const id = openUnit(desk, lane, leader, members);
+      const id = openUnit(context, lane, leader, members);
       const events: PackedEventRow[] = [];
       for (const { sequence } of members) {
-        const event = desk.oneList<PackedEventRow>(
+        const event = context.oneList<PackedEventRow>(
           `UPDATE inbox SET state = 3, attempts = attempts + 1, unit = ? WHERE sequence = ? RETURNING ${eventColumns}`,
           id,
           sequence,
         );
         if (event) events.push(event);
       }
-      desk.count("waiting", -events.length);
-      desk.count("running", events.length);
+      context.count("waiting", -events.length);
+      context.count("running", events.length);
       const again = members.some((member) => member.unit !== null);
-      const left = again ? desk.one<LeftRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id) : undefined;
+      const left = again ? context.one<LeftRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id) : undefined;
       const { stage, previews, ending } = left ?? { stage: "turn", previews: null, ending: null };
-      const leftOut = stage === "turn" && isQueueKey(head.gather_key) ? leftOutOf(desk, head.gather_key) : 0;
-      return [stage, previews, ending, leftOut, anyWaits(desk, lane) ? 1 : 0, events];
+      const leftOut = stage === "turn" && isQueueKey(head.gather_key) ? leftOutOf(context, head.gather_key) : 0;
+      return [stage, previews, ending, leftOut, anyWaits(context, lane) ? 1 : 0, events];
     },
 
     handBack(input: { readonly unitId: string; readonly due: number; readonly uncount: boolean; readonly decisions: string | null }): void {
-      const unit = runningUnit(desk, input.unitId);
-      handBackUnit(desk, unit, input.due, input.uncount ? 1 : 0);
-      appendDecisions(desk, unit.id, input.decisions);
+      const unit = runningUnit(context, input.unitId);
+      handBackUnit(context, unit, input.due, input.uncount ? 1 : 0);
+      appendDecisions(context, unit.id, input.decisions);
     },
 
     requeue({ unitId, at, outcome, reason, decisions, sent }: PackedRequeue): void {
-      const unit = runningUnit(desk, unitId);
-      if (sent !== null) recordSent(desk, sent);
-      const again = desk.run(
+      const unit = runningUnit(context, unitId);
+      if (sent !== null) recordSent(context, sent);
+      const again = context.run(
         `UPDATE inbox SET state = 2, attempts = attempts - 1, due = NULL WHERE unit = ? AND state = 3 AND ${hasText}`,
         unit.id,
       );
-      appendDecisions(desk, unit.id, decisions);
-      const rest = desk.one<{ id: string }>("SELECT id FROM inbox WHERE unit = ? AND state = 3 ORDER BY sequence LIMIT 1", unit.id);
+      appendDecisions(context, unit.id, decisions);
+      const rest = context.one<{ id: string }>("SELECT id FROM inbox WHERE unit = ? AND state = 3 ORDER BY sequence LIMIT 1", unit.id);
       if (rest === undefined) {
-        desk.run(
+        context.run(
           "UPDATE units SET state = ?, stage = 'turn', not_before = 0, previews = NULL, ending = NULL WHERE id = ?",
           unitState.waiting,
           unit.id,
         );
       } else {
-        desk.run("UPDATE inbox SET unit = NULL WHERE unit = ? AND state = 2", unit.id);
-        const ended = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit.id);
-        desk.run(
+        context.run("UPDATE inbox SET unit = NULL WHERE unit = ? AND state = 2", unit.id);
+        const ended = context.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit.id);
+        context.run(
           "UPDATE units SET state = 2, event_id = ?, outcome = ?, reason = ?, settled_at = ?, previews = NULL, ending = NULL WHERE id = ?",
           rest.id,
           outcome,
@@ -234,26 +236,26 @@ export function unitWrites(desk: Desk) {
           at,
           unit.id,
         );
-        desk.count("running", -ended);
-        desk.count(outcome, ended);
-        desk.count("kept", ended);
+        context.count("running", -ended);
+        context.count(outcome, ended);
+        context.count("kept", ended);
       }
-      desk.count("running", -again);
-      desk.count("waiting", again);
+      context.count("running", -again);
+      context.count("waiting", again);
     },
 
     takeQueued({ unitId, queue, now }: { readonly unitId: string; readonly queue: Queue; readonly now: number }): TakenEvents {
-      return takeQueued(desk, { unit: runningUnit(desk, unitId).id, leader: unitId, queue, now });
+      return takeQueued(context, { unit: runningUnit(context, unitId).id, leader: unitId, queue, now });
     },
 
     settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, row, allSent, unread]: PackedSettlement): boolean {
-      desk.requireFence();
+      context.requireFence();
       // It lies with the platform, whatever became of the unit.
-      if (sent !== null) recordSent(desk, sent);
-      const unit = row ?? unitLedBy(desk, unitId)?.id;
+      if (sent !== null) recordSent(context, sent);
+      const unit = row ?? unitLedBy(context, unitId)?.id;
       if (unit === undefined) return false;
-      if (unread === 1) giveBackTaken(desk, unit, 1);
-      const ended = desk.run(
+      if (unread === 1) giveBackTaken(context, unit, 1);
+      const ended = context.run(
         `UPDATE units SET state = 2, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL, ending = NULL
          WHERE id = ? AND event_id = ? AND state = 1`,
         outcome,
@@ -266,21 +268,21 @@ export function unitWrites(desk: Desk) {
         unitId,
       );
       if (ended === 0) return false;
-      const events = desk.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit);
+      const events = context.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit);
       // Nobody sends for a unit that has ended.
       const unsent = allSent
         ? 0
-        : desk.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", at, unit);
-      appendDecisions(desk, unit, decisions);
-      desk.count("running", -events);
-      desk.count(outcome, events);
-      desk.count("kept", events);
-      desk.count("outbox", -unsent);
+        : context.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", at, unit);
+      appendDecisions(context, unit, decisions);
+      context.count("running", -events);
+      context.count(outcome, events);
+      context.count("kept", events);
+      context.count("outbox", -unsent);
       return true;
     },
 
     setPreview({ unitId, preview }: { readonly unitId: string; readonly preview: string }): void {
-      desk.run("UPDATE units SET previews = ? WHERE id = ?", preview, runningUnit(desk, unitId).id);
+      context.run("UPDATE units SET previews = ? WHERE id = ?", preview, runningUnit(context, unitId).id);
     },
   };
 }

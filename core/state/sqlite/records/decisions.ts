@@ -3,12 +3,12 @@ import type { Decision, Json, Outcome } from "../../../contract/index.ts";
 import type { EventFilter, EventReport, StoreStats, UsageReport } from "../../report.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
-import type { Desk, Total } from "../database/writer-database.ts";
+import type { Total, WriteContext } from "../database/writer-database.ts";
 import { conditionsOf } from "./event-filter.ts";
 
 /** One row for each write, not for each decision: they are only ever read together. */
-export function appendDecisions(desk: Desk, unit: number, entries: string | null): void {
-  if (entries !== null) desk.run("INSERT INTO decisions (unit, entries) VALUES (?, ?)", unit, entries);
+export function appendDecisions(context: WriteContext, unit: number, entries: string | null): void {
+  if (entries !== null) context.run("INSERT INTO decisions (unit, entries) VALUES (?, ?)", unit, entries);
 }
 
 /** A decision as it is stored, without the names: they would be half of what all the decisions weigh, and these are half of the database. */

@@ -1,7 +1,7 @@
 /** Key-value data with time to live. What has expired is absent, also before it is removed. */
 import type { Json } from "../../../contract/index.ts";
 import type { Statements } from "../database/statements.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 
 export interface Place {
   readonly namespace: string;
@@ -32,25 +32,25 @@ function live(sql: Statements, { namespace, key }: Place, now: number): Entry | 
   return entry && (entry.expires_at === null || entry.expires_at > now) ? entry : undefined;
 }
 
-export function keyValueWrites(desk: Desk) {
-  const remove = ({ namespace, key }: Place) => desk.run("DELETE FROM kv WHERE namespace = ? AND key = ?", namespace, key);
+export function keyValueWrites(context: WriteContext) {
+  const remove = ({ namespace, key }: Place) => context.run("DELETE FROM kv WHERE namespace = ? AND key = ?", namespace, key);
   return {
     set(input: Place & { readonly value: string; readonly expiresAt: number | null }): void {
-      desk.run(put, input.namespace, input.key, input.value, input.expiresAt);
+      context.run(put, input.namespace, input.key, input.value, input.expiresAt);
     },
 
     delete(input: Place & { readonly now: number }): boolean {
-      const found = live(desk, input, input.now) !== undefined;
+      const found = live(context, input, input.now) !== undefined;
       remove(input);
       return found;
     },
 
     swap(input: SwapInput): SwapResult {
-      const entry = live(desk, input, input.now);
+      const entry = live(context, input, input.now);
       const found = entry?.value ?? null;
       if (found !== input.expected) return { done: false, found };
       if (input.next === null) remove(input);
-      else desk.run(put, input.namespace, input.key, input.next, input.expiresAt ?? entry?.expires_at ?? null);
+      else context.run(put, input.namespace, input.key, input.next, input.expiresAt ?? entry?.expires_at ?? null);
       return { done: true };
     },
   };

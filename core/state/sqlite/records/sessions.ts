@@ -2,7 +2,7 @@
 import type { Address, Json } from "../../../contract/index.ts";
 import type { SessionRecord } from "../../session.ts";
 import type { Statements } from "../database/statements.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 
 interface SessionRow {
   readonly key: string;
@@ -28,11 +28,11 @@ function merged(before: string | undefined, change: SessionChange["settings"]): 
   return JSON.stringify(Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)));
 }
 
-export function sessionWrites(desk: Desk) {
+export function sessionWrites(context: WriteContext) {
   return {
     updateSession(change: SessionChange): void {
-      const before = desk.one<SessionRow>("SELECT generation, last_recipient, settings FROM sessions WHERE key = ?", change.key);
-      desk.run(
+      const before = context.one<SessionRow>("SELECT generation, last_recipient, settings FROM sessions WHERE key = ?", change.key);
+      context.run(
         `INSERT OR REPLACE INTO sessions (key, agent_id, generation, last_recipient, settings, updated_at)
          VALUES (?, ?, ?, ?, ?, ?)`,
         change.key,

@@ -5,7 +5,7 @@
 import type { Json } from "../../../contract/index.ts";
 import type { SessionMessage } from "../../session.ts";
 import type { Statements } from "../database/statements.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 
 export type PackedMessage = readonly [role: string, content: string, at: number, unitId: string | null];
 
@@ -34,21 +34,21 @@ function generationOf(sql: Statements, sessionKey: string): number {
 
 /** Appends to the current generation; a unit that is run again replaces what it wrote before. */
 export function writeTranscript(
-  desk: Desk,
+  context: WriteContext,
   { unitId, again }: { readonly unitId: string; readonly again: boolean },
   sessionKey: string,
   messages: readonly PackedMessage[],
 ): void {
-  if (again) forgetUnit(desk, unitId, sessionKey);
+  if (again) forgetUnit(context, unitId, sessionKey);
   if (messages.length === 0) return;
-  const generation = generationOf(desk, sessionKey);
-  const known = transcriptOf(desk, sessionKey, generation);
+  const generation = generationOf(context, sessionKey);
+  const known = transcriptOf(context, sessionKey, generation);
   const id =
     known?.id ??
-    desk.insert("INSERT INTO transcripts (session_key, generation, newest, messages) VALUES (?, ?, NULL, 0)", sessionKey, generation);
+    context.insert("INSERT INTO transcripts (session_key, generation, newest, messages) VALUES (?, ?, NULL, 0)", sessionKey, generation);
   let newest = known?.newest ?? null;
   for (const [role, content, at, writer] of messages) {
-    newest = desk.insert(
+    newest = context.insert(
       "INSERT INTO messages (previous, unit_id, role, at, content) VALUES (?, ?, ?, ?, ?)",
       newest,
       writer ?? unitId,
@@ -57,7 +57,7 @@ export function writeTranscript(
       content,
     );
   }
-  desk.run("UPDATE transcripts SET newest = ?, messages = messages + ? WHERE id = ?", newest, messages.length, id);
+  context.run("UPDATE transcripts SET newest = ?, messages = messages + ? WHERE id = ?", newest, messages.length, id);
 }
 
 interface Link {
@@ -67,8 +67,8 @@ interface Link {
 }
 
 /** Newest first. */
-function linksOf(desk: Desk, newest: number | null): readonly Link[] {
-  return desk.all<Link>(
+function linksOf(context: WriteContext, newest: number | null): readonly Link[] {
+  return context.all<Link>(
     `WITH RECURSIVE chain (id, previous, unit_id) AS (
        SELECT id, previous, unit_id FROM messages WHERE id = ?
        UNION ALL SELECT m.id, m.previous, m.unit_id FROM chain JOIN messages m ON m.id = chain.previous
@@ -77,33 +77,33 @@ function linksOf(desk: Desk, newest: number | null): readonly Link[] {
   );
 }
 
-function forgetUnit(desk: Desk, unitId: string, sessionKey: string): void {
-  for (const { id } of desk.all<{ id: number }>("SELECT id FROM transcripts WHERE session_key = ?", sessionKey))
-    removeMessages(desk, id, (link) => link.unit_id === unitId);
+function forgetUnit(context: WriteContext, unitId: string, sessionKey: string): void {
+  for (const { id } of context.all<{ id: number }>("SELECT id FROM transcripts WHERE session_key = ?", sessionKey))
+    removeMessages(context, id, (link) => link.unit_id === unitId);
 }
 
 /** Removes messages of one transcript, and ties the others together. */
-export function removeMessages(desk: Desk, transcript: number, isRemoved: (message: Link) => boolean): void {
-  const newest = desk.one<{ newest: number | null }>("SELECT newest FROM transcripts WHERE id = ?", transcript)?.newest ?? null;
-  const links = linksOf(desk, newest);
+export function removeMessages(context: WriteContext, transcript: number, isRemoved: (message: Link) => boolean): void {
+  const newest = context.one<{ newest: number | null }>("SELECT newest FROM transcripts WHERE id = ?", transcript)?.newest ?? null;
+  const links = linksOf(context, newest);
   const kept = links.filter((link) => !isRemoved(link));
   const [last] = kept;
   if (kept.length === links.length) return;
-  for (const link of links) if (isRemoved(link)) desk.run("DELETE FROM messages WHERE id = ?", link.id);
+  for (const link of links) if (isRemoved(link)) context.run("DELETE FROM messages WHERE id = ?", link.id);
   for (const [index, { id: message, previous }] of kept.entries()) {
     const before = kept[index + 1]?.id ?? null;
-    if (previous !== before) desk.run("UPDATE messages SET previous = ? WHERE id = ?", before, message);
+    if (previous !== before) context.run("UPDATE messages SET previous = ? WHERE id = ?", before, message);
   }
-  if (last === undefined) desk.run("DELETE FROM transcripts WHERE id = ?", transcript);
-  else desk.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, kept.length, transcript);
+  if (last === undefined) context.run("DELETE FROM transcripts WHERE id = ?", transcript);
+  else context.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, kept.length, transcript);
 }
 
 /** Removes all that was said in a session; resolves with the number of messages. */
-export function removeTranscripts(desk: Desk, sessionKey: string): number {
+export function removeTranscripts(context: WriteContext, sessionKey: string): number {
   let count = 0;
-  for (const { id, newest } of desk.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE session_key = ?", sessionKey)) {
-    for (const link of linksOf(desk, newest)) count += desk.run("DELETE FROM messages WHERE id = ?", link.id);
-    desk.run("DELETE FROM transcripts WHERE id = ?", id);
+  for (const { id, newest } of context.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE session_key = ?", sessionKey)) {
+    for (const link of linksOf(context, newest)) count += context.run("DELETE FROM messages WHERE id = ?", link.id);
+    context.run("DELETE FROM transcripts WHERE id = ?", id);
   }
   return count;
 }
@@ -115,18 +115,18 @@ const stepTranscripts = 50;
  * next one goes on.
  */
 export function pruneTranscripts(
-  desk: Desk,
+  context: WriteContext,
   { before, after }: { readonly before: number; readonly after: number },
 ): { readonly removed: number; readonly after: number | null } {
-  const rows = desk.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE id > ? ORDER BY id LIMIT ?", after, stepTranscripts);
+  const rows = context.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE id > ? ORDER BY id LIMIT ?", after, stepTranscripts);
   let removed = 0;
-  for (const { id, newest } of rows) removed += cutTranscript(desk, { id, newest }, before);
+  for (const { id, newest } of rows) removed += cutTranscript(context, { id, newest }, before);
   return { removed, after: rows.length < stepTranscripts ? null : (rows.at(-1)?.id ?? null) };
 }
 
-function cutTranscript(desk: Desk, { id, newest }: Pick<TranscriptRow, "id" | "newest">, before: number): number {
+function cutTranscript(context: WriteContext, { id, newest }: Pick<TranscriptRow, "id" | "newest">, before: number): number {
   // Down to the first one that is too old, and no further.
-  const chain = desk.all<{ id: number; at: number; role: string }>(
+  const chain = context.all<{ id: number; at: number; role: string }>(
     `WITH RECURSIVE chain (id, previous, at, role) AS (
        SELECT id, previous, at, role FROM messages WHERE id = ?1
        UNION ALL SELECT m.id, m.previous, m.at, m.role FROM chain JOIN messages m ON m.id = chain.previous WHERE chain.at >= ?2
@@ -138,8 +138,8 @@ function cutTranscript(desk: Desk, { id, newest }: Pick<TranscriptRow, "id" | "n
   if (cut === -1) return 0;
   const kept = chain.slice(0, chain.slice(0, cut).findLastIndex(({ role }) => role === "user") + 1);
   const young = new Set(kept.map((message) => message.id));
-  const all = linksOf(desk, newest).length;
-  removeMessages(desk, id, (link) => !young.has(link.id));
+  const all = linksOf(context, newest).length;
+  removeMessages(context, id, (link) => !young.has(link.id));
   return all - kept.length;
 }
 
@@ -148,16 +148,16 @@ function cutTranscript(desk: Desk, { id, newest }: Pick<TranscriptRow, "id" | "n
  * one conversation.
  */
 export function moveTranscripts(
-  desk: Desk,
+  context: WriteContext,
   { from, to, last }: { readonly from: string; readonly to: string; readonly last: number },
 ): void {
-  const earlier = transcriptOf(desk, from, last);
-  const later = transcriptOf(desk, to, 0);
+  const earlier = transcriptOf(context, from, last);
+  const later = transcriptOf(context, to, 0);
   if (earlier !== undefined && later !== undefined) {
-    const oldest = linksOf(desk, later.newest).at(-1);
-    if (oldest !== undefined) desk.run("UPDATE messages SET previous = ? WHERE id = ?", earlier.newest, oldest.id);
-    desk.run("DELETE FROM transcripts WHERE id = ?", earlier.id);
-    desk.run(
+    const oldest = linksOf(context, later.newest).at(-1);
+    if (oldest !== undefined) context.run("UPDATE messages SET previous = ? WHERE id = ?", earlier.newest, oldest.id);
+    context.run("DELETE FROM transcripts WHERE id = ?", earlier.id);
+    context.run(
       "UPDATE transcripts SET newest = ?, messages = messages + ? WHERE id = ?",
       later.newest ?? earlier.newest,
       earlier.messages,
@@ -165,9 +165,9 @@ export function moveTranscripts(
     );
   }
   // By way of negative numbers, because SQLite holds each row against the others while it counts them up.
-  desk.run("UPDATE transcripts SET generation = -1 - generation - ? WHERE session_key = ?", last, to);
-  desk.run("UPDATE transcripts SET session_key = ? WHERE session_key = ?", to, from);
-  desk.run("UPDATE transcripts SET generation = -1 - generation WHERE session_key = ? AND generation < 0", to);
+  context.run("UPDATE transcripts SET generation = -1 - generation - ? WHERE session_key = ?", last, to);
+  context.run("UPDATE transcripts SET session_key = ? WHERE session_key = ?", to, from);
+  context.run("UPDATE transcripts SET generation = -1 - generation WHERE session_key = ? AND generation < 0", to);
 }
 
 type MessageRow = readonly [role: SessionMessage["role"], content: string, at: number, unitId: string | null];

@@ -1,7 +1,7 @@
 /** Removal of what is past its limits, in steps small enough that acceptances go in between. */
 
 import { eventState } from "../database/schema.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { leaveOutOld, removeUnitWithoutEvents } from "../events/event-queue.ts";
 import { pruneTranscripts } from "../records/transcripts.ts";
 
@@ -39,24 +39,24 @@ const expired = {
     (SELECT channel, account, chat, message_id FROM sent WHERE at < ? LIMIT ?)`,
 } as const;
 
-export function pruneWrites(desk: Desk) {
+export function pruneWrites(context: WriteContext) {
   const removeEvents = (events: readonly OldEvent[]) => {
     for (const event of events) {
-      desk.run("DELETE FROM inbox WHERE sequence = ?", event.sequence);
-      if (event.unit !== null) removeUnitWithoutEvents(desk, event.unit);
+      context.run("DELETE FROM inbox WHERE sequence = ?", event.sequence);
+      if (event.unit !== null) removeUnitWithoutEvents(context, event.unit);
     }
-    desk.count("kept", -events.length);
+    context.count("kept", -events.length);
   };
 
   /** Walks up from the oldest event; the newest row stays, because the next sequence is counted from it. */
   const pruneEvents = ({ before, keep, after }: PruneInput): PruneResult => {
-    const rows = desk.all<OldEvent>(
+    const rows = context.all<OldEvent>(
       `SELECT i.sequence, i.state, i.accepted_at, i.unit, u.settled_at FROM inbox i LEFT JOIN units u ON u.id = i.unit
        WHERE i.sequence > ? AND i.sequence < (SELECT max(sequence) FROM inbox) ORDER BY i.sequence LIMIT ?`,
       after,
       stepRows,
     );
-    const kept = desk.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'kept'")?.value ?? 0;
+    const kept = context.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'kept'")?.value ?? 0;
     let excess = kept - keep;
     const old = rows.filter((row) => {
       if (row.state < eventState.answered) return false;
@@ -74,17 +74,17 @@ export function pruneWrites(desk: Desk) {
   return {
     /** The time at which the newest key beyond so many is forgotten; 0 where there are fewer. Walks their index: 30 ms for a million. */
     dedupeExcess(keep: number): number {
-      return desk.one<{ until: number }>("SELECT until FROM dedupe ORDER BY until DESC LIMIT 1 OFFSET ?", keep)?.until ?? 0;
+      return context.one<{ until: number }>("SELECT until FROM dedupe ORDER BY until DESC LIMIT 1 OFFSET ?", keep)?.until ?? 0;
     },
 
     prune(input: PruneInput): PruneResult {
       if (input.subject === "events") return pruneEvents(input);
-      if (input.subject === "transcripts") return pruneTranscripts(desk, input);
+      if (input.subject === "transcripts") return pruneTranscripts(context, input);
       if (input.subject === "queues") {
-        leaveOutOld(desk, input.before);
+        leaveOutOld(context, input.before);
         return { removed: 0, after: null };
       }
-      const removed = desk.run(expired[input.subject], input.before, stepRows);
+      const removed = context.run(expired[input.subject], input.before, stepRows);
       return { removed, after: removed < stepRows ? null : 0 };
     },
   };

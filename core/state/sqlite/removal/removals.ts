@@ -1,7 +1,7 @@
 /** Removal by hand, of a session or of what is kept of a person. */
 import type { Person, Removals } from "../../removals.ts";
 import { eventState } from "../database/schema.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { removeUnitWithoutEvents } from "../events/event-queue.ts";
 import { removeMessages, removeTranscripts } from "../records/transcripts.ts";
 
@@ -15,24 +15,24 @@ interface EventRow {
 /** An address in this chat. */
 export const toPerson = "json_extract(address, '$.channel') = ? AND json_extract(address, '$.chat') = ?";
 
-export function removalWrites(desk: Desk) {
+export function removalWrites(context: WriteContext) {
   return {
     deleteSession(key: string): { readonly found: boolean; readonly messages: number } {
-      const messages = removeTranscripts(desk, key);
-      const record = desk.run("DELETE FROM sessions WHERE key = ?", key);
+      const messages = removeTranscripts(context, key);
+      const record = context.run("DELETE FROM sessions WHERE key = ?", key);
       return { found: record > 0 || messages > 0, messages };
     },
 
     editTranscript({ transcript, remove, replace }: Parameters<Removals["editTranscript"]>[0]): void {
-      for (const { id, content } of replace) desk.run("UPDATE messages SET content = ? WHERE id = ?", JSON.stringify(content), id);
+      for (const { id, content } of replace) context.run("UPDATE messages SET content = ? WHERE id = ?", JSON.stringify(content), id);
       const removed = new Set(remove);
-      removeMessages(desk, transcript, ({ id }) => removed.has(id));
+      removeMessages(context, transcript, ({ id }) => removed.has(id));
     },
 
     removeEvents(ids: readonly string[]): number {
       let count = 0;
       for (const id of ids) {
-        const event = desk.one<EventRow>(
+        const event = context.one<EventRow>(
           `SELECT sequence, unit, dedupe_key, (SELECT max(sequence) FROM inbox) AS newest FROM inbox
            WHERE id = ? AND state >= ${eventState.answered}`,
           id,
@@ -41,21 +41,21 @@ export function removalWrites(desk: Desk) {
         const { sequence, unit, dedupe_key, newest } = event;
         // The next sequence is counted from the newest row: it stays, without anything of the person.
         if (sequence === newest) {
-          desk.run(
+          context.run(
             "UPDATE inbox SET lane = 'erased', body = 'null', dedupe_key = NULL, gather_key = NULL, unit = NULL WHERE sequence = ?",
             sequence,
           );
         } else {
-          desk.run("DELETE FROM inbox WHERE sequence = ?", sequence);
-          desk.count("kept", -1);
+          context.run("DELETE FROM inbox WHERE sequence = ?", sequence);
+          context.count("kept", -1);
         }
         if (unit !== null) {
           // What was decided about a unit and what it replied is about the event that led it, also where others went with that one.
-          if (desk.run("UPDATE units SET reply = NULL WHERE id = ? AND event_id = ?", unit, id) > 0)
-            desk.run("DELETE FROM decisions WHERE unit = ?", unit);
-          removeUnitWithoutEvents(desk, unit);
+          if (context.run("UPDATE units SET reply = NULL WHERE id = ? AND event_id = ?", unit, id) > 0)
+            context.run("DELETE FROM decisions WHERE unit = ?", unit);
+          removeUnitWithoutEvents(context, unit);
         }
-        if (dedupe_key !== null) desk.run("UPDATE dedupe SET fingerprint = NULL WHERE key = ?", dedupe_key);
+        if (dedupe_key !== null) context.run("UPDATE dedupe SET fingerprint = NULL WHERE key = ?", dedupe_key);
         count += 1;
       }
       return count;
@@ -63,9 +63,9 @@ export function removalWrites(desk: Desk) {
 
     removeSentTo({ channel, id }: Person): { readonly parts: number; readonly messageIds: number; readonly recipients: number } {
       return {
-        parts: desk.run(`DELETE FROM outbox WHERE state >= 2 AND ${toPerson}`, channel, id),
-        messageIds: desk.run("DELETE FROM sent WHERE channel = ? AND chat = ?", channel, id),
-        recipients: desk.run(
+        parts: context.run(`DELETE FROM outbox WHERE state >= 2 AND ${toPerson}`, channel, id),
+        messageIds: context.run("DELETE FROM sent WHERE channel = ? AND chat = ?", channel, id),
+        recipients: context.run(
           `UPDATE sessions SET last_recipient = NULL WHERE last_recipient IS NOT NULL AND ${toPerson.replaceAll("address", "last_recipient")}`,
           channel,
           id,

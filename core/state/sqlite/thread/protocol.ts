@@ -1,7 +1,7 @@
 /** What the two threads say to each other. */
 import type { ErrorCode } from "../../../contract/index.ts";
 import { shrinkWrites } from "../database/shrinking.ts";
-import type { Desk } from "../database/writer-database.ts";
+import type { WriteContext } from "../database/writer-database.ts";
 import { acceptanceWrites } from "../events/acceptance.ts";
 import { eventQueueWrites } from "../events/event-queue.ts";
 import { inboxWrites } from "../events/inbox.ts";
@@ -15,20 +15,20 @@ import { pruneWrites } from "../removal/prune.ts";
 import { removalWrites } from "../removal/removals.ts";
 
 /** Every operation of the writer thread, by name. Each takes one value, and both ways only what can be cloned. */
-export function createOperations(desk: Desk) {
+export function createOperations(context: WriteContext) {
   return {
-    ...acceptanceWrites(desk),
-    ...inboxWrites(desk),
-    ...unitWrites(desk),
-    ...eventQueueWrites(desk),
-    ...outboxWrites(desk),
-    ...sessionWrites(desk),
-    ...keyValueWrites(desk),
-    ...pruneWrites(desk),
-    ...overdueWrites(desk),
-    ...shrinkWrites(desk),
-    ...moveWrites(desk),
-    ...removalWrites(desk),
+    ...acceptanceWrites(context),
+    ...inboxWrites(context),
+    ...unitWrites(context),
+    ...eventQueueWrites(context),
+    ...outboxWrites(context),
+    ...sessionWrites(context),
+    ...keyValueWrites(context),
+    ...pruneWrites(context),
+    ...overdueWrites(context),
+    ...shrinkWrites(context),
+    ...moveWrites(context),
+    ...removalWrites(context),
     /** Does nothing: whoever waits for it knows that what was asked before is committed. */
     pass(): void {},
   };

@@ -1,4 +1,4 @@
-/** Who may use the desk: this machine, and of browsers only the page itself. */
+/** Who may use the page and its API: this machine, and of browsers only the page itself. */
 import type { IncomingHttpHeaders } from "node:http";
 
 const loopbackHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?$/;

@@ -14,7 +14,7 @@ import { refusal } from "./origin.ts";
 import { isRecord, type Params, parseParams } from "./params.ts";
 import { pageState } from "./snapshot.ts";
 
-export interface DeskOptions {
+export interface PageApiOptions {
   readonly core: Core;
   readonly act: People;
   readonly faults: Faults;
@@ -23,7 +23,7 @@ export interface DeskOptions {
   readonly approve: Approve | undefined;
 }
 
-export interface Desk {
+export interface PageApi {
   handle(path: string, query: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
   close(): void;
 }
@@ -60,7 +60,7 @@ const safeHeaders = {
 const shownTypes = /^(?:image\/(?:png|jpeg|gif|webp)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+)$/;
 const maxBodyBytes = 51 * 1024 * 1024;
 
-export function createDesk({ core, act, faults, calls, on, approve }: DeskOptions): Desk {
+export function createPageApi({ core, act, faults, calls, on, approve }: PageApiOptions): PageApi {
   const stream = createEventStream(on);
 
   async function change(path: string, params: Params, method: string): Promise<unknown> {

@@ -89,7 +89,7 @@ async function* guardStream<T>(
   }
 }
 
-export function createServer(parts: {
+export function createHttpSide(parts: {
   readonly config: () => GatewayConfig;
   readonly runtime: Runtime;
   readonly store: Store;
