@@ -1,8 +1,10 @@
 /**
  * Stripe: payments, invoices, subscriptions, refunds, disputes and payouts.
  *
- * `match: { path: "stripe" }`, `signature: { scheme: "stripe", secret: ... }`. Choose in the dashboard which events are sent: those that are
- * not known here give a plain line with the name of the event. One fact is often several events; `quiet` below leaves all but one of them out.
+ * `match: { path: "stripe" }`, `signature: { scheme: "stripe", secret: ... }`. Choose in the dashboard which events are sent: those that
+ * are
+ * not known here give a plain line with the name of the event. One fact is often several events; `quiet` below leaves all but one of them
+ * out.
  */
 import { at, bold, type Context, code, link, list, nothing, plain, type Said, say, word, words } from "./message.ts";
 
@@ -34,7 +36,7 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
   ],
   ["an invoice is news when it is paid or is not", "invoice.will_be_due", "invoice.voided", "invoice.deleted"],
   ["lines of an invoice", "invoiceitem.created", "invoiceitem.deleted"],
-  ["the payment or the subscription says it", "checkout.session.expired", "charge.captured", "charge.updated", "charge.expired"],
+  ["another event reports it", "checkout.session.expired", "charge.captured", "charge.updated", "charge.expired"],
   ["bookkeeping", "balance.available", "customer.created", "customer.updated", "customer.source.created", "payment_method.attached"],
   ["bookkeeping", "payment_method.detached", "payment_method.updated", "payment_method.automatically_updated", "mandate.updated"],
   [

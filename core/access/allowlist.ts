@@ -1,4 +1,4 @@
-/** Allowlists of platform ids: one parser, one question. An empty list lets nobody in. */
+/** Allowlists of platform ids: one parser, one question. An empty list admits no sender. */
 import { type AccountAccess, type PathOf, pathsBelow } from "./place.ts";
 
 export interface IdentityRule {
@@ -11,7 +11,7 @@ export interface IdentityRule {
 export interface Allowlist {
   readonly everybody: boolean;
   readonly ids: ReadonlySet<string>;
-  /** Entries that are not ids; they let nobody in. */
+  /** Entries that are not ids; they admit no sender. */
   readonly ignored: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function allows(list: Allowlist, senderId: string): boolean {
   return list.everybody || (senderId !== "" && list.ids.has(senderId));
 }
 
-/** Entries of an account's lists that are no ids, with the path of their list: they let nobody in, and whoever wrote them does not know. */
+/** Entries of an account's lists that are not ids, with the path of their list: they admit no sender, which their author may not know. */
 export function ignoredEntries(
   access: AccountAccess,
   rule: IdentityRule,

@@ -5,7 +5,7 @@ export const approvedText = "You are approved. Write to me whenever you like.";
 
 /** Whether the configuration names an owner: a sender who is paired then is a guest, unless the operator says otherwise. */
 export function namesOwner(config: GatewayConfig, channel: string, account: string): boolean {
-  // The whole list of owners, also where it is empty: pairing adds nobody to it.
+  // The whole list of owners, even if it is empty: pairing adds no one to it.
   if (config.commands.ownerAllowFrom !== undefined) return true;
   const section = Object.hasOwn(config.channels, channel) ? config.channels[channel] : undefined;
   const allowed = (channelAccounts(section).find(({ id }) => id === account)?.raw ?? section)?.allowFrom;

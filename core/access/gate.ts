@@ -40,9 +40,12 @@ export interface Gate {
   pathsOf(at: Pick<Inbound, "channel" | "account">): PathOf;
   /** The refusal with a pairing code for the sender, where the policy hands one out; it is the same one while it lives. */
   offer(inbound: Inbound, refusal: Refusal): Promise<Refusal>;
-  /** Whether somebody who was let in may use a command with this role. */
+  /** Whether a sender who was let in may use a command with this role. */
   checkCommand(inbound: Inbound, command: { readonly name: string; readonly role: CommandRole }): Promise<Refusal | undefined>;
-  /** `commands.ownerAllowFrom` when it is set; else the explicit ids of the account's `allowFrom`, and whom pairing made owner of that account. */
+  /**
+   * `commands.ownerAllowFrom` when it is set; else the explicit ids of the account's `allowFrom`, and whom pairing made owner of that
+   * account.
+   */
   isOwner(inbound: Inbound): Promise<boolean>;
 }
 
@@ -80,7 +83,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     const live = account(channel, inbound.account);
     if (authority !== "channel" || live === undefined || sender.id === "" || sender.anonymous === true) return false;
     const listed = config().commands.ownerAllowFrom;
-    // Everybody may be let in, but nobody is owner by a star.
+    // A star may let every sender in, but it makes none an owner.
     const ids = (listed ?? live.access.allowFrom ?? []).map((entry) => parseAllowlistEntry(entry, live.identity));
     if (ids.includes(sender.id)) return true;
     return listed === undefined && (await pairing.owners(channel, inbound.account)).includes(sender.id);

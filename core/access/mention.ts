@@ -2,7 +2,10 @@
 
 import { type GatewayConfig, type LinearPattern, linearPatterns } from "../config/index.ts";
 
-/** The search takes no backtracking, but each character costs in proportion to the pattern: so much a search may cost, in milliseconds at most tens. */
+/**
+ * The search takes no backtracking, but each character costs in proportion to the pattern: so much a search may cost, in milliseconds at
+ * most tens.
+ */
 const maxWork = 1_000_000;
 /** However large a pattern is, it sees a whole message of ordinary length. */
 const alwaysScannedChars = 4_096;
@@ -49,7 +52,7 @@ export function mentionPatterns(
   return { patterns, path: "messages.groupChat.mentionPatterns" };
 }
 
-/** The pattern that stands in when none is configured: the agent's name as a whole word. */
+/** The default pattern, when none is configured: the agent's name as a whole word. */
 export function patternFromName(name: string): string {
   const words = name
     .trim()

@@ -5,7 +5,7 @@ import type { Store } from "../state/index.ts";
 
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const codeLength = 8;
-/** A code is worth something for so long. */
+/** How long a code is valid. */
 export const pairingLifetimeMs = 60 * 60_000;
 const maxPending = 3;
 const tellAgainMs = 10 * 60_000;
@@ -17,11 +17,14 @@ export interface PairingRequest {
   readonly account: string;
   readonly senderId: string;
   readonly senderName?: string;
-  /** Where the sender wrote, so that the approval can be told there. */
+  /** Where the sender wrote, so that the approval can be announced there. */
   readonly address: Address;
   readonly createdAt: number;
   readonly toldAt: number;
-  /** Unit of work that told it. It says so before its notice is in the outbox: run again after a crash between the two, it must tell again. */
+  /**
+   * Unit of work that sent the code. It is noted before the notice is in the outbox: after a crash between the two, the unit must send it
+   * again.
+   */
   readonly toldBy: string;
 }
 
@@ -37,7 +40,10 @@ export type ApproveResult =
   | { readonly ok: false; readonly reason: "unknown_code" | "locked" };
 
 export interface Pairing {
-  /** A code for this sender, the same one while it lives. `tell`: whether `unit` is to send it, also because it was not sent before. `null`: too many wait. */
+  /**
+   * A code for this sender, the same one while it lives. `tell`: whether `unit` is to send it, also because it was not sent before.
+   * `null`: too many wait.
+   */
   request(who: {
     readonly address: Address;
     readonly senderId: string;
@@ -47,7 +53,10 @@ export interface Pairing {
   pending(channel: string, account?: string): Promise<readonly PairingRequest[]>;
   paired(channel: string, account?: string): Promise<readonly PairedSender[]>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
-  /** The first one approved on an account becomes its owner, unless `ownerNamed` says that the configuration names one for that account; `owner`: in any case. */
+  /**
+   * The first one approved on an account becomes its owner, unless `ownerNamed` says that the configuration names one for that account;
+   * `owner`: in any case.
+   */
   approve(
     channel: string,
     code: string,
@@ -154,7 +163,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
       const before = alive(await store.get(namespace(address.channel), pendingKey(address.account))).find(
         (one) => one.senderId === senderId,
       );
-      // A code that never arrived is told with the next message; a send that is still being retried is not repeated.
+      // A code that never arrived is sent with the next message; a send that is still being retried is not repeated.
       const lost = before !== undefined && (await store.failedPart(before.toldBy)) !== null ? before.toldBy : undefined;
       await store.update(namespace(address.channel), pendingKey(address.account), (value) => {
         const pending = alive(value);

@@ -60,7 +60,10 @@ interface Found<T> {
   readonly keys: readonly string[];
 }
 
-/** A group takes the fields of `*` where its own are missing, a topic its group's. `path`: that of the account, or how to find each option's. */
+/**
+ * A group takes the fields of `*` where its own are missing, a topic its group's. `path`: that of the account, or how to find each
+ * option's.
+ */
 export function placeSettings(access: AccountAccess, path: string | PathOf, chat: InboundChat): PlaceSettings {
   const { topics, groups } = layersOf(access, chat);
   const layers = [...topics, ...groups];
@@ -147,7 +150,7 @@ function layersOf({ groups: all }: AccountAccess, { id, kind, thread }: InboundC
   return { topics, groups };
 }
 
-/** Own properties only: a chat named `constructor` is no group. */
+/** Own properties only: a chat named `constructor` is not a group. */
 function ownOf<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }

@@ -1,4 +1,4 @@
-/** What each refusal says: the option that decided, as it stands in the file, and what to change there. */
+/** The text of each refusal: the option that decided, with its path in the file, and what to change there. */
 import { type Inbound, type InboundSender, product, programCommand, type Refusal } from "../contract/index.ts";
 import type { PathOf, PlaceSettings } from "./place.ts";
 

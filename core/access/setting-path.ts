@@ -2,7 +2,7 @@
 import { accountEntry, getPath, renderPath } from "../config/index.ts";
 import type { PathOf } from "./place.ts";
 
-/** What nothing sets is told as the account's own. */
+/** An option that is not set is reported at the account itself. */
 export function settingPath(section: unknown, channel: string, accountId: string): PathOf {
   const root = ["channels", channel];
   return (keys) => {

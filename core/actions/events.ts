@@ -61,7 +61,7 @@ export function tapSaid(hooks: Hooks, agentId: () => string): void {
       mention: true,
       timestamp: event.acceptedAt,
       authority: event.authority,
-      // It goes out as it was given: whoever said it has chosen the words.
+      // It is sent as it was given: its author has chosen the words.
       ...(event.kind === "action" ? { request: { deliverOnly: true } } : {}),
     };
   });

@@ -15,7 +15,7 @@ const switches: Readonly<Record<ActionName, string>> = {
   "sticker-search": "sticker",
 };
 
-/** What nobody switched on is off; the other switches are on until somebody switches them off. */
+/** Actions that need a switch are off without it; the others are on until they are switched off. */
 const offByDefault = "sticker";
 
 const needs: Readonly<Record<ActionName, { readonly capability?: keyof ChannelCapabilities; readonly what: string }>> = {

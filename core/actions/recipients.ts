@@ -19,7 +19,7 @@ export interface RecipientDeps {
   readonly isPaired: (channel: string, account: string, id: string) => Promise<boolean>;
 }
 
-/** The chat at hand: where the message came from, and for what no person wrote, where the answer goes. */
+/** The current chat: where the message came from or, for an event that no user wrote, where the answer goes. */
 export function placeAtHand(caller: ActionCaller): Address | undefined {
   if (caller.by === "operator") return undefined;
   const { inbound, route } = caller;
@@ -28,7 +28,7 @@ export function placeAtHand(caller: ActionCaller): Address | undefined {
   return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
 }
 
-/** The account that acts: of the channel that was named, else of the one at hand. */
+/** The account that acts: of the channel that was named, else of the current one. */
 export function accountFor(call: ActionCall, caller: ActionCaller, deps: RecipientDeps): LiveAccount | ActionRefusal {
   const here = placeAtHand(caller);
   const channel = call.channel ?? here?.channel;
@@ -60,7 +60,7 @@ export async function recipientFor(
   if (target === undefined) return refuse("invalid_arguments", "to is missing: there is no current chat.");
   if (isRefusal(target)) return target;
   const { chat } = target;
-  // A model often names the topic at hand beside a target; a person or a program that says two things means one of them.
+  // A model often adds the current topic to a target; a user or a program that gives two topics means one of them.
   if (caller.by === "operator" && call.thread !== undefined && target.thread !== undefined && call.thread !== target.thread)
     return refuse("invalid_arguments", `to: it names topic ${target.thread}, and thread names topic ${call.thread}: leave one out.`);
   const thread = call.thread ?? target.thread ?? (nearby?.chat === chat ? nearby.thread : undefined);
@@ -80,7 +80,7 @@ async function readTarget(to: string, live: LiveAccount): Promise<{ readonly cha
   }
 }
 
-/** Where nobody says what it is, an id that begins with a minus is a group's. */
+/** Without further information, an id that begins with a minus belongs to a group. */
 function kindOf({ channel, account, chat }: Address, caller: ActionCaller, { access }: LiveAccount): Recipient["kind"] {
   if (caller.by === "agent" && caller.inbound.authority === "channel") {
     const { inbound } = caller;
@@ -96,8 +96,8 @@ const isSame = (a: Address | null | undefined, b: Address): boolean =>
   a !== null && a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat;
 
 /**
- * A turn that a hook caused speaks where its answer goes, and nowhere else: what it was told may have been written by anybody. Any other
- * speaks in the chat at hand too, to people whom the configuration or a pairing names, and in groups that it names; a star names nobody.
+ * A turn caused by a webhook may write only where its answer goes: its content may come from anyone. Any other turn may also write to the
+ * current chat, to users whom the configuration or a pairing names, and to groups that it names; a star names none.
  */
 async function keepOut(
   { address, kind }: Recipient,

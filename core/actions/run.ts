@@ -38,13 +38,13 @@ export interface ActionsDeps extends Omit<RecipientDeps, "pathOf"> {
 export interface ActionRunner {
   /** Never throws for what a caller can do something about: that is a refusal. */
   run(name: string, args: Json, caller: ActionCaller, signal?: AbortSignal): Promise<ActionResult>;
-  /** Tells everybody who waits that it waits. */
+  /** Answers every caller who waits that the message waits. */
   close(): void;
 }
 
-/** Who asked is told so late that it still waits; the message goes out all the same. */
+/** After this time the caller learns that the message still waits; it is sent all the same. */
 const waitMs = 60_000;
-/** A platform that wants more patience than this is not waited for by what nobody has stored. */
+/** A call that is not stored waits no longer than this for a platform. */
 const longestWaitMs = 60_000;
 const usualStickers = 5;
 
@@ -105,7 +105,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
       const [first] = sent;
       return first === undefined ? failure : { ...failure, error: `${failure.error} Part of it was sent, as message ${first.messageId}.` };
     }
-    // Not those that this process was told of: an earlier one may have sent the first parts.
+    // Not only those that this process knows of: an earlier one may have sent the first parts.
     const ids = sent.map(({ messageId }) => messageId);
     const [messageId] = ids;
     if (messageId === undefined) return refuse("nothing_sent", "Nothing was sent.");
@@ -165,7 +165,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
   };
 }
 
-/** The message that is meant: the one that was named, else the one at hand, where it stands in that chat. */
+/** The message that is meant: the one that was named, else the current one if it is in that chat. */
 function messageOf(call: ActionCall, caller: ActionCaller, { channel, account, chat }: Address): string | undefined {
   if (call.messageId !== undefined || caller.by === "operator") return call.messageId;
   const here = placeAtHand(caller);
@@ -236,7 +236,7 @@ function partsOf({ address, text, media = [], buttons = [] }: Saying, { connecti
   return { parts: parts.map(({ kind, chars }) => ({ kind, chars })) };
 }
 
-/** The decision that made it end so tells why. */
+/** The decision that ended it explains why. */
 function failureOf(report: EventReport | null, { outcome, reason }: End): ActionRefusal {
   const isDeciding = ({ verdict }: Decision) => verdict === "failed" || verdict === "refused" || verdict === "silent";
   const { detail, path, hint } = report?.decisions.findLast(isDeciding) ?? {};

@@ -1,4 +1,4 @@
-/** The actions as tools of an engine: those that are open at the place at hand. */
+/** The actions as tools of an engine: those that are open in the current chat. */
 import type { ActingHint } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import type { Inbound, Json, Route } from "../contract/index.ts";
@@ -32,7 +32,7 @@ export function createActionTools(options: {
   const hints = new WeakMap<object, Open>();
 
   function hint(inbound: Inbound, route: Route): Open | undefined {
-    // Asked for every turn: the account at hand, without its chat.
+    // Asked for every turn: the current account, without its chat.
     const here = inbound.authority === "channel" ? inbound : route.to;
     const live = here === null ? undefined : options.account(here.channel, here.account);
     if (live === undefined) return undefined;

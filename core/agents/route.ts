@@ -11,7 +11,7 @@ export interface RouterOptions {
   readonly store: Pick<Store, "session" | "updateSession">;
   /** The first account of a channel, for a recipient that names none. */
   readonly defaultAccount: (channel: string) => string | undefined;
-  /** A name such as `@somebody` to the platform's chat id. */
+  /** Turns a name such as `@name` into the platform's chat id. */
   readonly resolve: (target: string, channel: string, account: string) => Promise<string>;
   /** Whether the chats of a channel have topics, so that a recipient may name one. */
   readonly threads: (channel: string) => boolean;

@@ -78,14 +78,14 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
       );
       const isOff = found.some(({ severity }) => severity === "error");
       if (!isOff) before.push(settings);
-      // What several accounts inherit stands in the file once.
+      // A section that several accounts inherit is in the file once.
       const problems = found.filter((problem) => problem.severity === "error" || !told.has(renderProblem(problem)));
       for (const problem of problems) told.add(renderProblem(problem));
       return { id: account.id, path, problems, ...(isOff ? {} : { settings }) };
     });
 }
 
-/** Where the account stands in the file. */
+/** The path of the account in the file. */
 export function accountPath(channel: string, { key }: Pick<ChannelAccountSection, "key">): string {
   return renderPath(["channels", channel, ...(key === undefined ? [] : ["accounts", key])]);
 }
@@ -100,7 +100,7 @@ function ignoredSenders({ definition, access }: AccountSettings, pathOf: PathOf)
   }));
 }
 
-/** A list of senders that looks like a restriction, and the policy lets everybody in. */
+/** A list of senders that looks like a restriction, although the policy admits every sender. */
 function listsWithoutEffect({ access }: AccountSettings, pathOf: PathOf): readonly Problem[] {
   return openPlaces(access).map((keys) => ({
     severity: "warning",
@@ -110,7 +110,7 @@ function listsWithoutEffect({ access }: AccountSettings, pathOf: PathOf): readon
   }));
 }
 
-/** Where an option would stand if the account itself had it: problems of the schemas are told there. */
+/** The path that an option would have if the account itself had it: problems of the schemas are reported there. */
 function ownPath(place: string, { channel, path }: { readonly channel: string; readonly path: string }): string {
   const root = `channels.${channel}`;
   return place.startsWith(path) || !place.startsWith(root) ? place : `${path}${place.slice(root.length)}`;

@@ -15,7 +15,7 @@ export interface AccountChange extends Pick<ChannelStatus, "state" | "detail"> {
   readonly since: number;
 }
 
-/** Where the state of an account is kept, and how it is told apart from others. */
+/** The key under which the state of an account is kept. */
 export const accountKey = (channel: string, account: string): string => `${channel}:${account}`;
 
 export interface AccountStates {

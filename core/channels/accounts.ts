@@ -107,7 +107,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     else log.warn({ channel, account, path, hint }, message);
   }
 
-  /** What the configuration asks for; what is wrong there is told and left out. */
+  /** What the configuration asks for; invalid parts are reported and left out. */
   function wanted(config: GatewayConfig, disabled: ReadonlySet<string>): Map<string, AccountSettings> {
     const all = new Map<string, AccountSettings>();
     failures.clear();
@@ -169,7 +169,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     });
   }
 
-  /** An account registers its menu itself when it connects; what becomes of the commands later it is told. */
+  /** An account registers its menu itself when it connects; it is informed about later changes of the commands. */
   function tellMenu(account: OpenAccount): void {
     const { channel, id, plugin, capabilities } = account.live;
     const commands = options.commands(channel);

@@ -10,9 +10,11 @@ import { sleep } from "./retry.ts";
 /** Pauses between questions to the platform, so that it is asked after 2, 10 and 60 s and each minute from then on. */
 const firstPausesMs = [2_000, 8_000, 50_000];
 const pauseMs = 60_000;
-/** A channel that neither reports its calls nor has a `probe` says nothing about the platform: after so many pauses the repetition is due. */
+/**
+ * A channel that neither reports its calls nor has a `probe` says nothing about the platform: after so many pauses the repetition is due.
+ */
 const pausesWithoutProbe = firstPausesMs.length;
-/** A repetition waits for so long, as do the retries of a send that did not happen. */
+/** How long a repetition waits, like the retries of a send that did not happen. */
 const longestWaitMs = 24 * 60 * 60_000;
 
 /** How a wait for the platform ended. An account that is gone holds nothing: the send finds out why. */

@@ -1,5 +1,6 @@
 /**
- * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an answer of the right shape or
+ * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an answer of the right
+ * shape or
  * with an error that names the plugin and the call. `ChannelError` passes as it is: its code decides what happens next.
  */
 import { PluginError, type Receipt } from "../contract/index.ts";
@@ -25,7 +26,7 @@ export interface GuardOptions {
   readonly plugin: string;
   /** Channel and account, such as `desk:default`. */
   readonly name: string;
-  /** A fault that ends no call: what the plugin said was replaced by something safe, or nobody waits for it. */
+  /** A fault that does not end a call: the answer of the plugin was replaced by a safe one, or no caller waits for it. */
   readonly onFault: (error: Error) => void;
   /** Default: the calls are not timed. */
   readonly timed?: TimedCall;
@@ -97,7 +98,7 @@ export function guardConnection(
       }
     },
     send: async (part, address, signal) => receiptOf(await within("send", () => connection.send(part, address, signal))),
-    // Whoever closes it logs what goes wrong.
+    // The caller that closes it logs what goes wrong.
     close: () => callPlugin(asked("close"), pluginDeadlines.close, () => watched("close", () => connection.close())),
     ...(admit && {
       admit(part, address, signal) {
@@ -163,7 +164,7 @@ function callOrThrow<T>(asked: Asked, call: () => T): T {
   }
 }
 
-/** For what returns nothing: an async function does, too, and its rejection is a fault that nobody waits for. */
+/** For what returns nothing: an async function may return nothing as well, and its rejection would be unhandled. */
 function tell(asked: Asked, call: () => void, onFault: GuardOptions["onFault"]): void {
   const answer: unknown = callOrThrow(asked, call);
   if (isThenable(answer)) Promise.resolve(answer).catch((thrown: unknown) => onFault(pluginFault(asked, thrown)));

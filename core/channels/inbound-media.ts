@@ -1,4 +1,7 @@
-/** Files that came with a message, once it was let through: fetched by its channel, or told why not. The text stays in any case. */
+/**
+ * Files that came with a message, once it was let through: fetched by its channel, or marked with the reason why not. The text stays in
+ * any case.
+ */
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ChannelError, type Inbound, type InboundMedia } from "../contract/index.ts";
@@ -54,12 +57,12 @@ export async function completeMedia(
   const how = { maxBytes: maxBytes(account.options), signal, ...(describe === undefined ? {} : { describe }) };
 
   async function complete(media: InboundMedia): Promise<InboundMedia> {
-    // Moving stickers are told by their emoji; a file that a channel has brought already needs no second one.
+    // Moving stickers are described by their emoji; a file that the channel has already fetched is not fetched again.
     if (media.sticker?.animated === true || media.path !== undefined) return media;
     try {
       return { ...media, ...(await fetchMedia?.call(account?.connection, media, how)) };
     } catch (thrown) {
-      // Somebody said stop, or the gateway closes: nothing is wrong with the file.
+      // `/stop` came, or the gateway closes: nothing is wrong with the file.
       if (!options.signal.aborted) options.onUnavailable?.(media, thrown);
       return { ...media, unavailable: whyNot(thrown, patience.aborted) };
     }

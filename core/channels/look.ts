@@ -1,4 +1,4 @@
-/** An account's connection in a process that is no gateway: it is asked a few questions and closed, it never takes anything in. */
+/** An account's connection in a process that is not a gateway: it is asked a few questions and closed, and takes nothing in. */
 import { join } from "node:path";
 import { identityRule } from "../access/index.ts";
 import { reasonOf } from "../contract/index.ts";
@@ -11,7 +11,7 @@ import { type ProbeOptions, type ProbeReport, probeAccount } from "./probe.ts";
 
 const silent: PluginLog = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-/** What a connection remembers belongs to the gateway; whoever only looks finds nothing and leaves nothing. */
+/** What a connection remembers belongs to the gateway; a process that only looks finds nothing and leaves nothing. */
 const noStore: PluginStore = {
   get: async () => null,
   set: async () => {},

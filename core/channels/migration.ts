@@ -99,7 +99,7 @@ export function createMigrations(options: MigrationOptions): Migrations {
     },
     move(move) {
       if (move.from === move.to) return Promise.resolve();
-      // One after the other: the platform tells it in both chats, and an answer may learn of it at the same time.
+      // One after the other: the platform announces it in both chats, and a send may learn of it at the same time.
       const done = moving.then(() => carryOver(move));
       moving = done.catch(() => {});
       return done;

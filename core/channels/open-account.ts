@@ -62,7 +62,7 @@ export interface OpenAccountOptions {
   readonly room: ChannelAccount["room"];
   readonly contact: (channel: string, account: string) => Contact;
   readonly timed: TimedCall;
-  /** A clock that nobody sets. */
+  /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
@@ -205,7 +205,10 @@ interface Read {
   readonly control: boolean;
 }
 
-/** An event that its channel cannot read is taken all the same, to fail by itself: refused here it would come again, and keep those behind it away. */
+/**
+ * An event that its channel cannot read is taken all the same, to fail by itself: refused here it would come again, and keep those behind
+ * it away.
+ */
 function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isControlCommand }: OpenAccountOptions): Read {
   if (account === undefined) return { parsed: undefined, control: false };
   const { live, connection } = account;
@@ -219,7 +222,7 @@ function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isContro
   }
 }
 
-/** Whoever is kept out learns no more than that: which rule it was stands in the trace. */
+/** A refused sender learns no more than that; the rule that decided is in the trace. */
 async function checkUpdate(
   parsed: Parsed,
   { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<OpenAccountOptions, "check">,

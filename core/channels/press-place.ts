@@ -4,8 +4,8 @@ import type { Inbound } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
 
 /**
- * Of a message that is too old to be shown again a platform tells the chat, and not the topic. Where it was sent is
- * remembered: so the press is judged, and answered, in the topic that the button stands in.
+ * For a message that is too old, a platform names the chat but not the topic. Where it was sent is
+ * remembered, so the press is judged and answered in the topic of its button.
  */
 export function placePress(inbound: Inbound, findSent: Store["findSent"]): Inbound | Promise<Inbound> {
   const { kind, channel, account, chat, messageId } = inbound;

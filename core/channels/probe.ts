@@ -1,4 +1,6 @@
-/** What the platform says of an account when somebody asks: whose it is, whether its groups can be reached, who stands behind names in its lists. */
+/**
+ * What the platform says about an account when asked: its identity, whether its groups can be reached, the ids of the names in its lists.
+ */
 import { type AccountAccess, type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../access/index.ts";
 import { type Answer, type Asking, createAsking, inTurns, pluginDeadlines } from "../host/index.ts";
 import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk/contract.ts";
@@ -14,7 +16,7 @@ export interface ProbedAccount {
 }
 
 export interface NameReport {
-  /** As it stands in the configuration. */
+  /** As written in the configuration. */
   readonly name: string;
   readonly id?: string;
   /** Why there is no id. */
@@ -42,7 +44,7 @@ export interface ProbeOptions {
   readonly names?: boolean;
 }
 
-/** A platform slows down whoever asks more, and the operator waits. */
+/** A platform slows down a caller that asks more, and the operator waits. */
 const maxAsked = 50;
 
 const chatId = /^-?\d{1,20}$/;
@@ -78,13 +80,13 @@ async function askGroup(chat: string, connection: ChannelConnection, asking: Ask
   return answer.said === undefined ? { chat, ok: false, detail: "the channel cannot tell" } : { chat, ...answer.said };
 }
 
-/** Names such as `@somebody` among the entries that are no ids. */
+/** Names such as `@name` among the entries that are not ids. */
 function namesOf({ access, identity, path }: ProbedAccount): readonly string[] {
   const entries = ignoredEntries(access, identity, path).map(({ entry }) => entry);
   return [...new Set(entries.filter((entry) => nameOf(entry, identity) !== undefined))];
 }
 
-/** `@somebody` of `@somebody`, `tg:@somebody`, in any case. */
+/** `@name` of `@name` or `tg:@name`, in any case. */
 function nameOf(entry: string, { prefixes }: IdentityRule): string | undefined {
   const text = entry.trim();
   const colon = text.indexOf(":");

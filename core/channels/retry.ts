@@ -10,7 +10,7 @@ export interface RetryPolicy {
 
 const usual: RetryPolicy = { attempts: 3, minDelayMs: 400, maxDelayMs: 30_000, jitter: 0.1 };
 
-/** Of an account's options; a channel that knows no `retry` has the usual one. */
+/** The retry policy in an account's options; a channel without a `retry` option uses the default one. */
 export function retryPolicy(options: Readonly<Record<string, unknown>> | undefined): RetryPolicy {
   const set = options?.retry;
   return typeof set === "object" && set !== null ? { ...usual, ...(set as Partial<RetryPolicy>) } : usual;

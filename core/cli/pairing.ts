@@ -183,7 +183,7 @@ export async function revokePairing(
     throw new HostError("pairing_sender_unknown", { channel, id });
   }
   if (options.json === true) context.terminal.json({ revoked: { channel, senderId: id } });
-  else context.terminal.line(`${id} is not approved any more, from the next message on.`);
+  else context.terminal.line(`${id} is no longer approved. This applies from the next message on.`);
   return 0;
 }
 

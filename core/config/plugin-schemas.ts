@@ -62,7 +62,7 @@ function entrySchemas(entries: SchemaNode = {}, { plugins = {} }: PluginSchemas)
   return { ...withoutPatterns(entries), properties: Object.fromEntries(known), additionalProperties: entry };
 }
 
-// Every key would match the pattern of a map before anybody asks for its own schema.
+// Otherwise every key would match the pattern of the map before its own schema is looked up.
 function withoutPatterns({ patternProperties: _, ...rest }: SchemaNode = {}): SchemaNode {
   return rest;
 }

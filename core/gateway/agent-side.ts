@@ -74,8 +74,8 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.completeFiles(reply, route, signal)),
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, optionsOf(inbound)),
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: options.gate.pathsOf, log }),
-    // An isolated run begins with nothing and nobody goes on with it: what it said stands in the summary. Commands are between
-    // a person and the gateway: a code or a value of the configuration is nothing for a model.
+    // An isolated run has no history and is not continued; its summary says what it said. Commands are between a person and the gateway:
+    // a model must not read a pairing code or a value of the configuration.
     transcript({ visit, ...turn }) {
       const alone = turn.route.isolated || isDeliverOnly(turn.inbound);
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));

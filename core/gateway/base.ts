@@ -42,7 +42,7 @@ export interface Base {
   readonly fence: number;
   readonly gatewayTokens: Tokens;
   readonly now: () => number;
-  /** A clock that nobody sets. */
+  /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   readonly random: () => number;
   readonly undo: Undo;

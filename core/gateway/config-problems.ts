@@ -22,7 +22,7 @@ export function optionProblems({ id, options }: PluginDefinition, config: Gatewa
   return validateSection(options, config.plugins.entries[id]?.options ?? {}, path).problems.map(switchingOff(`plugins.entries.${id}`));
 }
 
-/** What is wrong with the accounts of a channel, but for what the host's own check of the file has told. */
+/** What is wrong with the accounts of a channel, without what the check of the file itself has reported. */
 export function accountProblems(
   channel: ChannelDefinition,
   { checkable: { channels }, directory, problems: told }: CheckedConfig,
@@ -35,7 +35,7 @@ export function accountProblems(
       // An account that is wrong is off alone.
       .flatMap(({ path: account, problems }) =>
         problems
-          // What is inherited is told where it stands.
+          // A problem of an inherited option is reported at the place of that option.
           .filter(({ path, message }) => {
             const places = [path, path.startsWith(account) ? `${root}${path.slice(account.length)}` : path];
             return !told.some((one) => places.includes(one.path) && one.message === message);
@@ -57,7 +57,7 @@ function offAccountProblems(channels: readonly ChannelDefinition[], checked: Che
         .map((problem) => ({ ...checked.locate(problem.path), ...problem }));
 }
 
-/** Sections of channels that no plugin provides: nobody would ever look at them. */
+/** Sections of channels that no plugin provides, so they would have no effect. */
 export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, provided: readonly string[]): readonly Problem[] {
   return Object.entries(channels).flatMap(([id, section]) => {
     if (provided.includes(id) || section.enabled === false) return [];
@@ -66,7 +66,7 @@ export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, p
   });
 }
 
-/** What is wrong in channels and accounts that are not opened at all; of the others opening them tells. */
+/** What is wrong in channels and accounts that are not opened; the others report their problems when they open. */
 export function unopenedChannels(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
   const ids = channels.map(({ id }) => id);
   return [...offAccountProblems(channels, checked, env), ...unknownChannels(checked.checkable, ids)];

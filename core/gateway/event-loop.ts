@@ -6,7 +6,7 @@ import type { Undo } from "./undo.ts";
 
 const everyMs = 200;
 const blockedMs = 1_000;
-/** One line in so long: a plugin that blocks at each event must not fill the log. */
+/** At most one line in this time: a plugin that blocks at each event must not fill the log. */
 const quietMs = 60_000;
 
 /** A timer that measures how late it is. */

@@ -39,7 +39,10 @@ export interface Gateway {
   receive(event: RawEvent): Promise<Accepted>;
   readiness(): Readiness;
   describe(): Promise<GatewayDescription>;
-  /** Logs what nobody caught, such as what a plugin's timer threw. `ending`: the process ends of it, so the line is written at once. */
+  /**
+   * Logs an uncaught error, such as one that a plugin's timer threw. `ending`: the process ends because of it, so the line is written at
+   * once.
+   */
   logStray(error: unknown, options: { readonly ending: boolean }): void;
   /** Stops taking in, finishes or hands back what runs within `gateway.drainSeconds`, closes. Idempotent. */
   close(): Promise<void>;
@@ -51,7 +54,7 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   try {
     return await compose(options, undo);
   } catch (error) {
-    // What went wrong first is what is told.
+    // The first error is the one to report.
     await undo.run().catch(() => {});
     throw error;
   }
@@ -74,7 +77,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   for (const problem of found()) tellProblem(log, problem);
   const server = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
   undo.add(() => server.close());
-  // Before the server, so that whoever waits for a run is answered.
+  // Before the server, so that requests that wait for a run are answered.
   undo.add(() => hookSide.results.close());
   const following: Following = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
   registerRoutes(server, { options, base, runtime, describe, following });
@@ -139,7 +142,7 @@ function registerRoutes(
   registerOperations(server, { accounts: () => runtime.accounts.all(), checks: runtime.registry.checks, clean });
 }
 
-/** What whoever started a gateway holds of it. */
+/** The handle of a running gateway. */
 function createHandle(parts: {
   readonly base: Base;
   readonly runtime: Runtime;

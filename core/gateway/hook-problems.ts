@@ -43,7 +43,7 @@ export function compileHooks(
   return { table, policies };
 }
 
-/** Also while the hook server is switched off: whoever writes mappings switches it on in the end. */
+/** Also while the hook server is switched off: a configuration with mappings will switch it on in the end. */
 export function hookProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
   return compileHooks(plugins, checked, env, checked.checkable).table.problems;
 }

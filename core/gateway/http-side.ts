@@ -25,7 +25,7 @@ import type { Runtime } from "./runtime.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** Asks the plugins that vouch for devices, one after the other; who cannot answer vouches for nobody. */
+/** Asks the plugins that vouch for devices, one after the other; a plugin that fails vouches for none. */
 function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token: string) => Promise<boolean> {
   return async (token) => {
     for (const { plugin, definition } of checks) {

@@ -1,4 +1,4 @@
-/** What whoever starts a gateway may choose. */
+/** The options with which a gateway is started. */
 import type { Environment } from "../config/index.ts";
 import type { HostError } from "../contract/index.ts";
 import type { LogOptions } from "../log/index.ts";
@@ -16,7 +16,7 @@ export interface GatewayOptions {
   /** Where log lines go besides the file in the state directory; default nowhere. */
   readonly print?: LogOptions["print"];
   readonly now?: () => number;
-  /** A clock that nobody sets, in milliseconds since any moment: for limits that a jump of the wall clock must not change. */
+  /** A monotonic clock, in milliseconds: for limits that a jump of the wall clock must not change. */
   readonly elapsed?: () => number;
   readonly random?: () => number;
   /** Milliseconds that a plugin has for its `setup`; default 10 s. */
@@ -32,6 +32,6 @@ export interface GatewayOptions {
   readonly onAsked?: (how: "stop" | "restart") => boolean;
   /** Called when the state is gone, or another gateway has taken it over: nothing can be done any more. Default: the gateway closes. */
   readonly onLost?: (error: HostError) => void;
-  /** Reads plugin files anew although this process loaded them before. */
+  /** Reads plugin files again, although this process loaded them before. */
   readonly fresh?: boolean;
 }

@@ -1,4 +1,4 @@
-/** Whether a gateway still has its state: nobody took it over, and its files are those that it opened. */
+/** Whether a gateway still owns its state: no other gateway took it over, and its files are those that it opened. */
 import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,10 @@ import type { Undo } from "./undo.ts";
 const everyMs = 2_000;
 const files = ["lock.db", "state.db"];
 
-/** Calls back once, with what was lost. Commits of the old owner are stopped by the fence of the store already; this ends the process around it. */
+/**
+ * Calls back once, with what was lost. Commits of the old owner are stopped by the fence of the store already; this ends the process
+ * around it.
+ */
 export function watchOwnership({
   store,
   fence,
@@ -50,7 +53,7 @@ export function watchOwnership({
     onLost(lost);
   };
   const stop = new AbortController();
-  // The store closes, or does not answer: the next look tells.
+  // The store closes, or does not answer: the next look will show which.
   const timer = setInterval(() => void loss().then(check, () => {}), everyMs);
   timer.unref();
   stop.signal.addEventListener("abort", () => clearInterval(timer));

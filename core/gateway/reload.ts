@@ -1,4 +1,4 @@
-/** The configuration while the gateway runs: problems are told, edits are followed. */
+/** The configuration while the gateway runs: problems are logged, edits are applied. */
 import type { Heartbeat } from "../agents/index.ts";
 
 import {
@@ -26,7 +26,7 @@ function waitingFor(from: { readonly started: GatewayConfig; readonly before: Ga
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
 }
 
-/** What became of the file when somebody asked for it to be read. */
+/** The result of a reload that was asked for. */
 export interface Reloaded {
   readonly changed: boolean;
   /** Of the configuration that is in force. */

@@ -104,7 +104,7 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
         : undefined,
     { order: "early" },
   );
-  // A reaction is nothing to answer: the next turn of its session tells it.
+  // A reaction is not answered: the next turn of its session mentions it.
   hooks.tap(
     "core",
     "turn",
@@ -161,7 +161,7 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   );
 }
 
-/** In a chat with another id the messages are counted anew: what it was to replace, or to reply to, is somebody else's there. */
+/** In a chat with a new id, messages get new numbers: the message to replace or to reply to would be a different one there. */
 function unattached({ replaces: _replaced, replyTo: _answered, ...part }: Part): Part {
   return part;
 }

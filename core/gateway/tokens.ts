@@ -40,7 +40,7 @@ function createTokens({ config, now }: TokensOptions, read: (config: GatewayConf
   };
 }
 
-/** What cannot be read is logged, and lets nobody in. */
+/** A token that cannot be read is logged, and opens nothing. */
 function readPrevious(
   setting: GatewayConfig["hooks"]["previousToken"],
   path: string,
@@ -69,7 +69,9 @@ export function createHookTokens(options: TokensOptions): Tokens {
   });
 }
 
-/** Throws at once where there is no token to start with; while the gateway runs, a token that cannot be read leaves the last one in force. */
+/**
+ * Throws at once where there is no token to start with; while the gateway runs, a token that cannot be read leaves the last one in force.
+ */
 export function createGatewayTokens(options: TokensOptions & { readonly stateDirectory: string }): Tokens {
   const { secrets, log, stateDirectory } = options;
   const tokens = createTokens(options, (config, before) => {

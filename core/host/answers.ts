@@ -1,5 +1,6 @@
 /**
- * What plugins return, checked where it comes in: junk is the mistake of the plugin that returned it, and must not surface as a fault of the
+ * What plugins return, checked where it comes in: junk is the mistake of the plugin that returned it, and must not surface as a fault of
+ * the
  * core three steps later. Each check returns what is wrong, or `undefined`.
  */
 
@@ -13,7 +14,7 @@ const isText = (value: unknown): value is string => typeof value === "string";
 const isAbsentOr = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value);
 export const isTextList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
 
-/** `null`, `undefined` and numbers by their value, the rest by its kind: never a text, which may be somebody's. */
+/** `null`, `undefined` and numbers by their value, the rest by its kind: never a text, which may be private. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined || typeof value === "number") return String(value);
   return Array.isArray(value) ? "a list" : `a value of type ${typeof value}`;

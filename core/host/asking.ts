@@ -1,4 +1,4 @@
-/** Questions that somebody waits for: each has its time, a few run at once, and after one without an answer no other is asked. */
+/** Questions that a caller waits for: each has its time limit, a few run at once, and after one without an answer no other is asked. */
 import { reasonOf } from "../contract/index.ts";
 
 /** What was said, or one sentence why nothing was. */

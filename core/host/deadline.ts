@@ -11,7 +11,7 @@ export const pluginDeadlines = {
   setup: 10_000,
   onReady: 10_000,
   onClose: 5_000,
-  // Nobody waits for it: a connection that takes longer is logged.
+  // No caller waits for it: a connection that takes longer is logged.
   start: 60_000,
   pause: 5_000,
   // A channel may let its sends end before it closes.
@@ -63,7 +63,9 @@ export interface Asked {
   readonly doing: string;
 }
 
-/** What a plugin threw, with its name. The platform's and the model's own errors stay what they are: their codes decide what happens next. */
+/**
+ * What a plugin threw, with its name. The platform's and the model's own errors stay what they are: their codes decide what happens next.
+ */
 export function pluginFault({ plugin, doing }: Asked, thrown: unknown): Error {
   if (thrown instanceof PluginError || thrown instanceof ChannelError || thrown instanceof EngineError) return thrown;
   return new PluginError("plugin_tap_failed", { plugin, hook: doing, reason: reasonOf(thrown) }, { cause: thrown });
@@ -79,7 +81,10 @@ export function lateAnswer({ plugin, doing }: Asked, ms: number): PluginError {
   return new PluginError("plugin_tap_timeout", { plugin, hook: doing, seconds: ms / 1_000 });
 }
 
-/** Calls a plugin: always a promise, rejected with the plugin's name when the call throws, rejects or is late. `signal`: the work is aborted with it. */
+/**
+ * Calls a plugin: always a promise, rejected with the plugin's name when the call throws, rejects or is late. `signal`: the work is
+ * aborted with it.
+ */
 export async function callPlugin<T>(
   asked: Asked,
   ms: number,
@@ -107,7 +112,7 @@ export async function callPlugin<T>(
   }
 }
 
-/** Calls a plugin that has to answer at once. A promise is no answer; its rejection is nobody's any more. */
+/** Calls a plugin that has to answer at once. A promise is not a valid answer; its rejection must be handled here. */
 export function callAtOnce<T>(asked: Asked, call: () => T): T {
   let answer: T;
   try {

@@ -87,7 +87,7 @@ function checkCodes(id: string, codes: PluginDefinition["codes"]): void {
   }
 }
 
-/** Those that others require come first; what cannot be satisfied is told. */
+/** Plugins that others require come first; those whose requirements are missing are returned. */
 export function inRequiredOrder<T extends { readonly definition: PluginDefinition }>(
   plugins: readonly T[],
 ): { readonly ordered: readonly T[]; readonly missing: ReadonlyMap<T, string> } {

@@ -6,7 +6,7 @@ export interface NoticeBody {
   readonly text: string;
 }
 
-/** Accepted by whoever has something to say, such as the approval of a pairing. The stations of it stand beside those of actions. */
+/** A message from the gateway itself, such as the approval of a pairing. The stations of it stand beside those of actions. */
 export function noticeEvent(notice: NoticeBody & { readonly dedupeKey?: string }): RawEvent {
   const { channel, account, chat, thread } = notice.address;
   return {

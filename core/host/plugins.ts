@@ -98,7 +98,9 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
 const isSwitchedOff = (config: GatewayConfig, { name, bundled }: PluginSource) =>
   bundled && config.plugins.entries[name]?.enabled === false;
 
-/** Begins to load what comes with the package, while a gateway waits for something else. What fails is told where it is loaded. */
+/**
+ * Begins to load what comes with the package, while a gateway waits for something else. A failure is reported when the plugin is loaded.
+ */
 export function loadBundledAhead(config: GatewayConfig, loader: Loader): void {
   for (const source of bundledPlugins()) if (!isSwitchedOff(config, source)) void loader.load(source).catch(() => {});
 }

@@ -15,7 +15,7 @@ export interface Attempts {
 }
 
 export interface AttemptsOptions {
-  /** A clock that nobody sets, in milliseconds: a jump of the wall clock must neither end a lock nor make it last. */
+  /** A monotonic clock, in milliseconds: a jump of the wall clock must neither end a lock nor make it last. */
   readonly elapsed: () => number;
   readonly clientAddress: (request: IncomingMessage) => string;
   /** Called once for each client and window when its failures are answered 429, and once when nothing of it is compared. */

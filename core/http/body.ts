@@ -6,7 +6,7 @@ const empty = Buffer.alloc(0);
 
 /**
  * Collects the body. Calls back once: with a problem, or with the bytes. Never calls back when the client goes away
- * or is cut off, because then nobody waits for an answer. A callback, because this runs for every request.
+ * or is cut off, because then no one waits for an answer. A callback, because this runs for every request.
  * The returned function gives the body up: what was read is released, and nothing is called back.
  */
 export function readBody(request: IncomingMessage, limit: number, done: (problem: HttpProblem | null, body: Buffer) => void): () => void {

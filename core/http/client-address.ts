@@ -32,7 +32,7 @@ export function clientKey(address: string): string {
     .join(":")}::/64`;
 }
 
-/** An entry of `X-Forwarded-For` without port and brackets, or `undefined` when it is no address. */
+/** An entry of `X-Forwarded-For` without port and brackets, or `undefined` when it is not an address. */
 function parseHop(text: string): string | undefined {
   const trimmed = text.trim();
   const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(trimmed)?.[1];
@@ -76,7 +76,7 @@ export function checkTrustedProxy(entry: string): string | undefined {
 
 /**
  * Makes the function that names the client of a request. `trusted` is read at each call, so that a reload counts at once;
- * `onInvalid` is told of each entry that is left out.
+ * `onInvalid` is called for each entry that is left out.
  */
 export function createClientAddress(
   trusted: () => readonly string[],
@@ -102,7 +102,7 @@ export function createClientAddress(
     while (isTrusted(client)) {
       const text = hops.pop();
       const hop = text === undefined ? undefined : parseHop(text);
-      // What is no address was not written by a proxy that we trust: the last one believed is the client.
+      // An invalid address was not written by a proxy that we trust: the last trusted one is the client.
       if (hop === undefined) break;
       client = hop;
     }

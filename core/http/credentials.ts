@@ -52,7 +52,7 @@ export function createTokenCheck(): (presented: string | undefined, secret: stri
   };
 }
 
-/** Compares bytes in constant time. Lengths may be told apart: that of a digest is no secret. */
+/** Compares bytes in constant time. The length may be observed: that of a digest is not a secret. */
 export function isSameDigest(presented: Buffer, expected: Buffer): boolean {
   return presented.length === expected.length && timingSafeEqual(presented, expected);
 }

@@ -17,7 +17,7 @@ export interface FailureLimit {
   fail(client: string, credential: string): { readonly wait: number; readonly first: boolean; readonly lock: boolean };
   /** Clears the failures of this credential alone, and remembers the success for an hour. */
   succeed(client: string, credential: string): void;
-  /** True while nobody has failed: then nobody is locked out, and no address has to be worked out. */
+  /** True while no client has failed: then none is locked out, and no address has to be determined. */
   isEmpty(): boolean;
 }
 

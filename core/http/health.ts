@@ -26,7 +26,7 @@ export function registerHealth(app: FastifyInstance, { readiness, metrics }: Hea
     reply.header("content-type", jsonType).send(alive);
   });
   app.get("/readyz", async (request, reply) => {
-    // A token that is shown is judged like everywhere: this is no place to guess one without being counted.
+    // A presented token is judged as everywhere, so that guesses are counted here too.
     const detailed = presentedToken(request.raw.headers) !== undefined;
     if (await isRefused(request, reply, detailed ? "device" : "public")) return reply;
     const { ready, reasons } = readiness();

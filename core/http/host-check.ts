@@ -12,7 +12,7 @@ const unknown = new HttpProblem(
   "The Host header names no host of this gateway. Set gateway.publicUrl to its public address, or add the host to gateway.allowedHosts.",
 );
 
-/** Ports are not compared: the name alone tells whether a page of another site sent the request. */
+/** Ports are not compared: the name alone shows whether a page of another site sent the request. */
 export function createHostCheck(settings: () => Settings): (request: IncomingMessage) => HttpProblem | undefined {
   let built: { readonly from: Settings; readonly names: ReadonlySet<string> } | undefined;
   let accepted: string | undefined;
@@ -51,7 +51,7 @@ function addressName(address: string): string | undefined {
   return hostName(/^[^[\]]*:[^[\]]*:[^[\]]*$/.test(address) ? `[${address}]` : address);
 }
 
-/** In lower case, in the spelling of URLs, without port and without the dot at the end. `undefined`: it is no host. */
+/** In lower case, in the spelling of URLs, without port and without the dot at the end. `undefined`: it is not a host. */
 function hostName(host: string): string | undefined {
   if (host === "" || /[/\\?#@\s]/.test(host)) return undefined;
   return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "") || undefined;

@@ -3,14 +3,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { HttpProblem } from "./problem.ts";
 
 interface MediaTypeRule {
-  /** What nearly everybody sends, and what needs no closer look. */
+  /** The type that nearly every client sends, which needs no closer look. */
   readonly usual: readonly string[];
   readonly accepts: RegExp;
   /** For people: the end of the sentence "Content-Type must be ...". */
   readonly expected: string;
 }
 
-/** The problem of a request whose declared body is not what is expected, in UTF-8, or `undefined`. An absent type is no problem. */
+/** The problem of a request whose declared body is not what is expected, in UTF-8, or `undefined`. A missing type is accepted. */
 export function checkMediaType(headers: IncomingHttpHeaders, { usual, accepts, expected }: MediaTypeRule): HttpProblem | undefined {
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity" && encoding.trim() !== "") {

@@ -14,7 +14,7 @@ export interface Histogram {
 
 interface Definition {
   readonly name: string;
-  /** One sentence for whoever reads the page. */
+  /** One sentence for readers of the page. */
   readonly help: string;
   readonly labels?: readonly string[];
 }

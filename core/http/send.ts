@@ -53,7 +53,7 @@ function sendAndLinger(reply: FastifyReply, problem: HttpProblem, text: string):
     if (left <= 0) finish();
   };
   timer = setTimeout(finish, lingerMs);
-  // A client that goes away in the middle is no error of ours.
+  // A client that goes away in the middle is not an error.
   request.on("error", finish);
   response.on("error", finish);
   request.on("end", finish);

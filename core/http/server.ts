@@ -23,7 +23,7 @@ export interface HttpServerOptions extends HealthDeps {
   /** The one that it replaced, for as long as that one is valid too. */
   readonly previousGatewayToken?: () => string | undefined;
   readonly deviceToken?: (token: string) => boolean | Promise<boolean>;
-  /** A clock that nobody sets, in milliseconds: a jump of the wall clock must neither end a lock nor make it last. */
+  /** A monotonic clock, in milliseconds: a jump of the wall clock must neither end a lock nor make it last. */
   readonly elapsed: () => number;
   /** Milliseconds in which a whole request, its body included, must have arrived. */
   readonly requestTimeoutMs?: number;

@@ -8,7 +8,7 @@ import { type Address, ChannelError, type Json } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
 
 const namespace = "acknowledged";
-/** Older than that nobody looks at it. */
+/** An older message is no longer looked at. */
 const keepMs = 7 * 24 * 60 * 60_000;
 /** A removal that the platform does not take so often is left to the next start. */
 const mostTries = 5;
@@ -65,7 +65,7 @@ export function createAcknowledgements(options: {
     await store.delete(namespace, unitId);
   }
 
-  /** Told as not shown, and never thrown: no turn fails for a reaction. */
+  /** Logged as not shown, and never thrown: a reaction must not make a turn fail. */
   async function mendOne(unitId: string, left: Json | null): Promise<void> {
     if (left !== null) await remove(unitId, left as unknown as Place);
   }

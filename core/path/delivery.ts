@@ -1,4 +1,4 @@
-/** Station 6: what stands in the outbox is sent, part by part, in order; each try and its fate is recorded. */
+/** Station 6: sends the outbox, part by part, in order, and records each attempt and its fate. */
 
 import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
 import { ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
@@ -8,17 +8,19 @@ import type { Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
 
-/** A send that surely did not happen is tried for so long: a platform may be away for hours, an answer is not thrown away for it. */
+/** How long a send that surely did not happen is retried: a platform may be away for hours, and the answer must not be lost. */
 const giveUpAfterMs = 24 * 60 * 60_000;
 /**
- * A part of unknown fate is repeated once. It is repeated once more where the process that was to repeat it died, because between its mark and
- * its call that process may have done nothing, and the sender would be left without an answer. It is not repeated without end: this very part
+ * A part of unknown fate is repeated once. It is repeated once more where the process that was to repeat it died, because between its
+ * mark and
+ * its call that process may have done nothing, and the sender would be left without an answer. It is not repeated without end: this very
+ * part
  * may be what kills the gateway, and each start would add a copy.
  */
 const mostRepetitions = 2;
 /** A preview that stays is ugly; a chat that waits for its removal would be worse. */
 const mostRemovals = 5;
-/** A wait for the platform's limits that somebody may ask about. */
+/** A wait for the platform's limits, and whether it has ended. */
 const tellWaitMs = 3_000;
 
 export interface DeliveryResult {
@@ -43,7 +45,8 @@ export interface DeliveryOptions {
   /** The rows come from an earlier process: one that it marked as being sent may have arrived. */
   readonly resumed: boolean;
   /**
-   * The rows are sent at most once, where even a small chance of a repetition is too much: a row of unknown fate is given up. `when-answered`:
+   * The rows are sent at most once, where even a small chance of a repetition is too much: a row of unknown fate is given up.
+   * `when-answered`:
    * the first try waits until the platform has answered another call.
    */
   readonly once?: "now" | "when-answered" | undefined;
@@ -53,7 +56,7 @@ export interface DeliveryOptions {
   readonly contact: (channel: string, account: string) => Contact;
 }
 
-/** A row that stands as being sent already, what it waits for, or `undefined`: nobody has asked yet. */
+/** A row that stands as being sent already, what it waits for, or `undefined`: not asked yet. */
 type Leave = "marked" | Admission | undefined;
 
 type Fate =
@@ -139,7 +142,8 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   const contact = options.contact(row.address.channel, row.address.account);
   let { doubts } = row;
   if (leave !== "marked") {
-    // An earlier process began to send it and died: whether it arrived, nobody knows. A message that is changed or removed twice is so once:
+    // An earlier process began to send it and died, so it is unknown whether it arrived. A message that is changed or removed twice is so
+    // once:
     // there is no doubt to be careful about.
     const doubtful = options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
     if (doubtful && doubts >= (once === undefined ? mostRepetitions : 0))
@@ -204,7 +208,8 @@ async function sendOnce({ part, address }: OutboxRow, contact: Contact, { hooks,
 }
 
 /**
- * Waits until the platform answers a call that began after the mark. The row waits in the store meanwhile, so that a process that dies has no
+ * Waits until the platform answers a call that began after the mark. The row waits in the store meanwhile, so that a process that dies
+ * has no
  * further doubt about it. `undefined`: it may be sent; else its fate.
  */
 async function awaitAnswers(
@@ -273,11 +278,11 @@ function giveUp(
   }: { readonly plugin?: string; readonly hint?: string | undefined; readonly platformSilent?: true } = {},
 ): Fate {
   trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
-  // A preview that cannot be removed is no reason to call the answer failed.
+  // A preview that cannot be removed does not make the answer a failure.
   return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason, platformSilent };
 }
 
-/** The platform's own error; of anything else nobody can say whether it was sent. */
+/** The platform's own error. With any other error it is unknown whether the part was sent. */
 function channelError(thrown: unknown): ChannelError {
   const cause = thrown instanceof PluginError ? thrown.cause : thrown;
   if (cause instanceof ChannelError) return cause;

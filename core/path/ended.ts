@@ -1,4 +1,7 @@
-/** What is told when an event has ended: observers, and the log, whose line at the default level it says why a message got no answer, and what to change. */
+/**
+ * What happens when an event has ended: observers are called, and at the default level the log says why a message got no answer, and what
+ * to change.
+ */
 
 import type { Decision, Inbound, Receipt, Reply } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";

@@ -1,4 +1,4 @@
-/** What ends the walk of a unit before its reply is sent, and the chain of decisions that tells why. */
+/** What ends the walk of a unit before its reply is sent, and the chain of decisions that explains it. */
 import {
   type Address,
   ChannelError,

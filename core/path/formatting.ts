@@ -73,7 +73,8 @@ export async function formatting(
 
 /**
  * After every tap, so that a file which a tap adds is judged too. A file that cannot be had is told in the answer, and fails nothing; what
- * is delivered as it was given goes out whole or, `undefined`, not at all. `null`: it was stopped, which ends an answer here as it does in its turn.
+ * is delivered as it was given goes out whole or, `undefined`, not at all. `null`: it was stopped, which ends an answer here as it does
+ * in its turn.
  */
 async function withFiles(
   reply: Reply,
@@ -90,7 +91,7 @@ async function withFiles(
   return fails && problems.length > 0 ? undefined : complete;
 }
 
-/** The channel's part of the station: nobody to send to, nobody who sends, or the parts. */
+/** The channel's part of the station: the parts, or the reason why there is no recipient or no channel. */
 function render(
   reply: Reply,
   context: FormattingContext,
@@ -220,7 +221,8 @@ export function renderSayings(
 }
 
 /**
- * What the gateway itself says: a pairing code, an apology. When the channel cannot render it, nothing is said, and the event ends as it was
+ * What the gateway itself says: a pairing code, an apology. When the channel cannot render it, nothing is said, and the event ends as it
+ * was
  * going to end. `place`: where a preview is removed, or becomes `shown`, which says it all.
  */
 export function renderNotice(

@@ -24,7 +24,7 @@ export function createHandBack(options: {
   readonly signal: AbortSignal;
 }): (unit: Unit, error: unknown, trace: Trace) => Promise<void> {
   const { store, log, now, signal } = options;
-  /** Units that wait for something, so that it is told and written once, not every time they are looked at. */
+  /** Units that wait for something, so that it is logged and written once, not at each look. */
   const postponed = new Set<string>();
 
   function tellPostponed(unit: Unit, why: NonNullable<ReturnType<typeof postponementOf>>, trace: Trace): void {

@@ -83,7 +83,7 @@ export function createPath(options: PathOptions): Path {
     if (run !== undefined) run(accepting);
     if (run !== undefined || due === undefined) return accepting;
     return accepting.then((accepted) => {
-      // Told after the commit: a lane that looked before it would find nothing, and never look again.
+      // After the commit: a lane that looked earlier would find nothing, and never look again.
       lanes.notify(event.lane, due);
       return accepted;
     });

@@ -4,7 +4,7 @@
  */
 import { type AcceptedEvent, controlSuffix, type Store, type Unit } from "../state/index.ts";
 
-/** What was still being gathered when a process ended has so long for the rest to come: the sources are only being opened. */
+/** How long a unit that was still being gathered when a process ended waits for the rest: the sources are only being opened. */
 const reopeningMs = 1_500;
 /** Events that one unit may gather. */
 const gatherLimit = 200;
@@ -46,7 +46,7 @@ interface Lane {
   slept: boolean;
 }
 
-/** A sleeping lane looks again after so long: the clock may have been set forward. */
+/** How long a lane sleeps at most: the clock may have been set forward. */
 const longestSleepMs = 30_000;
 
 /**
@@ -188,7 +188,7 @@ export function createLanes(options: {
     // A unit gives its slot back as soon as its turn is done: a platform that is away holds up its own chats only.
     const slot = begun?.slot ?? (name.endsWith(controlSuffix) ? freeSlot : await turns.take());
     try {
-      // Why it was not accepted is told to whoever brought it.
+      // The source that brought it learns why it was not accepted.
       const taken = await (begun === undefined ? claim(name, lane) : begun.accepting.then(takenOf, () => null));
       if (taken === null || typeof taken !== "object") return taken;
       await options.run(taken.unit, slot);

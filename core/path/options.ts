@@ -7,7 +7,7 @@ import type { Log } from "../log/index.ts";
 import type { Ending, SessionMessage, Store } from "../state/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 
-/** Fetches, checks and lays down the files of a reply; never rejects. `null`: somebody stopped it, and the reply is not to be sent. */
+/** Fetches, checks and lays down the files of a reply; never rejects. `null`: `/stop` came, and the reply must not be sent. */
 export type CompleteReply = (
   reply: Reply,
   route: Route,

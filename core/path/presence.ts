@@ -8,7 +8,7 @@ import type { Acknowledgement } from "./acknowledging.ts";
 /** A quick answer needs no typing before it. */
 const typingAfterMs = 300;
 const typingEveryMs = 5_000;
-/** A turn that shows no progress for so long is no longer said to be typing. */
+/** How long a turn without progress is shown as typing. */
 const typingWithoutProgressMs = 120_000;
 
 /** A platform that refuses it twice in a row will go on to refuse it, and may mind being asked. */
@@ -23,9 +23,12 @@ export interface Presence {
   failed(error: unknown): void;
   /** The turn goes on. */
   progress(): void;
-  /** The turn is over: nothing more is shown. The preview's message ids, which the reply takes over or which are removed; at once where there is none. */
+  /**
+   * The turn is over: nothing more is shown. The preview's message ids, which the reply takes over or which are removed; at once where
+   * there is none.
+   */
   close(): readonly string[] | Promise<readonly string[]>;
-  /** The answer is there, or none will come: nobody need be told any more that the message was seen. */
+  /** The answer is there, or none will come: the reaction that says "seen" is no longer needed. */
   done(): void;
 }
 

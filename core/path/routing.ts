@@ -32,7 +32,7 @@ export async function routing(
   }
   const { to } = route;
   if (to !== null && isAwaited(to)) {
-    // A turn whose answer nobody could send now waits, instead of being paid for twice.
+    // A turn whose answer could not be sent now waits, so that it is not paid for twice.
     const detail = `${to.channel}:${to.account}, where the answer goes, is configured, but not open`;
     throw new Postponed("account_not_open", { detail, path: `channels.${to.channel}` });
   }

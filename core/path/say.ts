@@ -25,7 +25,7 @@ export async function say(
   const { store, agents, accounts, signal } = ground;
   const { inbound, route, reply, presence } = said;
   const at = ground.clock.now();
-  // What an earlier attempt showed is taken up by a turn that speaks there too; nobody else does.
+  // A preview of an earlier attempt is reused by a turn that speaks in the same place; otherwise it is removed.
   const { preview } = unit;
   const left = preview !== undefined && !(route?.to && isAt(preview, route.to)) ? removals(preview.messageIds, preview.address) : undefined;
   const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
@@ -54,7 +54,7 @@ export async function say(
           ...(messages.length > 0 && route !== undefined ? { transcript: { sessionKey: route.sessionKey, messages } } : {}),
           decisions: trace.take(),
         });
-  // Together: where one commit fails all of them do, and a rejection that nobody waits for ends the process of an embedder.
+  // Together: if one commit fails, all fail, and an unhandled rejection would end the process of an embedder.
   const told = messages.length > 0 && inbound !== undefined && route !== undefined ? agents.told(inbound, route, visit) : undefined;
   const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
   const alone = told === undefined && counted === undefined && accepted.length === 0;

@@ -5,7 +5,7 @@ import { withoutTagsSoFar, withoutTokensSoFar } from "../reply/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 import { textReply } from "./ending.ts";
 
-/** Nobody reads faster, and what is looked at is looked at whole. */
+/** Readers are not faster, and each look processes the whole text. */
 const lookEveryMs = 100;
 
 export interface ShownText {

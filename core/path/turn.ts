@@ -94,7 +94,7 @@ export async function turn(
       ...(hint === undefined ? {} : { hint }),
       ...usageOf(found),
     });
-    // Whoever stopped it knows; an apology would be one message too many.
+    // The user who stopped it knows; an apology would be one message too many.
     const seen = shown?.last() ?? "";
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
     const failure = failed(code, inbound, route);

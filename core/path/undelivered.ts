@@ -21,7 +21,7 @@ const mostAttempts = 4;
 
 type Once = "now" | "when-answered";
 
-/** An apology of unknown fate is not repeated. Where nobody knows the fate of the answer, it waits until the platform answers again. */
+/** An apology of unknown fate is not repeated. If the fate of the answer is unknown, the apology waits until the platform answers again. */
 const onceAfter = ({ reason }: Ending): Once => (reason === "send_fate_unknown" ? "when-answered" : "now");
 
 /** How rows that an earlier process left are sent: as such an apology, where the event failed for a part of it and not in its turn. */

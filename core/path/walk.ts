@@ -19,7 +19,7 @@ import { turn } from "./turn.ts";
 /** An event that fails to be processed so often is failed for good, kept and listed. */
 const maxAttempts = 3;
 
-/** What it says stands in the outbox when it returns. */
+/** Resolves once everything that the unit says is in the outbox. */
 export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   const { unit } = walk;
   if (unit.attempts > maxAttempts) return await giveUp(ground, walk);
@@ -91,7 +91,7 @@ async function answer(
   const { outcome, reason, reply, sayings } = formatted;
   const kept = agents.keptReply(inbound, reply);
   const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
-  // The model has answered and is not asked again: whoever asked learns that the answer could not be sent.
+  // The model has answered and is not asked again: the sender learns that the answer could not be sent.
   const apology = outcome === "failed" ? notice(ground, walk, apologyTo(reason, { inbound, to: route.to })) : [];
   return await say(ground, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
 }

@@ -23,5 +23,5 @@ export class Visit {
   }
 }
 
-/** What let the event in: a rule, and where it stands in the configuration. */
+/** The rule that let the event in, and its path in the configuration. */
 export const passedBy = carried<{ readonly code: string; readonly path?: string }>("passedBy");

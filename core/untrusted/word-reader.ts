@@ -33,7 +33,7 @@ export class WordReader {
   #last = 0;
   readonly #first: number;
 
-  /** At most `guesses` letters of the word may be characters of which it is not known what they stand for. */
+  /** At most `guesses` letters of the word may be characters whose meaning is unknown. */
   constructor(word: string, guesses: number) {
     this.#first = word.charCodeAt(0);
     let drawnAsM = 0;

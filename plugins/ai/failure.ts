@@ -108,7 +108,7 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   if (status >= 500 || status === 408) {
     return new EngineError("model_unavailable", {
       detail: `${at} failed (${status})${because}`,
-      hint: "Look at that server.",
+      hint: "Check the log of that server.",
       retryable: true,
     });
   }
@@ -141,7 +141,7 @@ export function explain(thrown: unknown, target: Target): Failure {
   }
   if (name === "AI_JSONParseError" || name === "AI_TypeValidationError") {
     return {
-      error: fail("model_garbled", `${at} sent something that is not a chat completion`, "Look at that server."),
+      error: fail("model_garbled", `${at} sent something that is not a chat completion`, "Check the log of that server."),
       unreachable: false,
     };
   }
@@ -150,7 +150,10 @@ export function explain(thrown: unknown, target: Target): Failure {
     const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
     return { error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint), unreachable: true };
   }
-  return { error: fail("model_failed", `${at} failed: ${clean(messageOf(thrown), target)}`, "Look at that server."), unreachable: false };
+  return {
+    error: fail("model_failed", `${at} failed: ${clean(messageOf(thrown), target)}`, "Check the log of that server."),
+    unreachable: false,
+  };
 }
 
 /** How long to wait before the same model is asked again; `undefined`: it is not worth it. */

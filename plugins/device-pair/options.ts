@@ -12,7 +12,7 @@ export const pairOptions = Type.Object({
         "Base address at which devices reach the gateway, such as https://gateway.example.org; default: the address that it listens on.",
     }),
   ),
-  codeTtlSeconds: Type.Integer({ minimum: 30, maximum: 3_600, default: codeTtlSeconds, description: "How long a setup code is good." }),
+  codeTtlSeconds: Type.Integer({ minimum: 30, maximum: 3_600, default: codeTtlSeconds, description: "How long a setup code is valid." }),
   requestTtlSeconds: Type.Integer({
     minimum: 60,
     maximum: 86_400,

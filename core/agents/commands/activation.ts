@@ -4,7 +4,7 @@ import type { CommandDefinition } from "../../sdk/contract.ts";
 export type ActivationMode = "always" | "mention";
 
 export interface Activation {
-  /** `undefined`: nobody said anything here, the configuration decides. */
+  /** `undefined`: not set here, so the configuration decides. */
   of(sessionKey: string): ActivationMode | undefined;
   set(sessionKey: string, mode: ActivationMode): void;
   /** The group has another id, and its session another key. */

@@ -54,8 +54,8 @@ export interface CommandMatch {
 }
 
 /**
- * Whether a message may be a command at all. An edit with the text of one is an ordinary turn; so is what somebody else wrote and
- * the sender only passes on: an owner who shows the agent a stranger's `/config set` does not ask for it.
+ * Whether a message may be a command at all. An edit that reads like a command is an ordinary turn, and so is a forwarded message: an
+ * owner who shows the agent a stranger's `/config set` does not ask for it.
  */
 export function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">): boolean {
   return kind === "message" && forward === undefined;
@@ -80,7 +80,10 @@ export interface Commands {
   add(plugin: string, definition: CommandDefinition): void;
   /** The registered command that a text calls; `undefined` for text, unknown commands, and those for another bot. */
   match(text: string, botUsername?: string): CommandMatch | undefined;
-  /** What is answered, as Markdown. Who may ask was decided before, as everything else is, by the gate. Throws `PluginError` when the command fails. */
+  /**
+   * What is answered, as Markdown. Who may ask was decided before, as everything else is, by the gate. Throws `PluginError` when the
+   * command fails.
+   */
   run(call: CommandCall): Promise<string>;
   /** Native ones, then those of plugins. */
   list(): readonly ListedCommand[];
@@ -89,7 +92,7 @@ export interface Commands {
 }
 
 export function createCommands(options: {
-  /** The built-in ones, see `nativeCommands`. They may list the others, so they are made with the registry at hand. */
+  /** The built-in ones, see `nativeCommands`. They may list the others, so they are created with the registry. */
   readonly native: (commands: Pick<Commands, "list">) => readonly CommandDefinition[];
   /** `commands.native`; false: the built-in ones are in no menu, and are text like any other when they are typed. */
   readonly nativeEnabled?: () => boolean;

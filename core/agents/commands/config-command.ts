@@ -13,7 +13,7 @@ export interface ConfigCommandOptions {
 }
 
 const usage = "I know `/config get PATH`, `/config set PATH VALUE` and `/config unset PATH`.";
-/** More is no answer in a chat. */
+/** A longer text is too much for a chat. */
 const longest = 3_000;
 
 export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptions): CommandDefinition {
@@ -90,10 +90,10 @@ function plain(text: string): string {
   return /^(`+)([^`]+)\1$/.exec(text)?.[2]?.trim() ?? text;
 }
 
-/** Sentences quote what stands in the file, such as `"*"`: it must not become markup. */
+/** Sentences quote the file, such as `"*"`: that must not become markup. */
 const literal = (text: string): string => text.replace(/[*`]|(?<!\w)[_~]|[_~](?!\w)/g, "\\$&");
 
-/** Apps turn quotation marks into curly ones while somebody types. */
+/** Apps turn quotation marks into curly ones while a user types. */
 const straight = (text: string): string => text.replace(/[\u201c\u201d\u201e\u00ab\u00bb]/g, '"');
 
 const pathIn = (text: string): string => straight(plain(text));

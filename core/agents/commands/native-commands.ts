@@ -21,7 +21,7 @@ export interface NativeCommandsOptions {
   readonly engines: Engines;
   readonly turns: Pick<AgentTurns, "stop" | "running">;
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
-  /** What waits to be told to the next turn of the conversation is not told any more. */
+  /** Events that wait for the next turn of the conversation are dropped. */
   readonly forget: (call: CommandCall) => Promise<unknown>;
   /** Whether anything that came before waits for its turn in the same chat. */
   readonly waits: (inbound: Inbound) => Promise<boolean>;
@@ -30,12 +30,12 @@ export interface NativeCommandsOptions {
   readonly now: () => number;
 }
 
-/** A name of somebody else inside an answer: it must not become markup. */
+/** Another user's name inside an answer: it must not become markup. */
 function escaped(name: string): string {
   return plainName(name).replace(/[\\*_~|#+=!-]/g, "\\$&");
 }
 
-/** The name is no code: platforms make a command of it that can be tapped. */
+/** The name is not formatted as code, so that platforms make it a command that can be tapped. */
 function commandLine({ name, args, summary }: CommandDefinition): string {
   return `- /${name}${args === undefined ? "" : ` \`${args}\``}: ${summary}`;
 }

@@ -1,4 +1,6 @@
-/** Facts about the message at hand that an operator may name as `{{Field}}` in a group's or topic's `systemPrompt` and in `responsePrefix`. */
+/**
+ * Facts about the current message that an operator may use as `{{Field}}` in a group's or topic's `systemPrompt` and in `responsePrefix`.
+ */
 import type { Inbound, Route } from "../../contract/index.ts";
 import { plainName } from "./envelope.ts";
 
@@ -7,7 +9,7 @@ const maxCharacters = 200;
 
 interface Field {
   readonly value: string;
-  /** Chosen by somebody who writes: a name, a title, a description of what they sent. */
+  /** Chosen by users: a name, a title, a description of a file. */
   readonly foreign?: true;
 }
 
@@ -36,7 +38,7 @@ export function fieldsOf(inbound: Inbound, route: Route): ContextFields {
 }
 
 /**
- * A name that is no field stays as it is written, so that a slip is seen; a field that the message does not have is empty. Values are
+ * An unknown name stays as it is written, so that a mistake is seen; a field that the message does not have is empty. Values are
  * put in once: what looks like a field inside of one stays text. `quoteForeign`: in quotation marks, for a model to tell them apart.
  */
 export function renderFields(template: string, fields: ContextFields, { quoteForeign }: { readonly quoteForeign: boolean }): string {

@@ -41,7 +41,7 @@ export function plainName(name: string, max = 80): string {
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
 }
 
-/** An id as it may stand in the envelope: ids come from platforms, but nothing but their own characters gets in. */
+/** An id for the envelope: ids come from platforms, but only the characters of ids are kept. */
 export function plainId(id: string): string {
   if (/^[\w@.:+!#$%&*=~/-]{0,128}$/.test(id)) return id;
   return id.replace(/[^\w@.:+!#$%&*=~/-]/g, "").slice(0, 128);
@@ -68,7 +68,10 @@ function renderSize(bytes: number): string {
   return bytes < 1_024 ? `${bytes} B` : bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }
 
-/** One line for a file that came with the message, or did not. `where`: empty, or what tells it from those of the message itself. */
+/**
+ * One line for a file that came with the message, or did not. `where`: empty, or what distinguishes it from the files of the message
+ * itself.
+ */
 function renderMediaNote(media: InboundMedia, where = ""): string {
   if (media.unavailable !== undefined) return `[media unavailable${where}: ${plainName(media.unavailable, 240)}]`;
   const facts = [
@@ -83,7 +86,7 @@ function renderMediaNote(media: InboundMedia, where = ""): string {
   return `[attached${where} ${facts.filter((fact) => fact !== "").join(" ")}]`;
 }
 
-/** A passage of somebody else, each line with `> ` before it, so that it ends where the quoting ends. */
+/** Another user's text, each line with `> ` before it, so that it ends where the quoting ends. */
 function quoted(text: string, max = 2_000): string {
   const characters = [...text];
   const cut = characters.length > max ? `${characters.slice(0, max).join("")}…` : text;

@@ -8,7 +8,7 @@ const namespace = "group-context";
 /** As long as events are kept, and a little more. */
 const keepMs = 8 * 24 * 60 * 60_000;
 const maxMessageCharacters = 2_000;
-/** Of more than this the newest are told. */
+/** Of more than this, the newest are used. */
 const maxCharacters = 50_000;
 
 export interface GroupContextOptions {
@@ -20,9 +20,9 @@ export interface GroupContextOptions {
 }
 
 export interface GroupContext {
-  /** What was not yet told to this session, oldest first; for direct chats nothing. */
+  /** Messages that this session does not know yet, oldest first; none for direct chats. */
   before(inbound: Inbound, sessionKey: string): Promise<readonly Inbound[]>;
-  /** What was said before this message is told. */
+  /** Marks everything before this message as known to the session. */
   told(inbound: Inbound, sessionKey: string): Promise<unknown>;
   /** The group has another id, and its session another key. */
   move(from: string, to: string): Promise<unknown>;
@@ -56,7 +56,7 @@ export function createGroupContext({ store, parse, limit, now }: GroupContextOpt
   };
 }
 
-/** Each in a line that the gateway vouches for, like the message at hand; empty when there is none. */
+/** Each in a line that the gateway vouches for, like the current message; empty when there is none. */
 export function renderGroupContext(messages: readonly Inbound[]): string {
   const lines: string[] = [];
   let left = maxCharacters;

@@ -1,4 +1,4 @@
-/** Events that wait for the next turn of a main session (wakes, summaries of hook runs), as that turn is told of them. */
+/** Events that wait for the next turn of a main session (wakes, summaries of hook runs), as that turn reads them. */
 import type { StoredEvent } from "../../state/index.ts";
 import { wrapExternal } from "../../untrusted/index.ts";
 import { defuseLines, renderTime } from "./envelope.ts";

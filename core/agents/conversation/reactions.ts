@@ -1,4 +1,4 @@
-/** Reactions to messages: which of them the agent is told of. None is answered. */
+/** Reactions to messages: which of them the agent learns of. None is answered. */
 
 import type { Inbound, Refusal } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";

@@ -64,7 +64,10 @@ export function sessionKeyFor(options: { readonly agentId: string; readonly inbo
   return chat.thread === undefined ? key : `${key}:topic:${part(chat.thread)}`;
 }
 
-/** How closely a binding names the message; -1 when it does not. A topic of a chat beats the chat, a chat an account, an account a channel. */
+/**
+ * How closely a binding names the message; -1 when it does not. A topic of a chat beats the chat, a chat an account, an account a
+ * channel.
+ */
 function closeness({ match }: Binding, inbound: Inbound): number {
   if (match.channel !== inbound.channel) return -1;
   if (match.accountId !== undefined && match.accountId !== inbound.account) return -1;
@@ -95,7 +98,7 @@ export function recipientOf(inbound: Inbound): Address | undefined {
   return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
 }
 
-/** Begins anew; the old transcript stays in the state, and the settings hold on. */
+/** Begins a new conversation; the old transcript stays in the state, and the settings are kept. */
 export async function resetSession(
   store: Pick<Store, "updateSession">,
   session: { readonly key: string; readonly agentId: string; readonly at: number },

@@ -9,7 +9,7 @@ import { mainSessionKey } from "./sessions.ts";
 const gatherMs = 250;
 const maxSummaryChars = 2_000;
 
-/** The session of a gather key; `undefined` when the key is no heartbeat's. */
+/** The session of a gather key; `undefined` when the key does not belong to a heartbeat. */
 export function heartbeatSession(gatherKey: string | undefined): string | undefined {
   return gatherKey?.startsWith(queuePrefix) === true ? gatherKey.slice(queuePrefix.length) : undefined;
 }

@@ -12,7 +12,7 @@ function renderAsked(inbound: Inbound, context = ""): string {
   return context === "" ? asked : `${context}\n\n${asked}`;
 }
 
-/** What the model was told. */
+/** The message as the model reads it. */
 export function askedMessage(inbound: Inbound, context?: string): EngineMessage {
   // In the order in which the text names them.
   const media = [...(inbound.replyTo?.media ?? []), ...inbound.media];

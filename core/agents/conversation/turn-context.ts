@@ -1,4 +1,4 @@
-/** What the agent is told before the message at hand, because it happened since it was asked last. */
+/** What the agent reads before the current message: what happened since its last turn. */
 
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { Store, StoredEvent } from "../../state/index.ts";
@@ -17,9 +17,9 @@ export interface TurnContext {
   of(visit: Visit): string;
   /** Whether `read` took events from the session's queue. */
   tookQueued(visit: Visit): boolean;
-  /** The turn is being written: what it told is not told again. */
+  /** The turn is being written: the next one does not repeat what it mentioned. */
   told(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
-  /** A new conversation begins with this message: what happened before it is told no more. */
+  /** A new conversation begins with this message: earlier events are dropped. */
   forget(inbound: Inbound, route: Route): Promise<unknown>;
 }
 

@@ -1,13 +1,13 @@
 /**
- * What happened in a conversation and asks for no answer, such as a reaction: kept until the next turn of the session tells
- * the agent. It is no event that waits in the inbox: its own event has ended, and where no turn follows it is forgotten.
+ * What happened in a conversation and asks for no answer, such as a reaction: kept until the next turn of the session mentions it. It
+ * does not wait in the inbox: its own event has ended, and without a further turn it is forgotten.
  */
 
 import type { Json } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 
 export const waitingEventsNamespace = "waiting-events";
-/** Of more only the newest are told. */
+/** Of more than this, only the newest are kept. */
 const maxEvents = 50;
 const maxCharacters = 1_000;
 const keepMs = 7 * 24 * 60 * 60_000;
@@ -25,7 +25,7 @@ export interface WaitingEvents {
   add(sessionKey: string, event: WaitingEvent): Promise<unknown>;
   /** Oldest first. */
   of(sessionKey: string): Promise<readonly WaitingEvent[]>;
-  /** Forgets what a turn has told; asked for together with the writing of that turn, it is one commit with it. */
+  /** Forgets what a turn has mentioned, in one commit with the writing of that turn. */
   told(sessionKey: string, events: readonly WaitingEvent[]): Promise<unknown>;
   /** The group has another id, and its session another key. */
   move(from: string, to: string): Promise<unknown>;

@@ -1,5 +1,5 @@
 /**
- * Heartbeats: turns of the main session that nobody wrote a message for. A timer accepts ticks; wakes, hook
+ * Heartbeats: turns of the main session without a message of a user. A timer accepts ticks; wakes, hook
  * summaries and ticks gather under one key, and one unit of them becomes one turn.
  */
 import { readFile } from "node:fs/promises";
@@ -45,7 +45,7 @@ async function readNotes(workspace: string | undefined, directory: string): Prom
 
 /**
  * For the `ingress` station: the turn of gathered system events; `null` when there is nothing to do, so that no
- * model is called; `undefined` for what is no heartbeat.
+ * model is called; `undefined` for other events.
  */
 export function parseHeartbeat(events: readonly StoredEvent[], context: HeartbeatContext): Promise<Inbound | null> | undefined {
   const leader = events[0];

@@ -33,7 +33,7 @@ function acknowledgementPath(
   return agents.list[index]?.identity?.emoji === undefined ? "messages.ackReaction" : `agents.list[${index}].identity.emoji`;
 }
 
-/** Tells the operator, once for each place and emoji, that the platform does not take it: nobody else sees that nothing is seen. */
+/** Warns the operator, once for each place and emoji, that the platform does not accept it: users see no reaction and cannot know why. */
 export function createRefusedAcknowledgements(options: {
   readonly config: () => GatewayConfig;
   readonly optionsOf: (inbound: Inbound) => Readonly<Record<string, unknown>> | undefined;

@@ -8,7 +8,7 @@ import { chooseEngine, type Engines } from "./engine.ts";
 import { chooseModels } from "./models.ts";
 
 const patienceMs = 30_000;
-/** One or two sentences; a model that goes on is cut. */
+/** One or two sentences; a longer text is cut. */
 const maxCharacters = 500;
 
 export type Describe = (

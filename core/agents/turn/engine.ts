@@ -48,9 +48,15 @@ export interface AgentTurns {
     at: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
     work: (signal: AbortSignal) => Promise<Inbound>,
   ): Promise<Inbound>;
-  /** The same between a turn and its answer, such as fetching the files of that. `null`: `/stop` came meanwhile, and nothing is to be said. */
+  /**
+   * The same between a turn and its answer, such as fetching the files of that. `null`: `/stop` came meanwhile, and nothing is to be
+   * said.
+   */
   after<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null>;
-  /** For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError` (`turn_timeout`, `engine_failed`), or the signal's reason. */
+  /**
+   * For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError` (`turn_timeout`,
+   * `engine_failed`), or the signal's reason.
+   */
   turn(inbound: Inbound, route: Route, signal: AbortSignal, visit: Visit): Promise<AsyncIterable<TurnEvent> | null>;
   /** The same for the stream that a tap of a plugin returned in place of an engine's. */
   guard(
@@ -75,7 +81,7 @@ export interface AgentTurnsOptions {
   readonly skills?: Skills;
   /** What a channel can do, for the instructions. */
   readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
-  /** What is told before the message at hand, because it happened since the agent was asked last. */
+  /** What the model reads before the current message: what happened since its last turn. */
   readonly context?: (inbound: Inbound, route: Route, visit: Visit) => Promise<string>;
   /** What the configuration says about the place of a message. */
   readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
@@ -148,7 +154,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
-    // What looks at nothing but the message at hand is told nothing else.
+    // An engine that uses only the current message gets nothing else.
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
     const place = options.place?.(inbound);
     const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
@@ -162,7 +168,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       ...models,
       thinking: inbound.request?.thinking ?? setting<Thinking>(session, "thinking") ?? agent.thinking ?? "off",
       ...(place?.skills === undefined ? {} : { skills: place.skills }),
-      // What follows is made for an engine that asks for it: one that looks at the message at hand never does.
+      // The following is created when an engine asks for it: one that uses only the current message never does.
       get messages() {
         messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)];
         return messages;

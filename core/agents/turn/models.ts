@@ -9,7 +9,7 @@ function choice(model: ModelChoice | undefined): { readonly primary?: string; re
   return { ...(model.primary === undefined ? {} : { primary: model.primary }), fallbacks: model.fallbacks ?? [] };
 }
 
-/** The operator's own choices need not stand in the list of allowed models: it bounds what others may ask for. */
+/** The operator's own choices need not be in the list of allowed models: it limits what others may ask for. */
 function resolveOwn(name: string, table: ModelTable | undefined): string {
   const model = resolveModel(name, table) ?? resolveModel(name, undefined);
   if (model === undefined) throw new HostError("model_unknown", { model: name });

@@ -43,7 +43,7 @@ function identity(agent: AgentSettings): string {
   return name === undefined ? "You are an assistant that people reach through chat." : `You are ${name}, an assistant.${emoji}`;
 }
 
-/** What the place at hand can show, so that the model writes for it. */
+/** What the current chat can show, so that the model writes for it. */
 function channelHint(channel: string, capabilities: ChannelCapabilities | undefined): string | undefined {
   if (capabilities === undefined) return undefined;
   const hints = [
@@ -62,7 +62,7 @@ export function renderInstructions(options: {
   readonly route: Route;
   /** What the channel that the answer goes to can do. */
   readonly capabilities?: ChannelCapabilities | undefined;
-  /** `systemPrompt` of the group and the topic at hand. */
+  /** `systemPrompt` of the group and the topic. */
   readonly placePrompts?: readonly string[] | undefined;
   readonly acting?: ActingHint | undefined;
   readonly skills?: readonly Skill[];

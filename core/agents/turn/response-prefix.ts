@@ -17,7 +17,7 @@ export function withPrefix(
 ): Reply {
   const { text } = reply;
   if (typeof prefix !== "string" || text.trim() === "" || inbound.request?.deliverOnly === true) return reply;
-  // Variables first: a name that somebody chose is put in by a field, and is no template.
+  // Variables first: a user's name is inserted by a field, and must not act as a template.
   const template = prefix.includes("{") ? renderVariables(prefix, facts.of(reply, route, visit)) : prefix;
   const before = renderFields(template, fieldsOf(inbound, route), { quoteForeign: false });
   if (before.trim() === "") return reply;

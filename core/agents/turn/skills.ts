@@ -1,6 +1,6 @@
 /**
- * Skills: folders of an agent's workspace with instructions for certain tasks, `skills/<name>/SKILL.md`. The model is told their names and
- * what they are for, and reads one when a task asks for it.
+ * Skills: folders of an agent's workspace with instructions for certain tasks, `skills/<name>/SKILL.md`. The model knows their names and
+ * purposes, and reads one when a task asks for it.
  */
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export interface Skill {
 }
 
 export interface Skills {
-  /** Those of the agent that the place at hand has (absent: all), by their names. An edited file applies from the next turn on. */
+  /** The skills of the agent that this group or topic has (absent: all), by their names. An edited file applies from the next turn on. */
   of(agent: Pick<AgentSettings, "workspace" | "skills">, place: readonly string[] | undefined): Promise<readonly Skill[]>;
 }
 

@@ -14,7 +14,7 @@ export interface TurnStreamOptions {
   readonly previewReasoning: boolean;
   /** Asks the engine; called with the first pull. */
   begin(): AsyncIterable<TurnEvent>;
-  /** What the engine threw, as it is told. */
+  /** The error of the engine, as it is reported. */
   failure(thrown: unknown): Error;
   /** Called once, whichever way it ends, if it began. */
   end(): void;
@@ -22,7 +22,9 @@ export interface TurnStreamOptions {
 
 const over: IteratorResult<TurnEvent, undefined> = { done: true, value: undefined };
 
-/** An iterator and not a generator around the engine's own: each of them costs every event several trips through the queue of microtasks. */
+/**
+ * An iterator and not a generator around the engine's own: each of them costs every event several trips through the queue of microtasks.
+ */
 export class TurnStream implements AsyncIterableIterator<TurnEvent> {
   /** Whose stream it is, for the trace. */
   readonly plugin: string;
@@ -75,7 +77,7 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
     this.#begun = true;
     const stream = this.#options.begin();
     if (!isStream(stream)) {
-      // What came may be a promise: its rejection is nobody's otherwise, and would end the process.
+      // The value may be a promise: its rejection would be unhandled otherwise, and end the process.
       void Promise.resolve(stream).catch(() => {});
       throw new Error("it returned no stream");
     }

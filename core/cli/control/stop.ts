@@ -30,7 +30,7 @@ async function tellToStop(gateway: RunningGateway, directory: string): Promise<n
   } catch (error) {
     if (!(error instanceof HostError) || error.code !== "gateway_silent") throw error;
   }
-  // Hung, or killed and its process id another's by now: the lock knows.
+  // The process hangs, or it was killed and its id belongs to another process: the lock tells which.
   const { lockHolder } = await import("../../state/lock.ts");
   const pid = lockHolder(directory);
   if (pid === undefined) return undefined;

@@ -90,7 +90,10 @@ function renderBody({ name, mapping }: Target, { payload }: HookDelivery, type: 
   const kind = asForm ? "form" : (kinds[0] ?? "json");
   const rendered = renderPayload(kind, payload);
   if (rendered !== undefined) return rendered;
-  const fix = kind === "text" ? "Give the file a payload that is a text." : "Give the file an object of texts, or of lists of texts.";
+  const fix =
+    kind === "text"
+      ? "Make the payload in the file a text."
+      : "Make the payload in the file an object whose values are texts or lists of texts.";
   throw new HostError("delivery_unsendable", { hook: name, reason: `its payload is no ${kind}`, fix });
 }
 

@@ -137,7 +137,8 @@ function checkHooksPath(draft: Draft): readonly PlacedProblem[] {
   const given = draft.hooks.path;
   const path = normalizeHooksPath(given);
   draft.hooks.path = path;
-  if (path === "/") return [error(["hooks", "path"], `is ${JSON.stringify(given)}, which leaves no path`, "Name one, such as /hooks.")];
+  if (path === "/")
+    return [error(["hooks", "path"], `is ${JSON.stringify(given)}, which is the root of all paths`, "Use a path such as /hooks.")];
   if (/[?#\s\\]|\/\/|\/\.{1,2}(\/|$)/.test(path)) {
     return [error(["hooks", "path"], `is ${JSON.stringify(given)}, but must be a plain URL path such as /hooks`)];
   }

@@ -25,7 +25,7 @@ const statuses: Readonly<Record<string, number>> = {
 
 const headers = { "cache-control": "no-store" };
 
-/** Not for devices: whoever holds the token may write to anybody. */
+/** Not for devices: a holder of the token may write to any chat. */
 export function registerActions(server: Pick<HttpServer, "manage">, { actions, clean }: ActionRouteDeps): void {
   const route: RouteDefinition = {
     method: "POST",

@@ -16,7 +16,7 @@ export interface PairingRouteDeps {
 
 const headers = { "cache-control": "no-store" };
 
-/** Not for devices: whoever holds the gateway's token decides who may write. */
+/** Not for devices: a holder of the gateway token decides who may write. */
 export function registerPairing(server: Pick<HttpServer, "manage">, { store, config, now, receive }: PairingRouteDeps): void {
   const pairing = createPairing({ store, now });
   const route: RouteDefinition = {

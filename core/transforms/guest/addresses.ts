@@ -102,7 +102,7 @@ export class GuestAddress {
     }
     return this.#params;
   }
-  /** After a part was set. */
+  /** Updates the address after one of its parts was set. */
   static refresh(address: GuestAddress, parts: Parts, name: string): void {
     partsOf.set(address, parts);
     if (address.#params !== undefined && (name === "search" || name === "href")) GuestParams.reset(address.#params, parts.search ?? "");

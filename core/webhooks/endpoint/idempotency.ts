@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** In the order in which they are believed. */
+/** Headers that name a delivery; the first one present counts. */
 export const deliveryHeaders: readonly string[] = ["idempotency-key", "webhook-id", "x-github-delivery"];
 
 /** Where a delivery's name counts: nobody who holds another token or secret can take a key away. */

@@ -56,7 +56,10 @@ const maxElements = 200;
 /** Of all runs of one delivery: each element of a list may carry what it shares with the others, and a template may say it again. */
 const maxTextCharacters = 2_097_152;
 
-/** At once where nothing has to be waited for. Throws, or rejects with, `MappingFailure`; one element that fails is the failure of all. */
+/**
+ * Synchronous when there is nothing to wait for. Throws or rejects with `MappingFailure`; if one element of a list fails, the whole list
+ * fails.
+ */
 export function planRuns(mapping: Mapping, delivery: HookDelivery, deps: MappedDeps): Plan | Promise<Plan> {
   if (mapping.faulty) throw switchedOff(mapping);
   if (mapping.forEach !== undefined) return planElements(mapping, mapping.forEach, delivery, deps);

@@ -80,7 +80,7 @@ function compilePath(given: string): Compiled {
   const path = normalPath(given);
   const at = ["path"];
   if (path === "")
-    return { at, message: `is ${JSON.stringify(given)}, which leaves no path`, hint: "Leave match.path out to take every name." };
+    return { at, message: `is ${JSON.stringify(given)}, which contains no name`, hint: "Leave match.path out to take every name." };
   if (path === "*") {
     return {
       at,

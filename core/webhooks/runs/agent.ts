@@ -113,7 +113,7 @@ export function agentEvent(
   asked: AgentRequest,
   options: {
     readonly dedupeKey?: string | undefined;
-    /** False: the operator trusts this source as himself, or the text goes out as it is. */
+    /** False: the operator trusts this source as much as their own messages, or the text is sent as it is. */
     readonly wrapped?: boolean;
     /** Of the mapping. */
     readonly instructions?: string;

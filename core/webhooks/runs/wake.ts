@@ -26,7 +26,7 @@ export function wakeEvent(
     readonly mainSession: string;
     readonly now: number;
     readonly dedupeKey?: string | undefined;
-    /** False: the operator trusts this source as himself. */
+    /** False: the operator trusts this source as much as their own messages. */
     readonly wrapped?: boolean;
     /** Of the mapping. */
     readonly instructions?: string;

@@ -30,7 +30,7 @@ export function createSigningKey(secret: string, scheme: SignatureScheme): Signi
   if (algorithm === "shared") throw new SecretError("is not a signing key");
   if (algorithm === "ed25519") return createPublicSigningKey(readPublicKey(secret, "hex"), prefix);
   if (scheme.secret === "prefixed" && secret.startsWith("whsk_")) {
-    throw new SecretError("is a private key (whsk_...): give the public one (whpk_...)");
+    throw new SecretError("is a private key (whsk_...): use the public key (whpk_...)");
   }
   if (scheme.secret === "prefixed" && secret.startsWith("whpk_")) {
     return createPublicSigningKey(readPublicKey(secret.slice(5), "base64"), "v1a,");

@@ -217,7 +217,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
   };
 }
 
-/** With the chat: what waits for a group that got another id waits beside messages that are counted anew. */
+/** The key contains the chat: messages that wait for a group with a new id may have the same numbers as new messages. */
 const ownKey = (message: Fields) => `m:${chatOf(message)}:${id(message.message_id) ?? ""}`;
 const chatOf = (message: Fields) => id(record(message.chat)?.id) ?? "";
 const dateOf = (message: Fields) => number(record(message.forward_origin)?.date) ?? number(message.date) ?? 0;

@@ -16,7 +16,7 @@ export interface IntakeOptions {
   readonly onUpdate: (update: Json) => void;
 }
 
-/** Resolves when updates can come in, with a promise of their end. */
+/** Resolves when updates can come in, with a promise that resolves when they no longer can. */
 export async function openIntake(options: IntakeOptions): Promise<{ readonly ended: Promise<void> }> {
   const { api, account, identity } = options;
   const gatherer = await createGatherer(account);

@@ -1,4 +1,7 @@
-/** The buttons below messages of the bot: the platform takes them away with every edit that does not repeat them, and never tells them again. */
+/**
+ * The buttons below messages of the bot: the platform takes them away with every edit that does not repeat them, and never tells them
+ * again.
+ */
 import type { Json, PluginStore } from "service-gateway/sdk";
 import { record } from "../intake/fields.ts";
 
@@ -8,7 +11,7 @@ const ttlSeconds = 30 * 24 * 3_600;
 export interface Keyboards {
   /** What stands below a message from now on; nothing is kept of a message without buttons. */
   keep(chat: string, messageId: string, markup: Json | undefined): Promise<void>;
-  /** What stands below it; `undefined`: nothing that is known. */
+  /** The buttons below the message; `undefined`: unknown. */
   of(chat: string, messageId: string): Promise<Json | undefined>;
 }
 

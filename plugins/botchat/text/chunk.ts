@@ -59,7 +59,7 @@ interface Source {
   readonly limit: number;
 }
 
-/** The range that begins before `at` and ends behind it. The ranges are ordered, and none lies in another. */
+/** The range that contains the position `at`. The ranges are ordered and do not overlap. */
 function inside(ranges: readonly Whole[], at: number): Whole | undefined {
   let from = 0;
   let to = ranges.length;
@@ -123,7 +123,10 @@ function cutFor(source: Source, [from, last]: readonly [number, number], room: n
   return beyond === undefined ? cut : cutAfter(source, from, beyond);
 }
 
-/** Where each message begins and ends. What is decided about one that begins at `from` depends on nothing beyond `from + limit + longestCharacter`. */
+/**
+ * Where each message begins and ends. What is decided about one that begins at `from` depends on nothing beyond `from + limit +
+ * longestCharacter`.
+ */
 export function messageRanges(rich: RichText, { limit, firstLimit = limit, mode }: ChunkOptions): (readonly [number, number])[] {
   const source = { rich, part: createSlicer(rich), verbatim: rich.spans.filter(({ kind }) => kind === "pre"), limit };
   const starts = mode === "newline" ? [0, ...paragraphs(source)] : [0];

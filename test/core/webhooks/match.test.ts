@@ -191,7 +191,7 @@ describe("what is no match", () => {
         where: { "a..b": 1, "": 1, a: [], b: { matches: "(" }, c: { matches: "(?=x)" } },
       }),
     ).toEqual([
-      'path: is "/", which leaves no path. Leave match.path out to take every name.',
+      'path: is "/", which contains no name. Leave match.path out to take every name.',
       "source: is blank. Leave match.source out to take every source.",
       "headers/a b: is not a header name",
       "headers/Authorization: is a header that mappings never see. Credentials are checked before any mapping is asked.",

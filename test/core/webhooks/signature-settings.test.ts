@@ -38,7 +38,7 @@ describe("secrets", () => {
       [{ scheme: "standard-webhooks" }, "whsec_abc", "taken"],
       [{ scheme: "standard-webhooks" }, "whsec_abcde", "secret is not base64 behind whsec_"],
       [{ scheme: "standard-webhooks" }, "whpk_abcd", "secret is not a public key of 32 bytes in base64"],
-      [{ scheme: "standard-webhooks" }, "whsk_abcd", "secret is a private key (whsk_...): give the public one (whpk_...)"],
+      [{ scheme: "standard-webhooks" }, "whsk_abcd", "secret is a private key (whsk_...): use the public key (whpk_...)"],
       [{ scheme: "discord" }, "abcd", "secret is not a public key of 32 bytes in hex"],
       [{ scheme: "discord" }, "zz".repeat(32), "secret is not a public key of 32 bytes in hex"],
       [{ scheme: "hmac", header: "X-S", secretEncoding: "hex" }, "abc", "secret is not hexadecimal"],

@@ -51,7 +51,7 @@ interface Speaking {
   readonly id: number;
   /** It had to begin anew: some of what it says may stand here already. */
   readonly anew: boolean;
-  /** It may have written to the transcript. */
+  /** The unit may have written to the transcript. */
   readonly again: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { WriteContext } from "../database/writer-database.ts";
 /** A row that was sent, on its way to the writer; `messageIds` of all messages that the part became, `null`: of the one. */
 export type PackedSent = readonly [rowId: number, at: number, messageId: string, messageIds: readonly string[] | null];
 
-/** Of a receipt only what is ours: a channel may have put anything beside it, and not all of that reaches another thread. */
+/** Only the fields of the contract: a channel may add others to a receipt, and not every value can be sent to another thread. */
 export function packSent(rowId: number, { messageId, messageIds }: Receipt, at: number): PackedSent {
   return [rowId, at, messageId, messageIds ?? null];
 }

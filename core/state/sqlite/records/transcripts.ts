@@ -1,6 +1,7 @@
 /**
  * What was said in sessions. A transcript is one generation of a session: it knows its newest message, and each message the one before it.
- * So a turn writes to pages that lie side by side, however many sessions there are; an index by session would touch a page of its own for each.
+ * So a turn writes to pages that lie side by side, however many sessions there are; an index by session would touch a page of its own for
+ * each.
  */
 import type { Json } from "../../../contract/index.ts";
 import type { SessionMessage } from "../../session.ts";
@@ -125,7 +126,7 @@ export function pruneTranscripts(
 }
 
 function cutTranscript(context: WriteContext, { id, newest }: Pick<TranscriptRow, "id" | "newest">, before: number): number {
-  // Down to the first one that is too old, and no further.
+  // Stops at the first message that is too old.
   const chain = context.all<{ id: number; at: number; role: string }>(
     `WITH RECURSIVE chain (id, previous, at, role) AS (
        SELECT id, previous, at, role FROM messages WHERE id = ?1
@@ -144,7 +145,8 @@ function cutTranscript(context: WriteContext, { id, newest }: Pick<TranscriptRow
 }
 
 /**
- * Gives one session the transcripts of another, before its own. The other's last generation, whose number is `last`, and its own first one are
+ * Gives one session the transcripts of another, before its own. The other's last generation, whose number is `last`, and its own first
+ * one are
  * one conversation.
  */
 export function moveTranscripts(

@@ -26,7 +26,7 @@ export interface People {
   /** Any other change of a message: another file, a live location that moved, a link preview. */
   change(personId: number, chatId: number, messageId: number, fields: Partial<Message>, options?: { readonly bot?: string }): Message;
   remove(personId: number, chatId: number, messageId: number, options?: { readonly bot?: string }): void;
-  /** Presses the button with this data; returns the id of the callback query. `inaccessible`: on a message too old to be shown again. */
+  /** Presses the button with this data; returns the id of the callback query. `inaccessible`: the message is too old to be sent along. */
   press(
     personId: number,
     chatId: number,

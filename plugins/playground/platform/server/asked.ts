@@ -25,7 +25,7 @@ export function createAskedMessages(core: Core): AskedMessages {
       if (event.type !== "message") return;
       const { message } = event;
       const thread = threadOf(message);
-      // An edit names its message only, and belongs to the topic of that.
+      // An edit names only its message; it belongs to that message's topic.
       if (threads.size > mostThreads) threads.clear();
       if (thread !== 1) threads.set(`${message.chat.id}|${message.message_id}`, thread);
       if (message.from.is_bot) return;
