@@ -1,8 +1,8 @@
 /**
  * GitHub: pushes, pull requests, issues, comments, reviews, releases, what failed in CI, and a line for the rest.
  *
- * `match: { path: "github" }`, `signature: { scheme: "github", secret: ... }`, content type `application/json`. What a team does not want
- * to hear is `quiet` below, with the reason: take a line out, and it is told. One conversation for each pull request or issue:
+ * `match: { path: "github" }`, `signature: { scheme: "github", secret: ... }`, content type `application/json`. Events that a team does
+ * not want are in `quiet` below, with the reason: remove a line to report its event. One conversation for each pull request or issue:
  * `hook:github:<owner/repository>:<number>`; pushes and builds by branch.
  */
 import {
@@ -85,7 +85,7 @@ const titled = (it: unknown, address: unknown = at(it, "html_url")) =>
   link(words(numbered(at(it, "number")), plain(at(it, "title"))) || "without a title", address);
 const readable = (name: unknown) => plain(word(name).replaceAll("_", " "));
 
-/** Actions whose names are no past tense of what somebody did. */
+/** Actions whose names are not the past tense of a verb. */
 const verbs = new Map([
   ["create", "created"],
   ["suspend", "suspended"],
@@ -101,7 +101,7 @@ const verbs = new Map([
 ]);
 const past = (action: string) => verbs.get(action) ?? readable(action);
 
-/** Ends that are news, and how they are told. */
+/** Conclusions that are news, and their words. */
 const ends = new Map([
   ["failure", "failed"],
   ["error", "failed"],

@@ -63,13 +63,13 @@ const oneLine = (text: string) =>
     .toWellFormed()
     .trim();
 
-/** Underscores inside a word are no emphasis, and names of branches and functions stay legible without backslashes. */
+/** Underscores inside a word are not emphasis, and names of branches and functions stay legible without backslashes. */
 const underscores = (text: string) =>
   text.replace(/(^|[^_])(_+)(?=([^_]|$))/gu, (all, before: string, run: string, after: string) =>
     /[\p{L}\p{N}]/u.test(before) && /[\p{L}\p{N}]/u.test(after) ? all : before + run.replaceAll("_", "\\_"),
   );
 
-/** A mention of somebody is made by platforms out of bare text; an invisible space after the sign keeps it text. */
+/** Platforms turn bare text into a mention of a user; an invisible space after the sign keeps it text. */
 const unmentioned = (text: string) => text.replace(/(?<![\p{L}\p{N}_])@(?=[\p{L}\p{N}_])|@(?=everyone|here)/giu, "@\u200B");
 
 /** What opens a heading, a quote, a list or a rule at the beginning of a line. */
@@ -159,7 +159,7 @@ export function say({ about, blocks }: { readonly about?: readonly unknown[]; re
   return { message, text: message, ...(about === undefined ? {} : { sessionKey: sessionKey(about) }) };
 }
 
-/** The result for what nobody needs to hear: accepted, nothing runs. The reason is in the log at `debug`. */
+/** The result for events without news: accepted, nothing runs. The reason is in the log at `debug`. */
 export function nothing(reason: string): null {
   console.debug(`nothing said: ${reason}`);
   return null;

@@ -1,5 +1,6 @@
 /**
- * Sentry: alerts about issues, issues themselves, metric alerts, comments. Integrations (`sentry-hook-resource`) and the older project webhooks.
+ * Sentry: alerts about issues, issues themselves, metric alerts, comments. Integrations (`sentry-hook-resource`) and the older project
+ * webhooks.
  *
  * `match: { path: "sentry" }`, `signature: { scheme: "hmac", header: "sentry-hook-signature", secret: <client secret> }`.
  * Everything about one issue is one session: `hook:sentry:issue:<id>`.
@@ -38,7 +39,7 @@ function circumstances(it: unknown): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-/** Of a page of an event, or of the API, which is no page for people. */
+/** The address of an event, or of the API, which is not a page for users. */
 const issueId = (it: unknown) => word(at(it, "issue_id")) || (/\/issues\/(\d+)/.exec(word(at(it, "issue_url")))?.[1] ?? "");
 const title = (it: unknown) => plain(word(at(it, "title")) || word(at(it, "message")), 200) || "an event without a title";
 

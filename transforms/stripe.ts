@@ -2,9 +2,7 @@
  * Stripe: payments, invoices, subscriptions, refunds, disputes and payouts.
  *
  * `match: { path: "stripe" }`, `signature: { scheme: "stripe", secret: ... }`. Choose in the dashboard which events are sent: those that
- * are
- * not known here give a plain line with the name of the event. One fact is often several events; `quiet` below leaves all but one of them
- * out.
+ * are not known here give a plain line with the name of the event. One fact is often several events; `quiet` leaves out all but one.
  */
 import { at, bold, type Context, code, link, list, nothing, plain, type Said, say, word, words } from "./message.ts";
 
@@ -51,7 +49,7 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
 
 /**
  * Amounts are whole numbers of the smallest unit, which is not a hundredth everywhere. ISK, UGX, HUF and TWD are counted in hundredths
- * although nobody pays them: https://docs.stripe.com/currencies
+ * although none are in use: https://docs.stripe.com/currencies
  */
 const decimals = new Map([
   ...["bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf"].map(
@@ -60,7 +58,7 @@ const decimals = new Map([
   ...["bhd", "jod", "kwd", "omr", "tnd"].map((name) => [name, 3] as const),
 ]);
 
-/** `1,234.50 EUR`, `5,000 JPY`; empty when it is no amount. */
+/** `1,234.50 EUR`, `5,000 JPY`; empty when it is not an amount. */
 export function money(amount: unknown, currency: unknown): string {
   const name = word(currency).toLowerCase();
   if (typeof amount !== "number" || !Number.isSafeInteger(amount) || !/^[a-z]{3}$/.test(name)) return "";
@@ -83,7 +81,7 @@ interface Event {
   page(markdown: string, folder: string, id: unknown): string;
 }
 
-/** A sentence, then what belongs to it, a line each; `null`: nobody needs to hear it. */
+/** A sentence, then what belongs to it, a line each; `null`: not worth a message. */
 type Story = readonly string[] | null;
 type Teller = (event: Event) => Story;
 
@@ -140,7 +138,7 @@ const subscription =
     return [words(what, typeof verb === "string" ? verb : verb(event)), plans(event), ended];
   };
 
-/** Most updates of a subscription are bookkeeping; what was changed stands in `previous_attributes`. */
+/** Most updates of a subscription are bookkeeping; `previous_attributes` names what was changed. */
 const subscriptionUpdated: Teller = (event) => {
   const { see, was, day } = event;
   if (was("cancel_at_period_end") !== undefined || was("cancel_at") !== undefined) {
@@ -152,7 +150,7 @@ const subscriptionUpdated: Teller = (event) => {
   return nothing("bookkeeping of a subscription");
 };
 
-/** `covered`: a field that is set when another event tells the same, and that event. */
+/** `covered`: a field that is set when another event reports the same, and that event. */
 const payment =
   (verb: string, amount: string, [field, other]: readonly [field: string, other: string] = ["", ""]): Teller =>
   (event) => {
@@ -167,7 +165,7 @@ const payment =
     return [words(paid(event)(`payment of ${sum(amount) || "an amount"}`), from(event), verb), plain(see("description"), 200), reason];
   };
 
-/** The event has the sum of all refunds of the payment; what it was before tells this one's. */
+/** The event has the sum of all refunds of the payment; the previous value gives the amount of this one. */
 const refund: Teller = (event) => {
   const { see, was, sum } = event;
   const [now, before] = [Number(see("amount_refunded")), Number(was("amount_refunded") ?? 0)];

@@ -1,7 +1,6 @@
 /**
  * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an answer of the right
- * shape or
- * with an error that names the plugin and the call. `ChannelError` passes as it is: its code decides what happens next.
+ * shape or with an error that names the plugin and the call. `ChannelError` passes as it is: its code decides what happens next.
  */
 import { PluginError, type Receipt } from "../contract/index.ts";
 import {

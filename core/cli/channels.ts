@@ -126,7 +126,7 @@ function show(
   }: {
     readonly probed: boolean;
     readonly context: CommandContext;
-    /** Where a key of `groups` stands in the file. */
+    /** Position of a key of `groups` in the file. */
     readonly groupPath: (view: AccountView, key: string) => string;
   },
 ): void {
@@ -156,7 +156,7 @@ function contactOf({ lastContactAt, since }: AccountView, now: number): string {
   return since === undefined ? "" : `since ${renderAgo(since, now)}`;
 }
 
-/** Whoever asks without a gateway wants to know how it ended. */
+/** Without a gateway, the last known state is shown. */
 function lastOf({ last }: AccountView, now: number): string {
   if (last === undefined) return "";
   return `last known: ${last.state} ${renderAgo(last.since, now)}${last.detail === undefined ? "" : `: ${last.detail}`}`;

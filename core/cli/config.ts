@@ -107,7 +107,7 @@ async function problemsOf(
   context: CommandContext,
   { checked, isSound, isRead }: NonNullable<ReturnType<typeof checkDamaged>>,
 ): Promise<readonly Problem[]> {
-  // Without the section of the plugins nobody knows whose options and channels the others are.
+  // Without the section of the plugins, the owners of the other options and channels are unknown.
   if (!isRead("plugins")) return checked.problems;
   const stateDirectory = locateState({ ...checked, env: context.env, home: context.home });
   const declared = await readDeclarations(checked, stateDirectory, context.terminal);

@@ -17,7 +17,7 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
   readonly home: string;
-  /** The configuration file; it may not exist when nobody named it. */
+  /** The configuration file; it may not exist unless it was named. */
   readonly configFile: ConfigLocation;
   /** What can be known of the file without checking it, whatever is wrong with it. */
   glance(): Promise<Glance>;
@@ -44,15 +44,15 @@ export interface ContextOptions {
 const configVariable = `${product.environmentPrefix}CONFIG`;
 const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 
-/** Made by the first gateway of a state. To open it would make it, and a directory that holds only a configuration is no state. */
+/** Made by the first gateway of a state. Opening it would create it, and a directory with only a configuration is not a state directory. */
 const databaseFile = "state.db";
 
-/** A state that is lost is one: opening it tells. */
+/** A lost state counts as one: opening it reports the loss. */
 async function wasStarted(directory: string): Promise<boolean> {
   return existsSync(join(directory, databaseFile)) || (await import("../state/identity.ts")).wasUsed(directory);
 }
 
-/** Where `dev` keeps its state unless it is told otherwise. */
+/** Where `dev` keeps its state by default. */
 export const devDirectory = (home: string): string => join(home, product.homeDirectory, "dev");
 
 export function createContext({ terminal, config, state, looks }: ContextOptions): CommandContext {
@@ -118,8 +118,8 @@ function configFlag(
 }
 
 /**
- * Somebody who has only ever run `dev` means its state: so the commands that it prints, and those that the bot answers
- * with, work as they stand. With a configuration or a state of the user's own this never applies.
+ * A user who has only run `dev` means its state: so the commands that it prints, and those that the bot answers with, work as they are.
+ * With a configuration or a state of the user's own this never applies.
  */
 function developmentState({
   terminal,

@@ -1,4 +1,4 @@
-/** Events by what somebody typed. */
+/** Events by what the user typed. */
 import { HostError } from "../contract/errors.ts";
 import type { EventReport } from "../state/report.ts";
 import type { Store } from "../state/store.ts";

@@ -30,7 +30,7 @@ export async function showLogs(context: CommandContext, _: readonly [], options:
   const print = printer(context, options);
   const past = existsSync(file) ? readPast(file, since) : { lines: [], end: 0 };
   const fitting = past.lines.filter((text) => fits(text, { least: leastOf(options), since }));
-  // Somebody who names a time wants all lines from then on.
+  // With a time given, all lines from then on are wanted.
   const { lines = since === undefined ? usualLines : fitting.length } = options;
   for (const line of fitting.slice(Math.max(0, fitting.length - lines))) print(line);
   if (options.follow === true) await follow(file, past.end, print);
@@ -47,7 +47,7 @@ function printer({ terminal }: CommandContext, options: LogsOptions): (line: str
   };
 }
 
-/** Never what is no line of the log: a torn one after a crash. */
+/** Never a broken line, such as a torn one after a crash. */
 function fits(line: string, { least, since = 0 }: { readonly least: number; readonly since?: number | undefined }): boolean {
   try {
     const { level, time } = JSON.parse(line) as { readonly level?: unknown; readonly time?: unknown };
@@ -99,7 +99,7 @@ async function follow(file: string, from: number, print: (line: string) => void)
     await wait(lookEveryMs);
     if (!existsSync(file)) continue;
     const stat = statSync(file);
-    // The log was renamed and begun anew.
+    // The log was renamed, and a new one begun.
     if (stat.ino !== inode || stat.size < at) at = 0;
     inode = stat.ino;
     while (at < stat.size) {

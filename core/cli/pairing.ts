@@ -1,4 +1,4 @@
-/** `pairing`: who may write to the agent in direct chats. Works on the store, and tells a running gateway to look. */
+/** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look. */
 import { approvedText, namesOwner } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
 import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
@@ -35,11 +35,11 @@ async function withPairing<T>(context: CommandContext, run: (pairing: Pairing, s
   }
 }
 
-/** As it is written in the file; ids are lower-case, and what cannot be one is left for nobody to be found. */
+/** As it is written in the file; ids are lower-case, and an invalid one will not be found. */
 const accountOf = ({ account }: PairingOptions): string | undefined =>
   account === undefined ? undefined : (normalizeAccountId(account) ?? account);
 
-/** A slip in a name finds nobody, which looks like nobody being there. What is left of a channel that is gone can still be looked at. */
+/** A mistyped name finds no request, which looks as if there were none. What is left of a channel that is gone can still be looked at. */
 function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channel: string, options: PairingOptions): void {
   const channels = Object.keys(config.channels);
   if (channels.length > 0 && !channels.includes(channel)) {

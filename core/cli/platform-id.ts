@@ -6,8 +6,7 @@ import type { PlatformId } from "../state/report.ts";
 export function parsePlatformId(flag: string, text: string): PlatformId {
   const trimmed = text.trim();
   const [, channel, id = trimmed] = /^([a-z][a-z0-9_-]*):(.+)$/is.exec(trimmed) ?? [];
-  if (id === "")
-    throw new HostError("usage", { reason: `${flag} is empty: write an id, or a channel, a colon and an id, such as botchat:1001` });
+  if (id === "") throw new HostError("usage", { reason: `${flag} is empty: write an id, or a channel, a colon and an id` });
   return channel === undefined ? { id } : { channel: channel.toLowerCase(), id };
 }
 

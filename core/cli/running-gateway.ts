@@ -10,13 +10,13 @@ export interface RunningGateway {
   readonly url: string;
   readonly pid: number;
   readonly startedAt: number;
-  /** Whether it has not ended, nor begun anew. */
+  /** Whether it still runs, without a restart. */
   isThere(): Promise<boolean>;
   /** A management call with a JSON answer; `null` when there was none in time. */
   call(method: "GET" | "POST", path: string, options?: CallOptions): Promise<ManagementAnswer | null>;
   /** The events of a management route that goes on sending. Throws when the connection breaks or the signal says so. */
   events(path: string, signal: AbortSignal): AsyncIterable<unknown>;
-  /** Tells it to look for work that was put into the store. Resolves `false` when it did not answer. */
+  /** Makes it look for work that was put into the store. Resolves `false` when it did not answer. */
   poke(): Promise<boolean>;
   /** What runs there; `null` when it did not answer. */
   describe(): Promise<unknown>;

@@ -66,7 +66,7 @@ export interface AgentSettings extends AgentFields {
 
 const mainAgentId = "main";
 
-/** The agent that is meant when nobody names one: marked `default`, else the first, else `main`. */
+/** The default agent: marked `default`, else the first, else `main`. */
 export function defaultAgentId(config: AgentsView): string {
   const list = config.agents?.list ?? [];
   return (list.find((agent) => agent.default === true) ?? list[0])?.id ?? mainAgentId;

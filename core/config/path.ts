@@ -1,4 +1,4 @@
-/** Dotted paths: `a.b[0].c`; a key that is no plain word is quoted, `groups["a.b"]`. */
+/** Dotted paths: `a.b[0].c`; a key that is not a plain word is quoted, `groups["a.b"]`. */
 
 export type Segment = string | number;
 
@@ -10,7 +10,7 @@ const arrayIndex = /^\[(0|[1-9][0-9]{0,8})\]/;
 const quotedKey = /^\["((?:[^"\\]|\\.)*)"\]/;
 const bareKey = /^[^.[\]"'\s]+/;
 
-/** `undefined` when the text is no path, or names a key that is never one. Digits behind a dot are a key, in brackets an index. */
+/** `undefined` when the text is not a path, or names a forbidden key. Digits behind a dot are a key, in brackets an index. */
 export function parsePath(text: string): readonly Segment[] | undefined {
   const segments: Segment[] = [];
   let rest = text.trim();

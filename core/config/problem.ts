@@ -8,9 +8,12 @@ export interface Problem {
   readonly message: string;
   /** What to do about it. */
   readonly hint?: string;
-  /** Section that is switched off by it: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`. */
+  /**
+   * Section that is switched off by it: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`,
+   * `plugins.entries.<id>`.
+   */
   readonly section?: string;
-  /** Where the value stands in the file, both from 1. */
+  /** Position of the value in the file, both from 1. */
   readonly line?: number;
   readonly column?: number;
 }

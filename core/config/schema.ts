@@ -36,7 +36,7 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-/** The configuration after loading: defaults are applied, channels and plugin options are as they stand in the file. */
+/** The configuration after loading: defaults are applied, channels and plugin options are as the file has them. */
 export type GatewayConfig = DeepReadonly<Static<typeof configSchema>>;
 
 type Mutable<T> = T extends readonly (infer E)[] ? Mutable<E>[] : T extends object ? { -readonly [K in keyof T]: Mutable<T[K]> } : T;

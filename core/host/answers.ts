@@ -1,7 +1,6 @@
 /**
  * What plugins return, checked where it comes in: junk is the mistake of the plugin that returned it, and must not surface as a fault of
- * the
- * core three steps later. Each check returns what is wrong, or `undefined`.
+ * the core three steps later. Each check returns what is wrong, or `undefined`.
  */
 
 import type { Json } from "../contract/index.ts";

@@ -14,7 +14,7 @@ const maxFileBytes = 10 * 1024 * 1024;
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** Values that must not stand in any line; read for each line, so that a secret that was just loaded counts. */
+  /** Values that must not appear in any line; read for each line, so that a secret that was just loaded counts. */
   readonly secrets: () => Iterable<string>;
   /** `human` for a terminal, `json` for machines, `none` when only the file is wanted. */
   readonly print: "human" | "json" | "none";

@@ -5,7 +5,10 @@ export const shortestInside = 6;
 
 const alphanumeric = /[\p{L}\p{N}]/u;
 
-/** How a secret may stand in a text: as it is, escaped in JSON, with the slashes escaped as some writers of JSON do, or in an address. */
+/**
+ * The forms in which a secret may appear in a text: as it is, escaped in JSON, with the slashes escaped as some writers of JSON do, or in
+ * an address.
+ */
 function formsOf(secret: string): readonly string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
   return [secret, escaped, escaped.replaceAll("/", "\\/"), encodeURIComponent(secret.toWellFormed())];

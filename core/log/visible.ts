@@ -1,4 +1,4 @@
-/** Text from outside on a terminal: whoever sent it must not be able to move the cursor, colour, or turn the line around. */
+/** Text from outside on a terminal: it must not move the cursor, change colours, or turn the line around. */
 
 /** Control characters but line feed and tab, and what changes the direction of text. */
 const active = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;

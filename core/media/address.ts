@@ -11,7 +11,7 @@ function wordsOf(text: string): readonly number[] {
   });
 }
 
-/** Four bytes, or sixteen; `undefined` when the text is no address. A zone (`%eth0`) is none: it names an interface of this machine. */
+/** Four bytes, or sixteen; `undefined` when the text is not an address. A zone (`%eth0`) is none: it names an interface of this machine. */
 export function bytesOf(text: string): Uint8Array | undefined {
   if (isIPv4(text)) return Uint8Array.from(text.split("."), Number);
   if (!isIPv6(text) || text.includes("%")) return undefined;

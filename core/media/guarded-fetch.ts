@@ -1,5 +1,5 @@
 /**
- * Fetches a public address to a file of ours. Whoever writes to an agent may have it fetch what he likes, so nothing is believed: every
+ * Fetches a public address to a file of ours. A user may make an agent fetch any address, so nothing is trusted: every
  * address is judged before the connection and is the one connected to, again at each redirect; bytes, time and pace have limits.
  */
 import { constants } from "node:fs";
@@ -16,7 +16,7 @@ export interface FetchLimits {
   readonly maxBytes: number;
   /** For all of it, redirects included. */
   readonly totalMs: number;
-  /** Without a connection, a whole head, or enough bytes for so long, it is cut off. */
+  /** A request is cut off without a connection, a whole head, or enough bytes within this time. */
   readonly quietMs: number;
   readonly leastBytesPerSecond: number;
   readonly redirects: number;
@@ -44,7 +44,7 @@ export type GuardedFetch = (url: string, to: FetchTarget) => Promise<Fetched>;
 export interface GuardedFetchOptions {
   /** All addresses of a host; default the system's. */
   readonly lookup?: Lookup;
-  /** Where a test stands in for the world. */
+  /** For tests, in place of the network. */
   readonly connect?: (to: { readonly address: string; readonly port: number }) => Socket;
 }
 
@@ -58,7 +58,7 @@ export function tooLarge(maxBytes: number): ChannelError {
   return new ChannelError("too_large", { detail: `the file is too large: at most ${megabytes(maxBytes)}` });
 }
 
-/** The one file: nobody could have put anything in its place, and nobody else reads it. */
+/** The only file: nothing could have been put in its place, and no other process reads it. */
 function create(path: string): Promise<FileHandle> {
   return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
 }

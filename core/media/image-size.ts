@@ -42,7 +42,7 @@ export async function imageSize(mimeType: string, read: ReadAt): Promise<ImageSi
   if (head.length < 26) return undefined;
   if (mimeType === "image/png") return { width: head.readUInt32BE(16), height: head.readUInt32BE(20) };
   if (mimeType === "image/gif") return { width: head.readUInt16LE(6), height: head.readUInt16LE(8) };
-  // Rows from the top are told by a negative height.
+  // A negative height means that the rows begin at the top.
   if (mimeType === "image/bmp") return { width: Math.abs(head.readInt32LE(18)), height: Math.abs(head.readInt32LE(22)) };
   return mimeType === "image/webp" && head.length === 30 ? webpSize(head) : undefined;
 }

@@ -1,4 +1,6 @@
-/** Files of this machine that an agent may send: of its workspace, and those that came with messages. Nothing else, whatever it is called. */
+/**
+ * Files of this machine that an agent may send: of its workspace, and those that came with messages. Nothing else, whatever it is called.
+ */
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, relative, resolve, sep } from "node:path";
@@ -17,7 +19,7 @@ export interface LocalFile {
   /** Without links. */
   readonly path: string;
   readonly size: number;
-  /** It lies where files of messages lie: its name there is nobody's guess, and nobody changes it. */
+  /** It lies where files of messages lie: its name there cannot be guessed, and it never changes. */
   readonly kept: boolean;
 }
 
@@ -42,7 +44,7 @@ function isKept(way: readonly string[]): boolean {
   return way.length === 4 && way[2] === "media";
 }
 
-/** Hidden files and keys are nobody's to send, also where everything else is. */
+/** Hidden files and keys are never sent, also where every other file may be. */
 function isHidden(way: readonly string[]): boolean {
   return way.some((name) => name.startsWith(".")) || /\.(?:key|pem|p12|pfx)$/i.test(way.at(-1) ?? "");
 }
@@ -65,7 +67,7 @@ async function judge(path: string, { workspace, stateDirectory, secret }: Roots)
 }
 
 /**
- * Opens a file that may be sent; whoever gets the handle closes it. A relative path is meant from the workspace. What was judged is what is
+ * Opens a file that may be sent; the caller closes the handle. A relative path is meant from the workspace. What was judged is what is
  * open: a link that is put into its place meanwhile is seen.
  */
 export async function openAllowed(given: string, roots: Roots): Promise<LocalFile> {
@@ -74,7 +76,7 @@ export async function openAllowed(given: string, roots: Roots): Promise<LocalFil
     throw new ChannelError("media_missing", { detail: `there is no file ${basename(given)}: name its path in the agent's workspace` });
   }
   const kind = await judge(path, roots);
-  // Without waiting: to open a pipe would wait for somebody to write to it.
+  // Without waiting: opening a pipe would wait for a writer.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)).catch(
     (error: unknown) => {
       throw refused(path, `it cannot be opened (${String((error as { code?: unknown }).code)})`);

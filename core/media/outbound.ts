@@ -1,4 +1,7 @@
-/** The files of a reply before a channel sees them: fetched or copied to where nobody changes them, and told by their content. */
+/**
+ * The files of a reply before a channel sees them: fetched or copied to a place where they do not change, with a type detected from the
+ * content.
+ */
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
@@ -39,7 +42,7 @@ const atOnce = 4;
 const patienceMs = 2 * 60_000;
 const mostDataBytes = 1_048_576;
 
-/** What people are told; the whole sentence may name addresses inside, which are the operator's. */
+/** The text for users; the whole sentence may contain internal addresses, which only the operator may see. */
 const shortly: Readonly<Record<string, string>> = {
   address_not_public: "its address is not public",
   media_missing: "there is no such file",
@@ -97,7 +100,7 @@ function create(path: string): Promise<FileHandle> {
   return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
 }
 
-/** Not more than was judged, though somebody may write to the file meanwhile. */
+/** Not more than was judged, although another process may write to the file meanwhile. */
 async function copy(from: FileHandle, to: string, { most, signal }: Pick<Laying, "most" | "signal">): Promise<void> {
   const file = await create(to);
   try {

@@ -7,7 +7,7 @@ const connectMs = 10_000;
 export interface PublicAgentOptions {
   /** All addresses of a host; default the system's. */
   readonly lookup?: Lookup;
-  /** Where a test stands in for the world. */
+  /** For tests, in place of the network. */
   readonly connect?: buildConnector.connector;
 }
 

@@ -62,8 +62,8 @@ function isText(head: Buffer): boolean {
 }
 
 /**
- * Type of a file by its beginning (4,100 bytes are enough). `declared` is what its sender calls it: it only tells finer what lies in a
- * container or a text. Never throws; what it does not know is `application/octet-stream`.
+ * Type of a file by its beginning (4,100 bytes are enough). `declared` is the type that its sender declares: it only refines the type of
+ * a container or a text. Never throws; what it does not know is `application/octet-stream`.
  *
  * @example
  * const { mimeType, extension } = sniff(head, "image/png");

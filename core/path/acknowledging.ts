@@ -1,6 +1,6 @@
 /**
- * The reaction that says "seen": set when a message is taken up and, where it is not to stay, removed when its answer is there. What is to
- * be removed stands in the state from before it is set, so that a killed process leaves none for good.
+ * The reaction that says "seen": set when a message is taken up and, where it is not to stay, removed when its answer is there. A
+ * reaction is in the state before it is set, so that a killed process leaves none behind.
  */
 
 import { type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";

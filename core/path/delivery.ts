@@ -12,10 +12,8 @@ import type { Admission } from "./said.ts";
 const giveUpAfterMs = 24 * 60 * 60_000;
 /**
  * A part of unknown fate is repeated once. It is repeated once more where the process that was to repeat it died, because between its
- * mark and
- * its call that process may have done nothing, and the sender would be left without an answer. It is not repeated without end: this very
- * part
- * may be what kills the gateway, and each start would add a copy.
+ * mark and its call that process may have done nothing, and the sender would be left without an answer. It is not repeated without end:
+ * this very part may be what kills the gateway, and each start would add a copy.
  */
 const mostRepetitions = 2;
 /** A preview that stays is ugly; a chat that waits for its removal would be worse. */
@@ -46,8 +44,7 @@ export interface DeliveryOptions {
   readonly resumed: boolean;
   /**
    * The rows are sent at most once, where even a small chance of a repetition is too much: a row of unknown fate is given up.
-   * `when-answered`:
-   * the first try waits until the platform has answered another call.
+   * `when-answered`: the first try waits until the platform has answered another call.
    */
   readonly once?: "now" | "when-answered" | undefined;
   /** What `admission` said of the first row when it was written, where that waits. */
@@ -143,8 +140,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   let { doubts } = row;
   if (leave !== "marked") {
     // An earlier process began to send it and died, so it is unknown whether it arrived. A message that is changed or removed twice is so
-    // once:
-    // there is no doubt to be careful about.
+    // once: there is no doubt to be careful about.
     const doubtful = options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
     if (doubtful && doubts >= (once === undefined ? mostRepetitions : 0))
       return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with unknown fate`, trace);
@@ -209,8 +205,7 @@ async function sendOnce({ part, address }: OutboxRow, contact: Contact, { hooks,
 
 /**
  * Waits until the platform answers a call that began after the mark. The row waits in the store meanwhile, so that a process that dies
- * has no
- * further doubt about it. `undefined`: it may be sent; else its fate.
+ * has no further doubt about it. `undefined`: it may be sent; else its fate.
  */
 async function awaitAnswers(
   row: OutboxRow,

@@ -58,7 +58,7 @@ export class Trace {
   }
 }
 
-/** What the trace keeps of an event from which nothing follows. `pathOf`: where an option of its account stands in the file. */
+/** What the trace keeps of an event from which nothing follows. `pathOf`: the path of an option of its account in the file. */
 export function silentDecision(
   { silent, detail, option, hint }: Silent,
   pathOf: (keys: readonly string[]) => string,

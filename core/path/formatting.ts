@@ -72,9 +72,9 @@ export async function formatting(
 }
 
 /**
- * After every tap, so that a file which a tap adds is judged too. A file that cannot be had is told in the answer, and fails nothing; what
- * is delivered as it was given goes out whole or, `undefined`, not at all. `null`: it was stopped, which ends an answer here as it does
- * in its turn.
+ * After every tap, so that a file which a tap adds is judged too. A missing file is mentioned in the answer and makes nothing fail; a
+ * message that is sent as it was given goes out whole or, `undefined`, not at all. `null`: it was stopped, which ends an answer here as
+ * it does in its turn.
  */
 async function withFiles(
   reply: Reply,
@@ -222,8 +222,7 @@ export function renderSayings(
 
 /**
  * What the gateway itself says: a pairing code, an apology. When the channel cannot render it, nothing is said, and the event ends as it
- * was
- * going to end. `place`: where a preview is removed, or becomes `shown`, which says it all.
+ * was going to end. `place`: where a preview is removed, or becomes `shown`, which says it all.
  */
 export function renderNotice(
   said: Stop["say"],

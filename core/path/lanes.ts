@@ -51,8 +51,8 @@ const longestSleepMs = 30_000;
 
 /**
  * With more units than that under way, sources that ask for their events take in no more: each unit is in memory, and there may be
- * thousands of chats. Fewer would leave the disk and the platform with too little to do at a time; and what is under way may be waiting for
- * a platform that is away, so nobody waits for long: it may be a `/stop` that does.
+ * thousands of chats. Fewer would leave the disk and the platform with too little to do at a time; and what is under way may wait for a
+ * platform that is away, so the wait is short: the next event may be a `/stop`.
  */
 const crowd = 96;
 const roomMs = 100;

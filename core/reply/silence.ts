@@ -72,7 +72,7 @@ const pairs: Readonly<Record<string, string>> = {
   "[": "]",
   "{": "}",
 };
-/** A reply that repeats a token more often than this is nobody's, and may look so. */
+/** A reply that repeats a token more often than this is nonsense, and may be shown as it is. */
 const mostTokens = 100;
 
 /** The text without what stands from `start` to `end`, and without the markup that enclosed nothing else. */

@@ -1,4 +1,4 @@
-/** The state directory and its files: nobody but the owner reads them. */
+/** The state directory and its files: only the owner can read them. */
 import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HostError, reasonOf } from "../contract/index.ts";
@@ -44,7 +44,7 @@ export function prepareFile(directory: string, name: string): string {
   return file;
 }
 
-/** Writes a whole file as nobody ever sees it half: beside its place, flushed, then renamed. Mode 0600. */
+/** Writes a file atomically: beside its place, flushed, then renamed. Mode 0600. */
 export function writeWhole(file: string, text: string): void {
   // One name for all times: what a killed process left is written over.
   const temporary = `${file}.new`;

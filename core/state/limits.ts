@@ -7,7 +7,7 @@ export interface PruneLimits {
   readonly keepSentMs: number;
   /** Dedupe keys to keep at most; the oldest go first. Default: all that have not expired. */
   readonly keepDedupeKeys?: number;
-  /** An event that has been due for so long since it was accepted ends `failed(waited_too_long)`. Default: never. */
+  /** An event that has been due for longer than this ends `failed(waited_too_long)`. Default: never. */
   readonly keepWaitingMs?: number;
   /** Messages of transcripts that are older go, in whole turns. Default: none. */
   readonly keepTranscriptsMs?: number;

@@ -11,14 +11,14 @@ export interface StateLock {
 }
 
 const busy = 5;
-/** Result codes of SQLite for a file that is no database, or a broken one. */
+/** Result codes of SQLite for a file that is not a database, or a damaged one. */
 const garbage: ReadonlySet<number> = new Set([11, 26]);
 const maxTimerMs = 2_147_483_647;
 
 /**
  * The lock is an open exclusive transaction on a file of its own: the operating system drops it with the
  * process, however that ends, and SQLite refuses a second one in the same process too. The pid beside it is
- * for the message only. It is another file, because whoever opens and closes the locked one loses the lock.
+ * for the message only. It is a separate file, because a process that opens and closes the locked one loses the lock.
  */
 export function lockState(directory: string): StateLock {
   const file = prepareFile(directory, "lock.db");
@@ -34,7 +34,7 @@ export function lockState(directory: string): StateLock {
     if (garbage.has(code)) throw lockDamaged(directory, reasonOf(error), error);
     throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
   }
-  // The garbage collector closes a connection that nobody holds. This timer never matters, and holds it until
+  // The garbage collector closes a connection without a reference. This timer never matters, and holds it until
   // the release, even when the caller drops what it was handed.
   const hold = setInterval(() => db.isOpen, maxTimerMs);
   hold.unref();
@@ -49,7 +49,10 @@ export function lockState(directory: string): StateLock {
   };
 }
 
-/** The process that holds the lock, as it wrote it down; `undefined` where none does. It asks the lock itself: a process id may be another's by now. */
+/**
+ * The process that holds the lock, as it wrote it down; `undefined` where none does. It asks the lock itself: a process id may be
+ * another's by now.
+ */
 export function lockHolder(directory: string): number | undefined {
   const pid = Number(readPid(join(directory, "lock.pid")));
   if (!Number.isInteger(pid)) return undefined;

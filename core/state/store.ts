@@ -54,7 +54,7 @@ export interface Unit {
   readonly stage: "turn" | "delivery";
   /** An unfinished preview that an earlier attempt left. */
   readonly preview?: PreviewLeft;
-  /** Stage `delivery`: how the unit ends once everything is sent, as `say` was told. */
+  /** Stage `delivery`: how the unit ends once everything is sent, as given to `say`. */
   readonly ending?: Ending;
 }
 
@@ -103,7 +103,7 @@ export interface OutboxRow {
   readonly state: OutboxState;
   readonly attempts: number;
   readonly messageId?: string;
-  /** Tries whose fate nobody knows, each told in the chain of decisions: so many times more than once may the recipient see it. */
+  /** Attempts of unknown fate, each noted in the chain of decisions: the recipient may see the message this many times more than once. */
   readonly doubts: number;
 }
 
@@ -118,9 +118,12 @@ export interface Settlement extends Ending {
 
 /** What the runtime needs of a database; the rules that go beyond the types are in `storeContract`. */
 export interface Store extends Removals {
-  /** Takes the state over: fences out whoever had it, hands back what was running, ends waits of `handBack`. Call once, before `claim`. */
+  /**
+   * Takes the state over: fences out the previous owner, hands back what was running, ends waits of `handBack`. Call once, before
+   * `claim`.
+   */
   begin(now: number): Promise<{ readonly fence: number; readonly resumed: number }>;
-  /** The fence as it is now: another one than `begin` resolved with says that somebody else began since. */
+  /** The current fence: if it differs from the one that `begin` resolved with, another process has taken over. */
   fence(): Promise<number>;
 
   // inbox
@@ -139,9 +142,10 @@ export interface Store extends Removals {
   /** Lanes with an event that may start a unit, now or later. */
   waitingLanes(): Promise<readonly WaitingLane[]>;
   /**
-   * Takes the next unit of a lane, if its head is due: counts the attempt, marks the unit's events running.
-   * `limit` bounds the gathered events of one unit. Resolves `{ unit: null, due }` with the time at which the head is due, or `due: null` when nothing waits.
-   * `others`: more events of the lane wait, due or not. A head that was accepted more than 5 s after `now` is due: the clock was set back.
+   * Takes the next unit of a lane, if its head is due: counts the attempt, marks the unit's events running. `limit` bounds the gathered
+   * events of one unit. Resolves `{ unit: null, due }` with the time at which the head is due, or `due: null` when nothing waits.
+   * `others`: more events of the lane wait, due or not. A head that was accepted more than 5 s after `now` is due: the clock was set
+   * back.
    */
   claim(
     lane: string,
@@ -196,8 +200,8 @@ export interface Store extends Removals {
   /** A try surely did not happen: the row waits again, so that a later start sends it without doubt. */
   notSent(rowId: number): Promise<void>;
   /**
-   * Nobody knows whether a try happened: that is counted, and told by `decisions`, in one commit. The row waits again: until it is marked as
-   * `sending`, the next try has surely not begun.
+   * It is unknown whether an attempt happened: that is counted, and noted by `decisions`, in one commit. The row waits again: until it is
+   * marked as `sending`, the next try has surely not begun.
    */
   doubted(rowId: number, options: { readonly decisions: readonly Decision[] }): Promise<void>;
   /** Records the platform's message id, and marks `next` as sending in the same commit. */
@@ -234,8 +238,9 @@ export interface Store extends Removals {
 
   /**
    * Durable. The platform leads a chat under another id from now on. What waits in its lanes (`<channel>:<account>:<from>`, alone or going
-   * on with `:` or a tab) waits in those of `to`, in its old order, and what they passed over is there for `passedOver`; answers that wait are addressed to `to` and replace nothing there; each session goes over with its
-   * transcripts and settings, before what the other holds by then. Message ids are counted anew there, so what `findSent` knows stays.
+   * on with `:` or a tab) waits in those of `to`, in its old order, and what they passed over is there for `passedOver`; answers that
+   * wait are addressed to `to` and replace nothing there; each session goes over with its
+   * transcripts and settings, before what the other holds by then. Message ids are new there, so what `findSent` knows stays.
    * Done twice, it does nothing more. Resolves with the number of events that moved.
    */
   moveChat(move: {

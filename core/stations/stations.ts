@@ -40,17 +40,17 @@ type Answer<T> = T | undefined | Promise<T | undefined>;
  * `undefined` always means "not mine"; `null` means "mine, and there is nothing to do".
  */
 export interface HookTable {
-  /** First answer; `gathered` are all events of the unit, `event` is the first of them. Nobody: `failed(no_ingress)`. A throw: `failed`. */
+  /** First answer; `gathered` are all events of the unit, `event` is the first of them. Without an answer: `failed(no_ingress)`. A throw: `failed`. */
   readonly ingress: (event: StoredEvent, gathered: readonly StoredEvent[]) => Answer<Inbound | Silent | null>;
   /** First refusal; there is no early yes. A throw or a late tap refuses. */
   readonly gating: (inbound: Inbound) => Answer<Refusal>;
-  /** First answer. Nobody: the default agent. A throw: `failed`. */
+  /** First answer. Without an answer: the default agent. A throw: `failed`. */
   readonly routing: (inbound: Inbound) => Answer<Route>;
-  /** First answer: a stream, or `null` (`{ silent }` with the reason) to stay silent. Nobody: `failed(no_engine)`. A throw: a short apology, `failed`. */
+  /** First answer: a stream, or `null` (`{ silent }` with the reason) to stay silent. Without an answer: `failed(no_engine)`. A throw: a short apology, `failed`. */
   readonly turn: (inbound: Inbound, route: Route, signal: AbortSignal) => Answer<AsyncIterable<TurnEvent> | Silent | null>;
   /** Pipe: the next reply, or nothing to keep it. A throw: not sent, because the tap may be the one that redacts. */
   readonly formatting: (reply: Reply, context: FormattingContext) => Answer<Reply>;
-  /** First answer. Nobody: `failed(no_channel)`. A throw: a retry if that is safe, else `failed`. */
+  /** First answer. Without an answer: `failed(no_channel)`. A throw: a retry if that is safe, else `failed`. */
   readonly delivery: (part: Part, address: Address, signal: AbortSignal) => Answer<Receipt>;
   /** Observe. A throw is logged, the others still run. */
   readonly settled: (record: TurnRecord) => void | Promise<void>;

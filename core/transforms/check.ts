@@ -1,4 +1,4 @@
-/** What is wrong with a transform that a configuration names, told before anything of it runs. */
+/** What is wrong with a transform that a configuration names, reported before any of it runs. */
 import { reasonOf } from "../contract/index.ts";
 import { resolveModule, resolveTransformsRoot } from "./root.ts";
 

@@ -3,7 +3,7 @@
 /**
  * - `refused`: its path or one of its imports breaks a rule, or there is no room for the call;
  * - `threw`: the code threw, or could not be loaded;
- * - `result`: what it returned is no answer;
+ * - `result`: it returned an invalid result;
  * - `timeout`, `memory`, `exit`: its process was ended, or ended itself.
  */
 export type TransformFault = "timeout" | "memory" | "exit" | "threw" | "refused" | "result";

@@ -16,7 +16,7 @@ const maxFileBytes = 16 * 1_048_576;
 const endings = ["", ".ts", ".mts", ".js", ".mjs", ".cts", ".cjs", ".json", "/index.ts", "/index.js"];
 
 export type Format = "module" | "commonjs" | "json";
-/** What tells one state of a file from the next. */
+/** What distinguishes one state of a file from the next. */
 type FileMark = string;
 
 const markOf = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): FileMark => `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`;

@@ -53,7 +53,7 @@ export function createLinker({
 }): Linker {
   const refusals = new Set<string>();
   const modules = new Map<string, boolean>();
-  /** What facades import; nobody else knows it. */
+  /** What facades import; no other module knows it. */
   const inner = `${guest}${crypto.randomUUID()}`;
 
   function resolve(specifier: string, by: string, kind: "import" | "require"): string {

@@ -48,12 +48,14 @@ const together = 8;
 /** So that a single module never has all threads, and those that exceeded a limit never have all of them either. */
 const half = (size: number): number => Math.max(1, Math.floor(size / 2));
 const exceededMs = 60_000;
-/** Another thread starts when calls have waited for so long, or a thread computes for long. */
+/** Another thread starts when calls have waited for this time, or a thread computes for long. */
 const patienceMs = 50;
 const waitMs = 30_000;
 const maxWaiting = 1_000;
 const maxWaitingOfModule = 600;
-/** A thread that computes and says nothing for so long has lost its way: the engine's own limits are shorter, a compiler's included. */
+/**
+ * A thread that computes without an answer for this time is stuck: the engine's own limits are shorter, including those of a compilation.
+ */
 const silentMs = 40_000;
 const sweepMs = 5_000;
 /** The engine recurses on the thread's stack; its own limit has to come first. */

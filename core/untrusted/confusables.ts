@@ -34,7 +34,7 @@ const lookalikes: Readonly<Record<string, string>> = {
   "|": "¦ǀ∣│┃⎮❘ǁ‖",
 };
 
-/** Alphabets that stand in one row in Unicode, by the place of their first letter. */
+/** Alphabets that are contiguous in Unicode, by the place of their first letter. */
 const rows = [0x1_f150, 0x1_f170, 0x1_f1e6];
 
 function build(): ReadonlyMap<string, string> {

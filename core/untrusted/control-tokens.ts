@@ -97,7 +97,7 @@ interface Name {
 
 const nothing: Name = { whole: undefined, heads: [], end: 0 };
 
-/** False for most of what stands in brackets: no name begins with its first two letters, and it is no prefix of one. */
+/** False for most texts in brackets: no name begins with the first two letters, and the text is not a prefix of one. */
 function mayBeName(text: string, start: number, brackets: "angle" | "other"): boolean {
   const first = text.charCodeAt(start);
   if (!isLetter(first)) return false;
@@ -145,7 +145,10 @@ function readName(text: string, start: number): Name {
   return { whole: isKnownName(name) ? name : undefined, heads: [...prefixes, ...heads], end: unit };
 }
 
-/** Where the name behind a prefix and its colon begins. `<role: user>` is ordinary: with a space, the prefix is spelled or a word of a tool follows. */
+/**
+ * Where the name behind a prefix and its colon begins. `<role: user>` is ordinary: with a space, the prefix is spelled or a word of a
+ * tool follows.
+ */
 function localName(
   text: string,
   colonAt: number,

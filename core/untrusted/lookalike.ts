@@ -19,7 +19,7 @@ const lineBreak = /[\u0085\u2028\u2029]/;
 
 const longestForm = 4;
 
-/** A character as markup writes it, also when somebody has escaped it more than once. */
+/** A character as markup writes it, also when it was escaped more than once. */
 const entity = /&(?:amp;){0,4}(?:(lt|gt|lbrack|rbrack|lsqb|rsqb|shy|zwj|zwnj|lrm|rlm)|#0{0,5}(\d{1,7})|#x0{0,5}([0-9a-f]{1,6}));?/iy;
 const named: Readonly<Record<string, string>> = { lt: "<", gt: ">", lbrack: "[", lsqb: "[", rbrack: "]", rsqb: "]" };
 

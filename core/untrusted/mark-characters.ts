@@ -1,7 +1,7 @@
 /** What a character of a folded text can mean to the search for the word of a mark. */
 import { type Reading, reading } from "./word-reader.ts";
 
-/** Letters that are drawn with digits and signs, or cannot be told apart: an `i` passes for an `l`. */
+/** Letters that are drawn with digits and signs, or look the same: an `i` passes for an `l`. */
 const drawn: Readonly<Record<string, string>> = {
   i: "l",
   j: "l",

@@ -4,7 +4,7 @@ import type { ModelPart, ModelStream } from "./library.ts";
 
 type Finish = Extract<ModelPart, { readonly type: "finish" }>;
 
-/** Thoughts alone are no answer. */
+/** Thoughts alone are not an answer. */
 function saysSomething(part: ModelPart): boolean {
   if (part.type === "text-delta") return part.delta.trim() !== "";
   return part.type === "tool-call" || part.type === "tool-input-start" || part.type === "file" || part.type === "error";

@@ -16,7 +16,7 @@ interface CallError {
 
 export interface Failure {
   readonly error: EngineError;
-  /** Nothing answered at all: asking again at once is pointless when another model is at hand. */
+  /** Nothing answered at all: asking again at once is pointless when another model is available. */
   readonly unreachable: boolean;
   /** Milliseconds that the server asked us to wait; `undefined` when it did not. */
   readonly waitMs?: number;

@@ -1,4 +1,4 @@
-/** What was said before the question at hand, shortened for a model that cannot read all of it. The transcript keeps everything. */
+/** What was said before the current question, shortened for a model that cannot read all of it. The transcript keeps everything. */
 import type { ModelCall } from "./library.ts";
 
 /** The last of them leaves out the whole history. */
@@ -31,7 +31,7 @@ export class History {
   }
 }
 
-/** The messages between the instructions and the question at hand; what tools returned since then belongs to the question. */
+/** The messages between the instructions and the current question; what tools returned since then belongs to the question. */
 function historyOf({ prompt }: ModelCall): { readonly begin: number; readonly end: number } {
   const begin = prompt.findIndex(({ role }) => role !== "system");
   const asked = prompt.findLastIndex(({ role }) => role === "user");

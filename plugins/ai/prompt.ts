@@ -17,7 +17,7 @@ interface Passage {
 
 /**
  * Neighbours of one role become one message, and the first is a user's: the templates of many local models
- * accept nothing else. Notes of the system are told as the user's, since only the instructions may instruct.
+ * accept nothing else. Notes of the system are sent as the user's, because only the instructions may instruct.
  */
 export async function renderMessages(messages: EngineTurn["messages"]): Promise<Message[]> {
   const passages: Passage[] = [];
@@ -40,7 +40,7 @@ export async function renderMessages(messages: EngineTurn["messages"]): Promise<
   );
 }
 
-/** The SDK runs the loop; a tool that throws tells the model why, and the turn goes on. */
+/** The SDK runs the loop; if a tool throws, the model reads why, and the turn goes on. */
 export function renderTools(tools: EngineTurn["tools"], library: Library, signal: AbortSignal): Tools {
   return Object.fromEntries(
     tools.map((tool) => [

@@ -53,7 +53,7 @@ export function findTarget(model: string, providers: EngineTurn["providers"]): T
   return { providerId, modelId, provider, baseUrl };
 }
 
-/** What the provider is told about thinking; nothing for `off`, since models that cannot think refuse the field. */
+/** The provider's option for thinking; nothing for `off`, since models that cannot think refuse the field. */
 function thinkingFields(thinking: Thinking, api: EngineProvider["api"]): { readonly [field: string]: unknown } {
   if (thinking === "off") return {};
   if (api === "anthropic") {

@@ -1,6 +1,6 @@
 /**
  * One model out of several: each step of a turn asks the first, again when that may help, then the next ones.
- * Once a step has begun to say something it stays with its model: nobody must read two beginnings.
+ * Once a step has produced text it stays with its model: users must not read two beginnings.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
@@ -73,7 +73,7 @@ async function* rest(first: readonly ModelPart[], { target, reader, controller, 
     });
     yield { type: "error", error: cause instanceof EngineError ? cause : reset };
   } finally {
-    // Closes the socket when nobody reads on.
+    // Closes the socket when reading stops.
     controller.abort();
   }
 }

@@ -31,7 +31,7 @@ interface Live {
   readonly menu: Menu;
 }
 
-/** What is being sent has so long to come to its end when the account closes. */
+/** How long a running send may take when the account closes. */
 const closeMs = 5_000;
 /** A reaction gives way to messages, and is set all the same while it still says something. */
 const mostReactionMs = 3_000;
@@ -216,7 +216,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       stop.abort();
       limits.close();
       await running.catch(() => {});
-      // Cut off, nobody would know whether they arrived.
+      // If they were cut off, it would be unknown whether they arrived.
       const waited = new AbortController();
       await Promise.race([Promise.allSettled([...open]), pause(closeMs, waited.signal)]);
       waited.abort();

@@ -1,4 +1,7 @@
-/** Files that came with a message: asked for, fetched to the account's directory under a name that nobody can guess, and told by their content. */
+/**
+ * Files that came with a message: asked for, fetched to the account's directory under a random name, with a type detected from the
+ * content.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";

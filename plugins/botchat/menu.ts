@@ -20,7 +20,7 @@ type Attempt = { readonly done: true } | { readonly done: false; readonly waitMs
 const mostCommands = 100;
 const longestDescription = 256;
 
-/** The host's commands, then the custom ones. Those that cannot be used are told of and left out. */
+/** The host's commands, then the custom ones. Commands that cannot be used are reported and left out. */
 function menuOf(
   commands: readonly Command[],
   custom: AccountOptions["customCommands"],

@@ -1,4 +1,4 @@
-/** What the platform says of the bot when somebody asks: who it is, how it takes in, where it is a member. Changes nothing there. */
+/** What the platform says about the bot when asked: who it is, how it takes in, where it is a member. Changes nothing there. */
 import { ChannelError, type ChannelMembership, type ChannelProbe } from "service-gateway/sdk/channel";
 import { failureDetail } from "./intake/polling.ts";
 import type { AccountOptions } from "./options.ts";
@@ -18,7 +18,7 @@ export interface Probe {
   members(chat: string): Promise<ChannelMembership>;
 }
 
-/** The platform tells the last failed delivery for ever; an older one is past. */
+/** The platform reports the last failed delivery for ever; an old one no longer matters. */
 const recentMs = 60 * 60_000;
 const manyWaiting = 100;
 

@@ -8,7 +8,7 @@ import { type FoundSticker, searchStickers } from "./sticker-search.ts";
 
 /** The oldest go when there are more. */
 const mostStickers = 5_000;
-/** A sticker that no model could describe is not tried again for so long. */
+/** How long a sticker that no model could describe is not tried again. */
 const notAgainMs = 60 * 60_000;
 
 interface KnownSticker {
@@ -41,7 +41,7 @@ export function createStickers(options: { readonly directory: string; readonly b
   const file = join(options.directory, "sticker-cache.json");
   const failed = new Map<string, number>();
 
-  /** Somebody may have edited it, or a killed process left it half: what cannot be read is begun anew. */
+  /** It may have been edited, or left incomplete by a killed process: an unreadable one is created again. */
   function read(): Fields {
     try {
       return record(record(JSON.parse(readFileSync(file, "utf8")) as Json)?.stickers) ?? {};

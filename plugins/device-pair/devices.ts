@@ -20,7 +20,7 @@ export interface Device {
 /** As it is stored. `secret` is the digest of what the device polls with, `token` that of its token. */
 interface DeviceRecord extends Omit<Device, "id" | "connected"> {
   readonly secret: string | null;
-  /** Where its code was given out: what tells whose device it is. */
+  /** Where its code was given out: this shows whose device it is. */
   readonly invitedAt?: Address | null;
   readonly token: string | null;
   /** Until then it may be approved, and afterwards fetch its token. */
@@ -38,7 +38,7 @@ export interface Devices {
   holds(token: string): Promise<boolean>;
   /** Oldest request first. */
   list(): Promise<readonly Device[]>;
-  /** Without an id: the latest that waits. `null`: nobody waits, or not under this id. */
+  /** Without an id: the latest that waits. `null`: no request waits under this id. */
   approve(id?: string): Promise<Device | null>;
   /** Takes back a token, or turns a request down. `null`: there is no such device. */
   revoke(id: string): Promise<Device | null>;
@@ -82,7 +82,7 @@ export function createDevices(options: {
     return idPattern.test(id) ? ((await store.get(keyOf(id))) as DeviceRecord | null) : null;
   }
 
-  /** `undefined` leaves what stands there. A device that is gone stays gone, whoever was about to write. */
+  /** `undefined` leaves what stands there. A removed device stays removed, also when a write was about to happen. */
   async function change(id: string, next: (record: DeviceRecord) => DeviceRecord | undefined): Promise<DeviceRecord | null> {
     const update = (value: Json | null) => (value === null ? undefined : (next(value as unknown as DeviceRecord) as Json | undefined));
     return (await store.update(keyOf(id), update)) as DeviceRecord | null;
@@ -152,7 +152,7 @@ export function createDevices(options: {
       const record = await read(id);
       if (record === null || record.token === null || !isDigestOf(token, record.token)) return false;
       if (record.secret !== null || now() - (record.usedAt ?? 0) >= usedEveryMs) {
-        // A disk that is full must not lock out whoever could make room on it.
+        // A full disk must not lock out the device that could free space.
         await change(id, (next) => ({ ...next, secret: null, usedAt: now() })).catch(() => {});
       }
       return true;
@@ -164,7 +164,7 @@ export function createDevices(options: {
       const open = (await records()).filter(([, record]) => isLive(record) && record.approvedAt === undefined);
       const id = asked === undefined ? open.at(-1)?.[0] : readCode(asked);
       if (id === undefined || !open.some(([one]) => one === id)) return null;
-      // As long again as it could wait: whoever approves, also the command line, which does not know the options.
+      // As long again as it could wait, also for approvals on the command line, which does not know the options.
       const again = ({ until, askedAt }: DeviceRecord) => now() + (until - askedAt);
       const record = await change(id, (next) =>
         next.approvedAt === undefined ? { ...next, approvedAt: now(), until: again(next) } : undefined,

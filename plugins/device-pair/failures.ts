@@ -1,4 +1,4 @@
-/** Counts wrong codes and wrong secrets for each client, so that nobody can try many. */
+/** Counts wrong codes and wrong secrets for each client, so that no client can try many. */
 
 const most = 10;
 const windowMs = 600_000;
@@ -10,7 +10,7 @@ export interface Failures {
   add(client: string): void;
 }
 
-/** `now`: a clock that nobody sets, because a jump of the wall clock must neither end a wait nor make it last. */
+/** `now`: a monotonic clock, because a jump of the wall clock must neither end a wait nor make it last. */
 export function createFailures(now: () => number): Failures {
   // In the order of their beginning: the first one is the oldest, and is forgotten first.
   const windows = new Map<string, { readonly until: number; count: number }>();

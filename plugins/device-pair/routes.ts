@@ -28,7 +28,7 @@ export function deviceRoutes({
   onAsked,
 }: {
   readonly devices: Devices;
-  /** A clock that nobody sets, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   /** Called before the device is answered, with the address where its code was given out; must not throw. */
   readonly onAsked: (to: Address | null, asking: { readonly id: string; readonly name: string; readonly from: string }) => Promise<void>;
@@ -78,7 +78,7 @@ export function deviceRoutes({
   ];
 }
 
-/** A name from somebody who only knows a code: one line, without characters that reorder or hide others. */
+/** A name from a client that only knows a code: one line, without characters that reorder or hide others. */
 function plainName(name: string): string {
   const plain = name
     .replaceAll(/[\p{C}\p{Z}]+/gu, " ")

@@ -1,4 +1,4 @@
-/** The engine that needs no key and no network: it says back what it is told. Also the smallest example of an engine. */
+/** The engine that needs no key and no network: it repeats what it receives. Also the smallest example of an engine. */
 import { definePlugin, type EngineTurn, type TurnEvent, Type } from "service-gateway/sdk";
 import { renderFile } from "./file.ts";
 import { pause, pieces } from "./pace.ts";
@@ -31,7 +31,7 @@ async function* stream(type: "reasoning" | "text", text: string, delayMs: number
   }
 }
 
-/** Pressable only where a person reads it; a heartbeat or a hook is no beginning of a conversation. */
+/** Pressable only where a person reads it; a heartbeat or a webhook does not begin a conversation. */
 function withOffer(show: Show): Show {
   const text = `${show.text ?? ""}\n\n_I repeat your words until a model is configured. I can also show what this chat can do:_`;
   return { ...show, text, events: offeredShows };

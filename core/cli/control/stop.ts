@@ -30,7 +30,7 @@ async function tellToStop(gateway: RunningGateway, directory: string): Promise<n
   } catch (error) {
     if (!(error instanceof HostError) || error.code !== "gateway_silent") throw error;
   }
-  // The process hangs, or it was killed and its id belongs to another process: the lock tells which.
+  // The process hangs, or it was killed and its id belongs to another process: the lock shows which.
   const { lockHolder } = await import("../../state/lock.ts");
   const pid = lockHolder(directory);
   if (pid === undefined) return undefined;

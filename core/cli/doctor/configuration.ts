@@ -17,12 +17,12 @@ import { ignoredOf } from "./people.ts";
 export function checkConfiguration(patient: Patient): readonly Finding[] {
   const { loaded, declared, context } = patient;
   const problems = [...loaded.problems, ...pluginProblems(declared, loaded, context.env)];
-  // The check of the allowlists tells these, with who is meant.
+  // The check of the allowlists reports these, with the accounts they concern.
   const told = ignoredOf(patient);
   const found = problems
     .filter(({ path, message }) => !told.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
     .filter((problem) => !isOnlyMissingHere(problem, patient))
-    // The check of the tokens tells these, with what they open.
+    // The check of the tokens reports these, with what they open.
     .filter(({ path, message }) => !(tokenPaths.includes(path) && message === weakSecret.message))
     .map(({ severity, path, message, hint, line, section }): Finding => {
       const off = section === undefined ? "" : `; ${section} is off until then`;
@@ -100,7 +100,7 @@ export function checkTokens(patient: Patient): readonly Finding[] {
       const why = token.length < short ? `has ${token.length} characters` : "looks like an example";
       return [{ check: "tokens", verdict, path, reason: `${path} opens ${opens} and ${why}, so it can be guessed`, fix }];
     } catch (error) {
-      // That of the hooks is told as a problem of the configuration; a gateway that is up could read its own.
+      // A missing hook token is reported as a problem of the configuration; a running gateway could read its own token.
       if (path === "hooks.token" || gateway !== null) return [];
       return [
         {

@@ -10,7 +10,7 @@ export interface Finding {
   readonly path?: string;
   /** What to do, as a sentence. */
   readonly fix?: string;
-  /** Absent: somebody has to decide, or to do it elsewhere. */
+  /** Absent: the operator has to decide, or to do it elsewhere. */
   readonly repair?: Repair;
 }
 

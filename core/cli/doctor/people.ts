@@ -1,4 +1,4 @@
-/** Who may write, and where they come together: entries that let nobody in, lists that are empty, one conversation for several people. */
+/** Who may write, and where they come together: entries that admit no sender, lists that are empty, one conversation for several people. */
 import { identityRule, ignoredEntries, parseAllowlist } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
@@ -65,7 +65,7 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
   return orOk(found, check, "every entry is an id, and every open place admits someone");
 }
 
-/** Places that look open and let nobody in. */
+/** Places that look open and admit no sender. */
 function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
   const { access } = account.settings;
   const pathOf = pathsOf(patient, account);
@@ -115,7 +115,7 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
     const fix = "If that is not meant, name the senders; if it is, take care what the agent can do.";
     const everybody = (senders: readonly (string | number)[]) => parseAllowlist(senders, ruleOf(account)).everybody;
     const direct = access.dmPolicy === "open" && everybody(access.allowFrom ?? []);
-    // A group that the configuration does not name, as far as it lets such groups in: whoever adds the bot somewhere.
+    // A group that the configuration does not name, if such groups are admitted: any user may add the bot to one.
     const group = placeSettings(access, pathOf, { id: "", kind: "group" });
     const lets = group.groupPolicy === "open" || (group.groupPolicy === "allowlist" && everybody(group.allowFrom));
     const anywhere = group.listed && group.enabled && lets;

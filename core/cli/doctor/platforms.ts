@@ -118,7 +118,7 @@ function misnamedGroup(
 
 const parentOf = (path: string): string => renderPath((parsePath(path) ?? []).slice(0, -1));
 
-/** Where no mention is asked for, the bot must be handed what mentions nobody. */
+/** Where no mention is required, the bot must receive messages without a mention. */
 function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
   const account = ready(patient.accounts).find((one) => one.channel === report.channel && one.account === report.account);
   if (account === undefined || report.probe?.seesAllGroupMessages !== false) return [];

@@ -9,7 +9,7 @@ function editOptions({ context, declared }: Patient): EditOptions {
   return { env: context.env, check: (config) => pluginProblems(declared, config, context.env) };
 }
 
-/** The id in place of the name; when the id stands in the list already, the name just goes. */
+/** Replaces the name by the id; if the id is in the list already, the name is only removed. */
 export function replaceEntry(
   patient: Patient,
   { path, entry, id }: { readonly path: string; readonly entry: string; readonly id: string },
@@ -18,7 +18,7 @@ export function replaceEntry(
     what: `write ${id} in place of ${JSON.stringify(entry)} in ${path}`,
     edits: true,
     async run() {
-      // Read anew: another repair, or another program, may have moved it.
+      // Read again: another repair, or another program, may have moved it.
       const list = getPath((await patient.context.load()).config, path);
       const at = Array.isArray(list) ? list.findIndex((one) => String(one) === entry) : -1;
       if (at === -1 || !Array.isArray(list)) return;

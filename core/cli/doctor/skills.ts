@@ -41,7 +41,7 @@ export async function wrongSkills(patient: Patient): Promise<readonly Finding[]>
         fix,
       };
     }),
-    // What several agents or accounts inherit stands in the file once.
+    // A section that several agents or accounts inherit is in the file once.
     ...[...new Map(missing.map((one) => [one.join("\n"), one])).values()].map(([path, name]): Finding => {
       const reason = `${path} names ${JSON.stringify(visibleLine(name, 80))}, and no workspace has a skill of that name`;
       return { ...base, path, reason, fix: "Correct the name, or write skills/<name>/SKILL.md into the workspace of the agent." };

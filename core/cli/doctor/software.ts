@@ -10,7 +10,7 @@ import { wrongSkills } from "./skills.ts";
 export function checkPlugins({ declared, description }: Patient): readonly Finding[] {
   const running = description?.plugins ?? [];
   const found = declared.flatMap(({ id, state, reason, hint }): readonly Finding[] => {
-    // What is wrong with the declaration or the options is told as a problem of the configuration.
+    // An invalid declaration or option is reported as a problem of the configuration.
     const down = state === "ready" ? running.find((plugin) => plugin.id === id && plugin.state === "failed") : undefined;
     if (down === undefined) return [];
     const fix = down.hint ?? hint;
@@ -87,7 +87,7 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
   return orOk(found, check, "each has an engine or a model, and what is bound to one is there");
 }
 
-/** A gateway tells of them when the first message of a group is judged, and goes on without them. */
+/** A gateway logs them when the first message of a group is judged, and goes on without them. */
 function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] {
   const lists = new Map(
     agentIds(config)

@@ -61,7 +61,7 @@ async function collect(store: Store, { failed = false, limit }: Options): Promis
   );
 }
 
-/** They never became events: whoever sent them was not let in, or what they sent was not understood. */
+/** They never became events: the sender was refused, or the content was not understood. */
 async function refusedRequests(store: Store): Promise<readonly RefusedHook[]> {
   return ((await store.get(refusalsNamespace, refusalsKey)) ?? []) as unknown as readonly RefusedHook[];
 }

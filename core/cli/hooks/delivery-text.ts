@@ -1,4 +1,4 @@
-/** The delivery that somebody names by an id, the beginning of one, or `last`. */
+/** The delivery named by an id, the beginning of one, or `last`. */
 import { HostError } from "../../contract/errors.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";

@@ -28,7 +28,7 @@ export async function recordDelivery(context: CommandContext, [given]: readonly 
   if (reservedPaths.has(name))
     throw new HostError("usage", { reason: `${name} is an endpoint of its own, and no mapping gets what comes there` });
   const file = resolve(options.out ?? `${name.replace(/[^\w.-]+/g, "-").replace(/^\.+/, "")}.json`);
-  // Told before the waiting, not after it. A file that was named on purpose is written anew.
+  // Reported before the waiting, not after it. A file that was named explicitly is overwritten.
   if (options.out === undefined && existsSync(file)) throw new HostError("fixture_exists", { file });
   const gateway = await context.gateway();
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });

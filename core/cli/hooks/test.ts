@@ -8,7 +8,7 @@ import type { Terminal } from "../output/terminal.ts";
 import { readDelivery } from "./delivery-file.ts";
 import { openWorkbench } from "./workbench.ts";
 
-/** Exits with 1 when the sender would be told that it failed, or when nothing takes the delivery. */
+/** Exits with 1 when the sender would receive an error, or when nothing takes the delivery. */
 export async function testDelivery(
   context: CommandContext,
   [name, file]: readonly [string, string],

@@ -73,7 +73,7 @@ async function act(
         await store.close();
       }
     },
-    // Nobody is there to end it.
+    // No gateway is there to end it.
     ends: { wait: async () => undefined },
     event: async () => null,
     sentBy: async () => [],

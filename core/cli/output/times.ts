@@ -32,7 +32,7 @@ export function renderAgo(at: number, now: number): string {
 const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: 60 * minute, d: day, w: 7 * day };
 const dated = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** The time that somebody means by a distance back from now, a day or a time; local, unless it says otherwise. Throws `usage`. */
+/** The time meant by a distance back from now, a day or a time; local, unless it says otherwise. Throws `usage`. */
 export function parseSince(text: string, now: number): number {
   const wanted = text.trim().toLowerCase();
   const [, amount, unit = ""] = /^(\d{1,6}) ?([a-z]+)$/.exec(wanted) ?? [];

@@ -60,7 +60,7 @@ function addOutline(program: Command, { name, summary, commands }: CommandOutlin
   for (const command of commands) parent.command(command);
 }
 
-/** What is declared, whether the plugin is on or off: somebody who switched it off may still want to look. */
+/** What is declared, whether the plugin is on or off: a user who switched it off may still want to look. */
 async function loadCommands(
   source: PluginSource,
   { word, context, note }: { readonly word: string | undefined; readonly context: CommandContext; readonly note: Note },

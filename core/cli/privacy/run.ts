@@ -103,7 +103,7 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     }
     return unfinished === 0 ? 0 : 1;
   });
-  // Removed rows leave their bytes in free pages, until the whole file is written anew. Beside a gateway that is not possible.
+  // Removed rows leave their bytes in free pages, until the whole file is rewritten. Beside a gateway that is not possible.
   if (!running && !dryRun) (await import("../../state/sqlite/database/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
   return code;
 }
@@ -127,7 +127,7 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
   for (const { namespace, key } of found.rows) await store.delete(namespace, key);
   const waiting = createWaitingEvents({ store, now });
   for (const { session, events } of found.reactions) await waiting.told(session, events);
-  // Last: without the events nobody could tell any more which turns were theirs.
+  // Last: without the events it would be unknown which turns were theirs.
   await store.removeEvents(found.events.map(({ id }) => id));
 }
 

@@ -1,4 +1,4 @@
-/** Sessions by what somebody typed. */
+/** Sessions by what the user typed. */
 import { HostError } from "../../contract/errors.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";

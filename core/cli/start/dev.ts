@@ -64,7 +64,7 @@ async function prepare(directory: string, configFile: string, env: CommandContex
   if (!existsSync(configFile)) {
     await copyFile(join(packageDirectory(), "examples", "dev", product.configFile), configFile);
     await chmod(configFile, 0o600);
-    // Whoever opens the page of a gateway of their own is its operator.
+    // A user who opens the page of their own gateway is its operator.
     await editConfig(configFile, playgroundToken, join(directory, "gateway-token"), { env });
   }
   const tokenFile = join(directory, "hook-token");

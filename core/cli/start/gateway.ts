@@ -1,4 +1,4 @@
-/** `gateway`: runs the gateway in the foreground until it is told to stop. */
+/** `gateway`: runs the gateway in the foreground until it is stopped. */
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import type { ConfigLocation } from "../../config/reading/locate.ts";
@@ -64,12 +64,12 @@ export async function runUntilStopped(
     return true;
   };
   let gateway: Gateway | undefined;
-  // A promise that a plugin forgot is no reason to stop; what was accepted is on disk either way.
+  // An unhandled rejection in a plugin does not stop the gateway; accepted events are on disk either way.
   process.on("unhandledRejection", (reason) => {
     if (gateway === undefined) terminal.note(`error: Unhandled promise rejection: ${reasonOf(reason)}.`);
     else gateway.logStray(reason, { ending: false });
   });
-  // After an error in the middle of anything nobody knows what still holds: the process ends, and whoever keeps it up starts it anew.
+  // After an uncaught error the state of the process is unknown: it ends, and its supervisor starts it again.
   process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
 
   gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", onLost: stopped.resolve, onAsked, ...options });
@@ -86,7 +86,7 @@ export async function runUntilStopped(
   terminal.note("Stopping: what runs is finished or handed back. Again to end at once.");
   await gateway.close();
   process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
-  // The same process id, terminal and supervisor: whoever watches over it sees no end.
+  // The same process id, terminal and supervisor: the supervisor sees no end.
   if (again) process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], process.env);
   // All is closed; a timer or a socket that a plugin forgot must not keep the process.
   setTimeout(() => process.exit(), leftoverMs).unref();

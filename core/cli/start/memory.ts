@@ -4,7 +4,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 
 /** A start is long over by then, and so is what people see first. */
 const lookEveryMs = 5_000;
-/** Share of one processor up to which a gateway counts as quiet: a collection then holds nobody up. */
+/** Share of one processor up to which a gateway counts as quiet: a collection then delays no event. */
 const quietShare = 0.05;
 /** Less than that above the last time is not worth stopping for. */
 const worthwhileBytes = 16_000_000;

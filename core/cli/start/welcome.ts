@@ -39,7 +39,7 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
   say(["", style("dim", "Ctrl+C stops it."), ""]);
 }
 
-/** The token is read by the shell: it stands in no terminal, no screenshot and no history. */
+/** The token is read by the shell, so it appears in no terminal, screenshot or history. */
 function curl({ hooks, directory }: Welcome, path: string, body: object): string {
   return [
     `curl -X POST ${hooks}/${path} \\`,

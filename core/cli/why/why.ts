@@ -16,10 +16,13 @@ import { failedSince, tellFailedAccount } from "./failed-account.ts";
 import { refusedSince, tellRefusedHook } from "./refused-hook.ts";
 import { renderRepeated, tellRepetition } from "./repetition.ts";
 
-/** How many events of the gateway's own may lie above the one that somebody sent. */
+/** How many of the gateway's own events may be newer than the last one from outside. */
 const lastSearch = 50;
 
-/** Followed from another event: the summary of a hook's run, the notice of an approval. Nobody who asks for the last means them. */
+/**
+ * Followed from another event: the summary of a hook's run, the notice of an approval. A user who asks for the last event does not mean
+ * these.
+ */
 const isOwn = ({ source, kind }: EventReport): boolean => source === "operator" || kind === "summary";
 
 interface Options {

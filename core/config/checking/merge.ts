@@ -49,7 +49,7 @@ export function channelAccounts(section: unknown, credentials: readonly string[]
   return [...merged.values()];
 }
 
-/** An account's own entry as it stands in the file, nothing merged; `undefined` where the section has none of that id. */
+/** An account's own entry as the file has it, nothing merged; `undefined` where the section has none of that id. */
 export function accountEntry(section: unknown, accountId: string): { readonly key: string; readonly own: Raw } | undefined {
   const accounts = isRecord(section) ? section.accounts : undefined;
   if (!isRecord(accounts)) return undefined;

@@ -50,7 +50,7 @@ function checkGateway(draft: Draft, { indexOf, secrets }: RuleContext): readonly
 
 const isHost = (text: string): boolean => isIP(text) !== 0 || (hostname.test(text) && !/^[0-9.]+$/.test(text));
 
-/** What names no host would let nobody in, and its author would look for the reason elsewhere. */
+/** An entry that names no host would admit none, and its author would look for the reason elsewhere. */
 function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readonly PlacedProblem[] {
   const problems = gateway.allowedHosts.flatMap((host, index): readonly PlacedProblem[] => {
     if (isHost(host)) return [];
@@ -63,7 +63,7 @@ function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readon
   return [...problems, error(["gateway", "publicUrl"], "is not a valid address", "Set it to something like https://gateway.example.")];
 }
 
-/** No gateway starts without it; but its environment may be another one than that of whoever checks the file. */
+/** A gateway does not start without it; but it may have another environment than the process that checks the file. */
 function checkGatewayToken({ gateway: { auth } }: Draft, secrets: Secrets): readonly PlacedProblem[] {
   const fromEnvironment = typeof auth.token === "object" && "env" in auth.token;
   const at = ["gateway", "auth", "token"];

@@ -1,4 +1,4 @@
-/** Texts such as `"${HOME}/x"`: other programs put the variable in, this one does not, and whoever wrote it does not know. */
+/** Texts such as `"${HOME}/x"`: other programs insert the variable, this one does not, and the author may not know. */
 import { renderPath, type Segment } from "../path.ts";
 import { propertyOf, type SchemaNode } from "../schema-node.ts";
 import { variableIn } from "../secrets.ts";

@@ -15,9 +15,9 @@ import { suggestKey } from "./suggest.ts";
 export interface SectionOptions {
   /** Names of keys, directly in the value, that hold a secret: their values are never quoted. */
   readonly secrets?: readonly string[];
-  /** `keep`: unknown keys of the value itself belong to somebody else; they stay, without a warning. */
+  /** `keep`: unknown keys of the value itself belong to another schema; they stay, without a warning. */
   readonly unknownKeys?: "warn" | "keep";
-  /** Keys of the value itself that somebody else knows: what a key that nobody knows may have been meant to be. */
+  /** Keys of the value itself that another schema knows: suggestions for an unknown key. */
   readonly known?: readonly string[];
 }
 
@@ -169,7 +169,9 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
   return insteadOf(schema, to);
 }
 
-/** An empty text means nothing where texts are not empty: left in a list by a form or a template, it costs no section. A secret is missed. */
+/**
+ * An empty text means nothing where texts are not empty: left in a list by a form or a template, it costs no section. A secret is missed.
+ */
 function walkItem(schema: SchemaNode, item: unknown, to: Walk): unknown {
   if (item !== "" || to.secret) return walk(schema, item, to);
   const problems: PlacedProblem[] = [];
@@ -256,7 +258,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A copy of JSON without the keys that are never used, so that nobody shares, and nobody reaches a prototype. */
+/** A copy of JSON without forbidden keys, so that nothing is shared and no prototype can be reached. */
 export function cloneJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(cloneJson);
   if (!isRecord(value)) return value;

@@ -1,4 +1,4 @@
-/** Secrets that somebody could guess: told wherever a secret opens something to the outside. */
+/** Secrets that can be guessed: reported wherever a secret protects something that is reachable from outside. */
 
 /** Random characters of which no attacker tries all, whatever the alphabet. */
 const leastSecretLength = 16;

@@ -14,7 +14,7 @@ interface Layout {
   readonly eol: string;
 }
 
-/** Sets the value at `path`, or removes it when `value` is `undefined`. Throws when a parent on the way is no container. */
+/** Sets the value at `path`, or removes it when `value` is `undefined`. Throws when a parent in the path is not an object or a list. */
 export function editText(text: string, path: readonly Segment[], value: unknown): string {
   const layout = layoutOf(text);
   const root = parseTree(text, [], { allowTrailingComma: true, allowEmptyContent: true });

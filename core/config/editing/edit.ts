@@ -32,7 +32,7 @@ const maxAttempts = 50;
 
 /**
  * Sets the value at a dotted path, or removes it when `value` is `undefined`. The file is made when it does not exist (mode 0600).
- * Throws `config_path_unknown` for what is no path, `config_invalid` when the change would bring a new error, `config_syntax` when
+ * Throws `config_path_unknown` for an invalid path, `config_invalid` when the change would bring a new error, `config_syntax` when
  * the file is broken already. Concurrent edits of one file all take effect.
  */
 export async function editConfig(
@@ -71,7 +71,7 @@ async function edit(file: string, make: Change, options: EditOptions): Promise<E
   throw new HostError("config_unreadable", { file, reason: "other programs keep changing it" });
 }
 
-/** `undefined` when somebody else changed the file in the meantime. */
+/** `undefined` when the file was changed by another program in the meantime. */
 async function tryEdit(file: string, make: Change, options: EditOptions): Promise<EditResult | undefined> {
   const before = await readConfigText(file);
   const after = make(before ?? "", file);

@@ -2,7 +2,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { HostError, reasonOf } from "../../contract/index.ts";
 
-/** Larger files are refused: nobody wrote them by hand. */
+/** Larger files are refused: they cannot be written by hand. */
 const maxFileBytes = 4 * 1024 * 1024;
 
 /** The file's text, `undefined` when it does not exist. */

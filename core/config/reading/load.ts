@@ -30,13 +30,16 @@ export interface LoadedConfig {
   readonly directory: string;
   readonly config: GatewayConfig;
   readonly problems: readonly Problem[];
-  /** Sections that are switched off by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`. */
+  /**
+   * Sections that are switched off by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`,
+   * `plugins.entries.<id>`.
+   */
   readonly disabled: ReadonlySet<string>;
   /** The file's own value, nothing checked. */
   readonly written: unknown;
   /** The configuration before errors switched sections off: what else is wrong in them is worth knowing at once. Nothing runs with it. */
   readonly checkable: GatewayConfig;
-  /** Where a value stands in the file, or its nearest parent; an account's value may stand at the channel's root. */
+  /** Position of a value in the file, or of its nearest parent; an account's value may be at the channel's root. */
   locate(path: string): Position | undefined;
 }
 
@@ -137,9 +140,9 @@ function place(problem: PlacedProblem, document: ConfigDocument): Problem {
 
 /** The section that an error switches off; `undefined`: the rest of the configuration, where the default is used instead. */
 function sectionOf(at: readonly Segment[]): string | undefined {
-  // A mapping that is wrong costs itself alone; one that is none at all cannot be told from others that were meant.
+  // An invalid mapping is left out alone; if an entry is not even an object, it is unknown which mapping was meant.
   if (at[0] === "hooks") return at[1] === "mappings" && at.length > 3 ? renderPath(at.slice(0, 3)) : "hooks";
-  // One bot's mistake is no reason to stop the others; what they all inherit is.
+  // A mistake in one account does not stop the others; one in what they all inherit does.
   if (at[0] === "channels" && at.length > 1) return renderPath(at.slice(0, at[2] === "accounts" && at.length > 3 ? 4 : 2));
   if (at[0] === "plugins" && at[1] === "entries" && at.length > 2) return renderPath(at.slice(0, 3));
   return undefined;

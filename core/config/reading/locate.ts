@@ -7,7 +7,7 @@ import type { Environment } from "../secrets.ts";
 
 export interface ConfigLocation {
   readonly file: string;
-  /** True when somebody named the file: then it must exist. */
+  /** True when the file was named explicitly: then it must exist. */
   readonly named: boolean;
 }
 

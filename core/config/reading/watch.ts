@@ -1,5 +1,5 @@
 /**
- * Tells when the configuration file says something else. Editors replace files, so the directory is watched; a slow look at the file
+ * Reports when the content of the configuration file changes. Editors replace files, so the directory is watched; a slow look at the file
  * itself covers what the system does not report (network file systems, symbolic links on the way, a directory that was replaced).
  */
 import { type FSWatcher, watch } from "node:fs";
@@ -19,7 +19,7 @@ export interface WatchOptions {
   /** Ends the watching. */
   readonly signal: AbortSignal;
   readonly env?: Environment;
-  /** `digest` of what the caller loaded, so that a change before the watching began is told too. Default: the file as it is now. */
+  /** `digest` of what the caller loaded, so that a change before the watching began is reported too. Default: the file as it is now. */
   readonly digest?: string;
   /** How long the file must be quiet before it is read. */
   readonly debounceMs?: number;
@@ -29,7 +29,8 @@ export interface WatchOptions {
 
 /**
  * Calls back with the new configuration, or with what is wrong with the file: then the last good one should be kept. A file that is
- * touched, or replaced by the same text, is no change. Does not keep the process alive. Returns a look at once, which resolves when it is told.
+ * touched, or replaced by the same text, has not changed. Does not keep the process alive. Returns a function that looks at once and
+ * resolves when a change has been reported.
  */
 export function watchConfig(file: string, onChange: (change: ConfigChange) => void, options: WatchOptions): () => Promise<void> {
   const { signal, env = process.env, debounceMs = 100, pollMs = 2_000 } = options;
@@ -86,7 +87,7 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
     const first = seen === "";
     seen = now;
     if (first) return;
-    // The system may have told already; if it did not, its watch is worth nothing any more.
+    // The system may have reported it already; if not, its watch no longer works.
     await open();
     soon();
   }

@@ -2,7 +2,7 @@
 import { type PluginSchemas, wholeSchema } from "../plugin-schemas.ts";
 import { isMap, type SchemaNode } from "../schema-node.ts";
 
-/** Draft 2020-12. Keys with a default need not stand in the file; keys that nobody knows are underlined. */
+/** Draft 2020-12. Keys with a default may be missing; unknown keys are underlined. */
 export function renderJsonSchema(schemas: PluginSchemas = {}): Readonly<Record<string, unknown>> {
   return { $schema: "https://json-schema.org/draft/2020-12/schema", ...forEditors(wholeSchema(schemas)) };
 }

@@ -1,4 +1,4 @@
-/** A configuration that may be shown: no secret stands in it, neither as text nor as a reference. */
+/** A configuration that may be shown: it contains no secret, neither as text nor as a reference. */
 
 import { isRecord } from "../checking/validate.ts";
 import { propertyOf, type SchemaNode } from "../schema-node.ts";

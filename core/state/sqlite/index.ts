@@ -50,7 +50,7 @@ const durable = { durable: true } as const;
 function openReader(file: string, directory: string): DatabaseSync {
   try {
     const db = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
-    // What was written a moment ago is read anew in any case: pages that are kept are hardly ever asked for twice.
+    // Fresh rows are read from the file anyway: cached pages are hardly ever needed twice.
     db.exec("PRAGMA cache_size = -500");
     return db;
   } catch (error) {
@@ -211,7 +211,7 @@ function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
     async findSent(where) {
       const found = await read((reads) => reads.findSent(where));
       if (found !== null || queue.isIdle()) return found;
-      // The platform shows a message before its record is committed, and somebody may be quick to react to it.
+      // The platform shows a message before its record is committed, and a user may react to it quickly.
       await queue.write("pass", undefined);
       return read((reads) => reads.findSent(where));
     },

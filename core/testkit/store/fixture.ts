@@ -1,4 +1,4 @@
-/** What the store's rules are told with: a store with a clock, and short ways to say an event. */
+/** What the store's rules use: a store with a clock, and short ways to write an event. */
 import { expect } from "vitest";
 import type { Address, Decision, Gather, Part } from "../../contract/index.ts";
 import type { NewEvent, SessionMessage, Store, Unit } from "../../state/index.ts";

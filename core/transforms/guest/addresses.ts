@@ -21,7 +21,7 @@ export class GuestParams {
       });
     } else this.#pairs = ask<Pairs>("query.parse", String(init));
   }
-  /** Reads the pairs anew, after the search of its address was set. */
+  /** Reads the pairs again, after the search of its address was set. */
   static reset(params: GuestParams, search: string): void {
     params.#pairs = ask<Pairs>("query.parse", search);
   }

@@ -1,4 +1,4 @@
-/** Answers of the hook endpoints, and the refusals among them: told to the log, and kept for the operator's view. */
+/** Answers of the hook endpoints, and the refusals among them: logged, and kept for the operator. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { reasonOf } from "../../contract/index.ts";
@@ -44,7 +44,7 @@ const internal = new HttpProblem("internal", "The request failed; the gateway's 
 export function createAnswers(deps: AnswerDeps): Answers {
   const answers: Answers = {
     refuse(call, problem) {
-      // One that stands in the inbox was told when it was put there.
+      // A failure that is in the inbox was logged when it was put there.
       if (!(problem instanceof RecordedProblem)) reportRefusal(deps, call, problem);
       sendProblem(call.reply, problem);
     },
@@ -71,7 +71,7 @@ export function createAnswers(deps: AnswerDeps): Answers {
   return answers;
 }
 
-/** A stranger's failures are told at debug only: a flood of them must not fill the log. */
+/** A stranger's failures are logged at debug only: a flood of them must not fill the log. */
 function reportRefusal(deps: AnswerDeps, call: Call, problem: HttpProblem): void {
   const stranger = problem.status === 401 || problem.status === 429 || problem.code === "method_not_allowed";
   const refused: RefusedHook = {

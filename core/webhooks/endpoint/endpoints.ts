@@ -25,7 +25,7 @@ export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settin
   readonly token: () => string | undefined;
   /** The one that it replaced, for as long as that one is valid too. */
   readonly previousToken?: () => string | undefined;
-  /** A clock that nobody sets, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   /** Compiled for the configuration as it is now. */
   readonly mappings: () => MappingTable;

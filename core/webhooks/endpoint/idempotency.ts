@@ -1,11 +1,11 @@
-/** Repeated deliveries: the key under which a request is known, and the digest that tells a repetition from a clash. */
+/** Repeated deliveries: the key under which a request is known, and the digest that distinguishes a repetition from a conflict. */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
 /** Headers that name a delivery; the first one present counts. */
 export const deliveryHeaders: readonly string[] = ["idempotency-key", "webhook-id", "x-github-delivery"];
 
-/** Where a delivery's name counts: nobody who holds another token or secret can take a key away. */
+/** The scope of a delivery's name: a holder of another token or secret cannot use up its keys. */
 export interface DeliveryScope {
   readonly path: string;
   /** The token, or what stands for the secrets of a signature. */

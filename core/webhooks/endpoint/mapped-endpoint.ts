@@ -21,9 +21,9 @@ export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly mappings: () => MappingTable;
   readonly token: () => string | undefined;
   readonly clientAddress: (request: IncomingMessage) => string;
-  /** Asks for an address by which a platform is told that its subscription is wanted. */
+  /** Requests an address that confirms a subscription to its platform. */
   readonly confirm: (url: string) => Promise<void>;
-  /** Somebody may be waiting for what comes here, whatever becomes of it. */
+  /** A recording may wait for this delivery, whatever becomes of it. */
   readonly recordings?: Pick<Recordings, "offer">;
 }
 

@@ -53,7 +53,7 @@ export interface MappedRequest {
   readonly mappings: readonly Mapping[];
   /** Under which a repetition is known. `compared`: the same key with another body is a clash. */
   readonly identity?: { readonly key: string; readonly compared: boolean } | undefined;
-  /** Called when the delivery was stored and is no repetition. */
+  /** Called when the delivery was stored and is not a repetition. */
   readonly onNew?: () => void;
 }
 
@@ -63,7 +63,7 @@ export type MappedAnswer = RunAnswer | "empty";
 export const conflict = new HttpProblem("idempotency_conflict", "This delivery id was used before, with another body.");
 export const unavailable = new HttpProblem("unavailable", "The event could not be stored; send it again later.", { "retry-after": "5" });
 
-/** A failure that stands in the inbox already, so that nobody records it a second time. */
+/** A failure that is in the inbox already, so that it is not recorded a second time. */
 export class RecordedProblem extends HttpProblem {}
 
 /** `undefined`: no mapping takes it. Throws `HttpProblem`. */
@@ -183,7 +183,7 @@ async function recordFailure(
   try {
     await deps.accept(failureRecord(mapping, { failure, detail, kept, now: deps.now() }));
   } catch (error) {
-    // The sender is told what failed in any case.
+    // The sender learns what failed in any case.
     deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be kept");
     return problem;
   }

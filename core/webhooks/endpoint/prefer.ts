@@ -9,8 +9,8 @@ const preference = /(?:"(?:[^"\\]|\\.)*"?|[^,"])+/g;
 const wait = /^\s*wait\s*(?:=\s*("?)(\d{1,9})\1\s*)?(?:;.*)?$/i;
 
 /**
- * Whole seconds of the preference `wait`, at most 60; `undefined` when there is none that can be honoured. A header that
- * says nonsense is no error: a preference may be ignored.
+ * Whole seconds of the preference `wait`, at most 60; `undefined` when there is none that can be honoured. An invalid header is not an
+ * error: a preference may be ignored.
  */
 export function parsePrefer(headers: IncomingHttpHeaders): number | undefined {
   const { prefer } = headers;

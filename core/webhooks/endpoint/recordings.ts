@@ -1,4 +1,4 @@
-/** Deliveries that somebody waits for, to keep the next one as a file. */
+/** Recordings that wait for the next delivery, to keep it as a file. */
 
 import type { Json } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
@@ -24,7 +24,7 @@ export interface Recordings {
 
 type Listener = (delivery: HookDelivery) => void;
 
-/** `secrets`: values that must not stand in a file, whatever field they came in. */
+/** `secrets`: values that must not be in a file, whatever field they came in. */
 export function createRecordings({ secrets }: { readonly secrets: () => Iterable<string> }): Recordings {
   const listeners = new Map<Listener, string>();
 
@@ -51,7 +51,7 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
           return { done: false, value: { fixture: fixtureOf(clean) as unknown as Json, removed } };
         },
       ];
-      // By hand: a generator that waits could not be told that its reader has left.
+      // By hand: a waiting generator would not notice that its reader has left.
       const iterator: AsyncIterator<Json, undefined> = {
         next: async () => (await steps.shift()?.()) ?? end,
         async return() {
@@ -67,7 +67,7 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
-/** `undefined`: it cannot be read, and its sender is told so in a moment. */
+/** `undefined`: it cannot be read, and its sender will learn that in a moment. */
 function readPosted({ path, headers, query, body, type, now }: Posted, kinds: readonly BodyKind[]): HookDelivery | undefined {
   const kind = kinds.find((candidate) => checkBodyType(candidate, type) === undefined) ?? "json";
   try {

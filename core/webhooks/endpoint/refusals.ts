@@ -1,4 +1,4 @@
-/** The last refused hook requests, for the operator's view. They are no events: a flood of them must cost next to nothing. */
+/** The last refused hook requests, for the operator's view. They are not events: a flood of them must cost next to nothing. */
 
 import type { Json } from "../../contract/index.ts";
 import type { ProblemCode } from "../../http/index.ts";
@@ -24,7 +24,7 @@ export interface Refusals {
   add(refused: RefusedHook): void;
 }
 
-/** Written at most once a second, without a flush: losing the last of them in a power cut hurts nobody. */
+/** Written at most once a second, without a flush: losing the last of them in a power cut does no harm. */
 export function createRefusals({ store }: { readonly store: Store }): Refusals {
   let recent: readonly RefusedHook[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -38,7 +38,7 @@ export function createRefusals({ store }: { readonly store: Store }): Refusals {
       recent = [...recent.slice(-(kept - 1)), refused];
       unwritten = true;
       if (timer !== undefined) return;
-      // The first is written at once: whoever asks why their request was refused asks now.
+      // The first is written at once: a user who asks why a request was refused asks now.
       write();
       timer = setTimeout(() => {
         timer = undefined;

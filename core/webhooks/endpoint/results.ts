@@ -28,7 +28,7 @@ export interface RunResult {
 export interface Waiter {
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
-  /** Whether what let the request in still counts: nobody is told anything by a secret that was changed meanwhile. */
+  /** Whether the credential of the request is still valid: a secret that was changed meanwhile reveals nothing. */
   readonly trusted: () => boolean;
 }
 
@@ -47,7 +47,7 @@ export interface RunAnswer {
   /** What ends before the other answer is given, first to last. */
   readonly runIds: readonly string[];
   readonly endedStatus: number;
-  /** Of a request that leads to several runs: what is told beside the first one's result. */
+  /** For a request that leads to several runs: the fields beside the first one's result. */
   readonly several?: object | undefined;
 }
 
@@ -55,15 +55,15 @@ export interface Results {
   /** `undefined`: there is no such run of a hook. Events of people are never shown here. */
   get(runId: string): Promise<RunResult | undefined>;
   /**
-   * Resolves when the run has ended, at once when it has already; after `seconds`, when the client leaves, is trusted no more or the gateway
-   * closes without a result.
+   * Resolves when the run has ended, at once when it has already; after `seconds`, when the client leaves, is trusted no more or the
+   * gateway closes without a result.
    */
   wait(runId: string, seconds: number, waiter: Waiter): Promise<Waited>;
   /** To be called with the end of every unit, after it is stored. */
   settled(record: Pick<TurnRecord, "eventId" | "source">): void;
   /** The configuration is another one: lets those go who are trusted no more. */
   recheck(): void;
-  /** Lets everybody go who waits. */
+  /** Answers every request that waits. */
   close(): void;
 }
 
@@ -77,8 +77,8 @@ export interface ResultsDeps {
 const longestReply = 100_000;
 
 /**
- * What is kept of a reply with the end of its run. Only of what a hook asked for: what people are told, in whichever
- * conversation, is no business of a program that holds the hook token.
+ * What is kept of a reply with the end of its run. Only for runs that a webhook asked for: a holder of the hook token must not read
+ * replies to users.
  */
 export function keptReply(inbound: Inbound, reply: Reply, redact: (text: string) => string): string | undefined {
   if (inbound.channel !== "hooks" || inbound.kind !== "hook") return undefined;
@@ -161,7 +161,7 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
   };
 }
 
-/** The summary of a run is the gateway's own event: it belongs to the agent's main session, and nobody was given its id. */
+/** The summary of a run is the gateway's own event: it belongs to the agent's main session, and its id was given to no one. */
 function isHookRun({ source, kind }: EventReport): boolean {
   return source === "hooks" && kind !== "summary";
 }

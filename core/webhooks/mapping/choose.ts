@@ -28,7 +28,10 @@ export interface Chosen {
   readonly kind: BodyKind;
 }
 
-/** `asked`: is told why each mapping before the chosen one did not take the request. Throws `HttpProblem` for a body that cannot be read. */
+/**
+ * `asked`: called with the reason why each mapping before the chosen one did not take the request. Throws `HttpProblem` for a body that
+ * cannot be read.
+ */
 export function chooseMapping(
   mappings: readonly Mapping[],
   posted: Posted,

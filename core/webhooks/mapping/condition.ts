@@ -28,7 +28,7 @@ export interface Condition {
 const maxMatchedLength = 16_384;
 const maxQuotedLength = 120;
 
-/** Throws an `Error` of the engine with the reason when the text is no pattern. */
+/** Throws an `Error` of the engine with the reason when the text is not a valid pattern. */
 export function matchesRule(pattern: string): Rule {
   const compiled = linearPatterns().compile(pattern);
   return {

@@ -1,7 +1,7 @@
 /**
- * Whether some conditions follow from others, which tells of a mapping that can never be reached.
+ * Whether some conditions follow from others, which shows that a mapping can never be reached.
  *
- * It reasons about one value at a time and about the values around it: what has a part is no text, and is there.
+ * It reasons about one value at a time and about the values around it: a value with parts is not a text, and is present.
  * Whatever it affirms is certain; two patterns are only known to agree when they are written alike.
  */
 import type { Condition, Rule, Scalar } from "./condition.ts";

@@ -4,7 +4,7 @@ import { exactDigits, parseExactJson } from "../../http/index.ts";
 import { trimSlashes } from "./address.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
-/** Version of the format, and the mark by which such a file is told from a bare payload. */
+/** Version of the format, and the mark that distinguishes such a file from a bare payload. */
 const mark = "$delivery";
 
 export interface Fixture {

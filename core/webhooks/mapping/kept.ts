@@ -11,7 +11,7 @@ export interface KeptHook {
   /** What the run begins with, as it is handed over; absent: nothing ran. */
   readonly text?: string;
   readonly request?: TurnRequest;
-  /** Absent for the endpoints that are no mapping. */
+  /** Absent for the built-in endpoints. */
   readonly delivery?: KeptDelivery;
 }
 

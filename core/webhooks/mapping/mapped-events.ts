@@ -10,7 +10,7 @@ import type { Mapping } from "./mapping.ts";
 import type { BodyKind } from "./payload.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
-/** A delivery as it is kept with its event, for whoever looks at it or sends it through again. */
+/** A delivery as it is kept with its event, to be shown or replayed. */
 export interface KeptDelivery {
   /** Sub-path below `hooks.path`. */
   readonly path: string;

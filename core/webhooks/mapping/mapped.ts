@@ -227,7 +227,7 @@ function parseRun(
 
 const settingOf: Readonly<Record<string, string>> = { message: "messageTemplate", text: "textTemplate" };
 
-/** Names whoever said the field: the transform, or a setting of the mapping. */
+/** Names the origin of the field: the transform, or a setting of the mapping. */
 function explain(mapping: Mapping, problem: HttpProblem, override: Fields | undefined): MappingFailure {
   const { transform } = mapping.settings;
   const field = problem instanceof FieldProblem ? problem.field : undefined;

@@ -123,14 +123,14 @@ function compileForEach(path: string, report: Report): ForEach | undefined {
   }
 }
 
-/** `undefined`: it cannot be told which requests it would take. */
+/** `undefined`: it is unknown which requests it would take. */
 export function finishMapping(
   source: MappingSource,
   parts: CompiledParts,
   { signedBy, faulty }: { readonly signedBy?: SignedBy | undefined; readonly faulty: boolean },
 ): Mapping | undefined {
   const { match, forEach, templates } = parts;
-  // Signed and without a path of its own, it would be asked about everybody's requests.
+  // Signed and without a path of its own, it would judge the requests of every sender.
   if (match === undefined || (match.path === undefined && source.settings.signature !== undefined)) return undefined;
   const { settings } = source;
   const sessionKey = templates.find(([field]) => field === "sessionKey")?.[1];

@@ -134,7 +134,7 @@ function compileDraft(
   let faulty = hasError(context, source.at);
   const report: Report = (setting, message, { hint, warning = false, passing = warning } = {}) => {
     if (!passing) faulty = true;
-    // What the schema found wrong is not told a second time.
+    // Problems that the schema found are not reported a second time.
     if (setting.length > 0 && hasError(context, source.placeOf(setting))) return;
     problems.push({
       severity: warning ? "warning" : "error",

@@ -22,7 +22,7 @@ export interface Match {
   readonly conditions: readonly Condition[];
   /** `true`, or one short sentence for people that says why not. */
   test(delivery: HookDelivery): true | string;
-  /** Whether this takes every delivery that `other` takes. `true` is certain; `false` may only mean that it cannot be told. */
+  /** Whether this takes every delivery that `other` takes. `true` is certain; `false` may only mean that it is unknown. */
   covers(other: Match): boolean;
 }
 

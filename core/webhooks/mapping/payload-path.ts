@@ -1,8 +1,8 @@
 /**
  * Paths into a payload: `pull_request.labels[0].name`, `labels.0`, `metadata["app.example.org/name"]`.
  *
- * Only own properties are read, so no path leads to a prototype. Written for configuration: what is no path is an
- * error that says where, and nothing is guessed.
+ * Only own properties are read, so no path leads to a prototype. Made for configuration: an invalid path is an error with its position,
+ * and nothing is guessed.
  */
 import type { Json } from "../../contract/index.ts";
 

@@ -53,7 +53,7 @@ interface Expression {
 /** Text that stands as it is, or something to be read. */
 type Part = string | Expression;
 
-/** Throws `TemplateError` for an expression that is not closed, is empty, or is no path. */
+/** Throws `TemplateError` for an expression that is not closed, is empty, or is not a path. */
 export function compileTemplate(text: string): Template {
   const parts = parse(text);
   const expressions = parts.filter((part) => typeof part !== "string");

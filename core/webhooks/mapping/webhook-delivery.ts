@@ -17,7 +17,7 @@ export interface HookDelivery {
   readonly now: string;
 }
 
-/** Never seen by a template, a transform, a recording or whoever looks at a stored delivery. */
+/** Never seen by a template, a transform, a recording or a reader of a stored delivery. */
 export const credentialHeaders: ReadonlySet<string> = new Set([
   "authorization",
   "proxy-authorization",

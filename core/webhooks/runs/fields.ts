@@ -3,7 +3,7 @@ import { HttpProblem, type ProblemCode } from "../../http/index.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A field that cannot be taken as it is; which one, for whoever looks for where it came from. */
+/** A field that cannot be accepted; its name, to find where it came from. */
 export class FieldProblem extends HttpProblem {
   readonly field: string;
 

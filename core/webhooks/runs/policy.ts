@@ -32,8 +32,8 @@ export interface Asker {
 export type SessionMode = "isolated" | "persistent";
 
 /**
- * The session of a run: the key that was asked for, else the configured one, else a new one. A key that somebody chose names a
- * conversation, which goes on unless the asker says otherwise.
+ * The session of a run: the key that was asked for, else the configured one, else a new one. A chosen key names a conversation, which
+ * goes on unless the asker says otherwise.
  */
 export function chooseSession(
   ask: Asker & { readonly requested: string | undefined; readonly mode: SessionMode | undefined },

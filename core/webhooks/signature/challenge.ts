@@ -1,4 +1,4 @@
-/** Requests by which a platform asks, before it sends events, whether somebody who knows the secret is here. */
+/** Requests by which a platform checks, before it sends events, that the receiver knows the secret. */
 import type { IncomingHttpHeaders } from "node:http";
 import { HttpProblem, parseExactJson, parseJson } from "../../http/index.ts";
 import type { SignatureScheme } from "./schemes.ts";
@@ -11,7 +11,7 @@ export interface ChallengeAnswer {
   readonly confirm?: string;
 }
 
-/** Text of somebody else, given back to him: never as anything but plain text. */
+/** A sender's own text, returned as plain text and nothing else. */
 export function echo(text: unknown): ChallengeAnswer | undefined {
   return isToken(text) ? { status: 200, contentType: "text/plain; charset=utf-8", body: text } : undefined;
 }
@@ -64,7 +64,7 @@ function answerSns(body: Buffer, headers: IncomingHttpHeaders): ChallengeAnswer 
   return { ...json({ ok: true }), confirm: url.href };
 }
 
-/** A member of a JSON body; `undefined` when there is none, or the body is no JSON. */
+/** A member of a JSON body; `undefined` when there is none, or the body is not JSON. */
 export function readMember(body: Buffer, path: readonly string[]): unknown {
   let value: unknown;
   try {

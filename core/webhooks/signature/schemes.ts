@@ -1,7 +1,7 @@
-/** How senders sign their requests: one row for each platform. What is done with a row stands in signature.ts. */
+/** How senders sign their requests: one row for each platform. signature.ts says what is done with a row. */
 import type { GatewayConfig } from "../../config/index.ts";
 
-/** `signature` of a mapping, as it stands in the configuration; its secrets are handed over apart, resolved. */
+/** `signature` of a mapping, as in the configuration; its secrets are passed separately, resolved. */
 export type SignatureSettings = Omit<NonNullable<GatewayConfig["hooks"]["mappings"][number]["signature"]>, "secret" | "verifyToken">;
 
 export type SchemeName = SignatureSettings["scheme"];
@@ -60,7 +60,7 @@ export interface SignatureScheme {
   readonly bodyKind?: "declared" | "text-json";
   /** Of `shared`: what carries the secret, where it is not `header` alone. */
   readonly carrier?: "basic" | "token" | "client-state";
-  /** How the platform asks whether somebody who knows the secret is here. */
+  /** How the platform checks that the receiver knows the secret. */
   readonly challenge?: "echo" | "digest" | "ping" | "github-ping" | "sns";
   /** How the platform tests the address by its query alone, before it has anything to sign. */
   readonly greeting?: "hub" | "challenge" | "validation-token";
@@ -216,6 +216,6 @@ function identityOf({ timestampHeader, idHeader, payload = "", dedupe }: Signatu
   if (dedupe === "body") return { digest: "body" };
   // A retry has a new time, and so another signature; its signed id stays.
   if (timestampHeader !== undefined && idHeader !== undefined && payload.includes("{id}")) return { header: idHeader.toLowerCase() };
-  // Without a time and without an id a repetition cannot be told from a second event that says the same.
+  // Without a time and an id, a repetition looks like a second event with the same content.
   return timestampHeader === undefined && idHeader === undefined ? {} : { digest: "signed" };
 }

@@ -1,4 +1,4 @@
-/** What the operator is told about signatures that were not accepted. The sender gets one sentence for every reason. */
+/** What the operator reads about signatures that were not accepted. The sender gets one sentence for every reason. */
 import { HttpProblem } from "../../http/index.ts";
 import type { SignatureFault } from "./verdict.ts";
 

@@ -12,7 +12,7 @@ import { createSigningKey, decodeSignature, SecretError, type SignedPart, type S
 import type { SignatureFault, SignedRequest, Verdict } from "./verdict.ts";
 
 export interface Signature {
-  /** Headers that nobody behind the check may see. */
+  /** Headers that no part behind the check may see. */
   readonly secretHeaders: readonly string[];
   /** What stands for each of its secrets in a verdict. */
   readonly signers: readonly string[];
@@ -30,7 +30,10 @@ export interface Signature {
   readonly namedByHeaders?: true;
   /** The HTTP authentication scheme that it is an instance of. */
   readonly authenticates?: "Basic" | "Bearer";
-  /** `declared`: a form where Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that is declared as text. */
+  /**
+   * `declared`: a form where Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that is declared as
+   * text.
+   */
   readonly bodyKind?: "declared" | "text-json";
 }
 

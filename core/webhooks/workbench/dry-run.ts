@@ -86,7 +86,7 @@ function watch(deps: MappedDeps): { readonly calls: Called[]; readonly transform
   };
 }
 
-/** All mappings, so that nobody has to wonder about the one they had in mind. */
+/** All mappings, so that the expected one is among them. */
 function ask(table: MappingTable, delivery: HookDelivery): { readonly mapping: Mapping | undefined; readonly asked: readonly Asked[] } {
   const here = new Set(table.way(delivery.path).mappings);
   let taken: Mapping | undefined;

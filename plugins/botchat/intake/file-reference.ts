@@ -52,7 +52,7 @@ function livePhoto(holder: Fields): InboundMedia[] {
   return [...still, ...reference("video", live)];
 }
 
-/** Bought media show what was paid for; what was not is told by its kind alone. */
+/** Paid media show what was bought; for the rest only its kind is known. */
 function paidMedia(info: Fields | undefined): InboundMedia[] {
   return list(info?.paid_media).flatMap((each) => {
     const item = record(each) ?? {};
@@ -92,7 +92,7 @@ const placeholders: Readonly<Record<InboundMedia["kind"], string>> = {
   sticker: "<media:sticker>",
 };
 
-/** What stands in the text for a file. */
+/** The placeholder of a file in the text. */
 export function placeholderOf(media: InboundMedia): string {
   const emoji = media.sticker?.emoji;
   return `${placeholders[media.kind]}${emoji === undefined ? "" : ` ${emoji}`}`;

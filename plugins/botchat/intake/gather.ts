@@ -60,7 +60,7 @@ interface Strand {
   readonly at: number;
   /** When it was first written: seconds, by the platform's clock. */
   readonly date: number;
-  /** The last part is so long that the app may have cut it. */
+  /** The last part is long enough that the app may have cut the text there. */
   readonly cut: boolean;
   readonly quick: boolean;
   /** Whose words it passes on; empty: its own. */
@@ -81,7 +81,7 @@ function looksOf(message: Fields): string {
   return hash("sha1", JSON.stringify(seen), "base64");
 }
 
-/** On the disk nobody's words are kept outside of their event; what was kept already stays as it is. */
+/** No message text is stored outside of its event; earlier entries stay as they are. */
 const asKept = (looks: string): string => (looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`);
 
 function isCommand(message: Fields): boolean {

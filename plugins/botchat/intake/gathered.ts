@@ -1,4 +1,6 @@
-/** The updates of one unit as the messages that they are: an edit takes its message's place, the parts of a split text are one text again. */
+/**
+ * The updates of one unit as the messages that they are: an edit takes its message's place, the parts of a split text are one text again.
+ */
 import type { Json } from "service-gateway/sdk";
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 
@@ -10,7 +12,7 @@ export interface Version {
 
 /** Clients cut at this length, and sooner where they find a better place. */
 export const cutLength = 4_096;
-/** A text that is at least so long may go on in the next message. */
+/** A text of at least this length may continue in the next message. */
 export const nearlyCut = 4_000;
 
 export function versionIn(update: Fields): Version | undefined {

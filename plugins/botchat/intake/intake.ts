@@ -21,7 +21,7 @@ export async function openIntake(options: IntakeOptions): Promise<{ readonly end
   const { api, account, identity } = options;
   const gatherer = await createGatherer(account);
   const intake = { ...options, gatherer };
-  // Lost, an edit that changes nothing is told: not worth a word.
+  // If it is lost, an edit that changes nothing is reported: not worth a log line.
   const keep = () => gatherer.keep().catch(() => {});
   const { webhookUrl: url, webhookSecret: secret = "" } = account.options;
   if (url !== undefined) {

@@ -70,13 +70,13 @@ function isMentioned(message: Fields, bot: BotIdentity): boolean {
   return named || namedInRich(record(message.rich_message), bot) || answersBot(message, bot);
 }
 
-/** A reply to one of the bot's messages; to one of another topic or chat the platform tells its origin only. */
+/** A reply to one of the bot's messages; for one of another topic or chat the platform names only its origin. */
 function answersBot(message: Fields, bot: BotIdentity): boolean {
   const outside = record(record(message.external_reply)?.origin);
   return id(record(repliedTo(message)?.from)?.id) === bot.id || id(record(outside?.sender_user)?.id) === bot.id;
 }
 
-/** `/command@another_bot` at the beginning: whoever wrote it in a group wants nothing of this one. */
+/** `/command@another_bot` at the beginning: the sender does not address this bot. */
 function isForAnother(message: Fields, { username }: BotIdentity): boolean {
   const source = text(message.text) ?? "";
   const first = username === undefined ? undefined : readEntities(source, message.entities)[0];
@@ -98,7 +98,7 @@ function contentOf(messages: readonly Fields[]): ReturnType<typeof parseContent>
   return { text, ...(plain !== text && { plain }), media: found.flatMap((content) => content.media) };
 }
 
-/** A group that became a supergroup has another id. The platform tells it in both, each with the other's id. */
+/** A group that became a supergroup has another id. The platform announces it in both chats, each with the other's id. */
 function parseMigration(message: Fields, chat: InboundChat, who: Pick<ChannelInbound, "sender" | "messageId">): ChannelInbound | undefined {
   const from = id(message.migrate_from_chat_id);
   const to = id(message.migrate_to_chat_id);

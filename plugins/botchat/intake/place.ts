@@ -31,7 +31,7 @@ function nameOf(user: Fields): string | undefined {
   return [text(user.first_name), text(user.last_name)].filter(Boolean).join(" ") || text(user.title);
 }
 
-/** Chats have a type and people have none: what was written as a chat has nobody behind it who could be checked. */
+/** Chats have a type and users have none: a message written as a chat has no identifiable user. */
 export function parseSender(user: Fields | undefined): InboundSender | undefined {
   const userId = id(user?.id);
   if (user === undefined || userId === undefined) return undefined;
@@ -54,7 +54,7 @@ export function labelOf(user: Fields | undefined): string | undefined {
   return name ?? (username ? `@${username}` : id(user.id));
 }
 
-/** Somebody who writes as a chat (a channel, an anonymous administrator) is that chat, not the stand-in user. */
+/** A sender who writes as a chat (a channel, an anonymous administrator) is that chat, not the substitute user. */
 export function senderOf(message: Fields): Fields | undefined {
   return (
     record(message.sender_chat) ?? record(message.from) ?? (record(message.chat)?.type === "channel" ? record(message.chat) : undefined)

@@ -32,7 +32,7 @@ interface Identified {
   readonly updateId: number;
 }
 
-/** What the operator is told about a 409, by what the platform says about it. */
+/** What the operator reads about a 409, by what the platform says about it. */
 function conflictDetail(description: string): string {
   return /webhook/i.test(description)
     ? "a webhook is set for this bot, so it cannot be polled: it is removed now; if it comes back, another program sets it"
@@ -106,7 +106,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
       await api.call("deleteWebhook", {}, signal).catch(() => {});
     }
     if (reason === "timeout" || performance.now() - quietSince >= stallMs) {
-      // Connections that hang are not always seen as broken: after so long without an answer none of them is trusted.
+      // Connections that hang are not always seen as broken: after this time without an answer none of them is trusted.
       quietSince = performance.now();
       account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: opening the connections again");
       api.renew();

@@ -68,7 +68,7 @@ export interface AnswerPress {
 
 /**
  * A press is answered at once, outside the lane, so that the button does not seem stuck while a turn runs; after the gate was asked,
- * which answers whoever is not let in with a short notice. Without an answer of the gate there is none to the press.
+ * which answers refused senders with a short notice. Without an answer of the gate there is none to the press.
  */
 export async function answerPress(update: Json, { api, account, parse, signal }: AnswerPress): Promise<void> {
   const query = text(record(record(update)?.callback_query)?.id);

@@ -4,7 +4,7 @@ import type { Silent } from "service-gateway/sdk/channel";
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 import { type BotIdentity, type ChannelInbound, labelOf, parseChat, parseSender } from "./place.ts";
 
-/** What each reaction is told as; that of another kind is told too, as far as it has a name. */
+/** The text of each kind of reaction; another kind is mentioned too, if it has a name. */
 function emojis(value: Json | undefined): string[] {
   return list(value).flatMap((each) => {
     const reaction = record(each);

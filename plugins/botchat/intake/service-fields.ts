@@ -1,4 +1,4 @@
-/** What the platform tells in the form of a message, though nobody said it: nothing to answer, and named when it is left out. */
+/** What the platform announces in the form of a message: there is nothing to answer, and it is named when it is left out. */
 import type { Fields } from "./fields.ts";
 
 export const serviceFields: readonly string[] = [

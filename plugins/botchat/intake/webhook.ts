@@ -127,11 +127,14 @@ function isSameAddress(a: string, b: string): boolean {
   return a === b || (URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href);
 }
 
-/** Binds, tells the platform, keeps telling until it takes it, and sees to it that it stays. `closed` resolves after the account closed. */
+/**
+ * Binds, registers with the platform, retries until it accepts, and keeps the registration in place. `closed` resolves after the account
+ * closed.
+ */
 export async function listen(options: WebhookOptions): Promise<{ readonly closed: Promise<void> }> {
   const { api, account, identity, signal, url, secret } = options;
   let lastContactAt = account.now();
-  /** The same, by a clock that nobody sets back. */
+  /** The same, by a monotonic clock. */
   let heardAt = performance.now();
   const heard = () => {
     lastContactAt = account.now();
@@ -159,7 +162,7 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
 
   const stallMs = account.options.polling.stallSeconds * 1_000;
 
-  /** Asks the platform when nothing came for a while: whoever takes a webhook away (a program that polls does) tells nobody. */
+  /** Asks the platform when nothing came for a while: a program that removes the webhook, such as one that polls, is not announced. */
   async function staysSet(): Promise<boolean> {
     for (let left = stallMs; left > 0 && !signal.aborted; left = heardAt + stallMs - performance.now()) await pause(left, signal);
     if (signal.aborted) return true;

@@ -41,7 +41,7 @@ function parseBlocks(text: string) {
 }
 
 /**
- * Reads the text anew each time that it has grown; one that does not begin with the last one is another text. While a very long
+ * Reads the text again each time that it has grown; one that does not begin with the last one is another text. While a very long
  * block grows, the messages may be older than the text.
  */
 export function createGrowingText(

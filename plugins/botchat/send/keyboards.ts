@@ -1,6 +1,5 @@
 /**
- * The buttons below messages of the bot: the platform takes them away with every edit that does not repeat them, and never tells them
- * again.
+ * The buttons below messages of the bot: the platform takes them away with every edit that does not repeat them, and never reports them.
  */
 import type { Json, PluginStore } from "service-gateway/sdk";
 import { record } from "../intake/fields.ts";

@@ -5,15 +5,15 @@
 import type { AccountOptions } from "../options.ts";
 import { createWindow, type Slot, type Window } from "./window.ts";
 
-/** For what nobody waits for. */
+/** For calls without a waiting caller. */
 export interface Pace {
   /** Milliseconds until something unimportant may be sent to the chat; 0: now. */
   delay(chat: string): number;
   /** The platform asked to wait: nothing goes to the chat meanwhile. */
   hold(chat: string, ms: number): void;
   /**
-   * Something is being sent, `messages` new ones or an edit (0), until the returned function is called: nothing more of the kind for so long,
-   * from its end as well.
+   * Something is being sent, `messages` new ones or an edit (0), until the returned function is called: nothing more of the kind for the
+   * pause, counted from its end as well.
    */
   used(chat: string, ms: number, messages: 0 | 1): () => void;
 }
@@ -28,7 +28,7 @@ export interface Limits extends Pace {
   held(chat: string): number;
   /** A real message is on its way until the returned function is called. */
   sending(chat: string): () => void;
-  /** Nobody waits any more. */
+  /** No caller waits any more. */
   close(): void;
 }
 
@@ -55,11 +55,11 @@ interface Chat {
 const slackMs = 50;
 /** A minute's wait that is a second too long is none. */
 const minuteSlackMs = 1_000;
-/** How soon somebody who had to give way asks again: not at every place that comes free, since the others do too. */
+/** How soon a caller who had to give way asks again: not at every place that comes free, since the others do too. */
 const againMs = 200;
 /** Messages a minute that previews leave to a group's answers. */
 const spared = 5;
-/** Two chats that are held within so long: it is the bot that is too fast. */
+/** If two chats are held within this time, the bot itself is too fast. */
 const togetherMs = 1_000;
 const fewChats = 10_000;
 
@@ -136,7 +136,7 @@ export function createLimits({ now, limits }: { readonly now: () => number; read
     const turn = (underWay: boolean) => {
       slot.at = now();
       slot.underWay = underWay;
-      // Anew, where it was so long ago that it no longer counted.
+      // Counted again if it was too long ago to count.
       count(chat, slot);
     };
     turn(true);
@@ -169,7 +169,7 @@ export function createLimits({ now, limits }: { readonly now: () => number; read
         break;
       }
       ready.delete(chat);
-      // Held in the meantime, or whoever waited was called away.
+      // Held in the meantime, or the waiting call was aborted.
       if (first !== undefined && chatDelay(chat, first.messages) === 0) {
         chat.waiters.shift();
         chat.booked = book(chat, first.messages);

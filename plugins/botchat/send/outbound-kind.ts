@@ -66,7 +66,7 @@ export function kindOf(media: OutboundMedia): { readonly kind: Kind; readonly om
   const type = media.mimeType?.toLowerCase().replace(/\s*;\s*/g, "; ");
   const bare = type?.split(";")[0]?.trim();
   const wish = media.as === undefined ? undefined : asked[media.as];
-  // A handle of the platform's says nothing of itself: whoever has it knows what it is.
+  // A file id of the platform does not show its kind: the caller who has it knows.
   const granted = wish !== undefined && (type === undefined ? media.ref !== undefined || wish.name.test(name) : wish.type.test(type));
   if (granted) return { kind: wish.is };
   const found = kinds.find((each) => (bare ? each.type.test(bare) : each.name.test(name)))?.is ?? document;

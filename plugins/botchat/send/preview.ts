@@ -2,8 +2,8 @@
  * The live preview: a message that grows by edits while a turn runs.
  *
  * Its states: `collecting` (too little to show), `resting` (what is shown is all there is), `waiting` (until the next
- * edit is due), `calling` (one call is under way), `lost` (a message was sent and nobody knows whether it arrived: one
- * more might stand beside it for ever), `closed`. Only the newest text counts; nothing is queued.
+ * edit is due), `calling` (one call is under way), `lost` (it is unknown whether a message arrived: another one might stay beside it for
+ * ever), `closed`. Only the newest text counts; nothing is queued.
  */
 import type { Address, Json, PluginLog } from "service-gateway/sdk";
 import { ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
@@ -22,13 +22,13 @@ const leastChars = 30;
 /** A quick answer needs no preview: it would only be a second call. */
 const firstAfterMs = 150;
 const editEveryMs = 1_000;
-/** Whoever has just had a turn lets the other topics of the chat go first. */
+/** A preview that was just shown lets the other topics of the chat go first. */
 const afterOthersMs = 100;
 /** A group takes 20 messages a minute, edits included; the answer needs some of them. */
 const groupEditEveryMs = 3_000;
 /** In a row. */
 const mostFailures = 3;
-/** A call that hangs is given up after so long; the answer waits for it. */
+/** A call that hangs is given up after this time; the answer waits for it. */
 const closeGraceMs = 5_000;
 
 type State = "collecting" | "resting" | "waiting" | "calling" | "lost" | "closed";
@@ -39,7 +39,7 @@ export interface PreviewOptions {
   readonly address: Address;
   readonly settings: AccountOptions;
   readonly pace: Pace;
-  /** Is told at the end what the messages show. */
+  /** Receives at the end what the messages show. */
   readonly shown: Shown;
   readonly log: PluginLog;
   readonly resume: readonly string[];
@@ -56,7 +56,7 @@ interface Change {
   readonly payload: Payload;
 }
 
-/** Fields of a preview's message that is sent anew. Only the first is told with a sound: it becomes the answer by an edit, which has none. */
+/** Fields of a preview's message that is sent again. Only the first makes a sound: it becomes the answer by an edit, which makes none. */
 function sendFields(index: number, { address, settings, trigger }: Pick<PreviewOptions, "address" | "settings" | "trigger">): object {
   const { replyToMode } = settings;
   const replies = replyToMode === "all" || (replyToMode === "first" && index === 0);
@@ -105,7 +105,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
   async function apply({ index, payload }: Change): Promise<void> {
     const api = await options.api();
     const existing = ids[index];
-    // Until the platform has said so, nobody knows.
+    // Until the platform has confirmed it, it is unknown.
     shown[index] = undefined;
     if (existing !== undefined) {
       await api.call("editMessageText", { ...payload, chat_id: address.chat, message_id: Number(existing) } as never, stop.signal);
@@ -123,7 +123,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
 
   /** What is done about a failed call; the milliseconds until the next, or `undefined` when there may be none. */
   function afterFailure(error: unknown, change: Change): number | undefined {
-    // Whatever it is: nobody waits for this call, and a preview may fail no turn.
+    // Any error: no caller waits for this call, and a preview must not make a turn fail.
     const { reason, retryAfterMs, fate } =
       error instanceof ChannelError ? error : { reason: "failed", retryAfterMs: undefined, fate: "unknown" as const };
     if (reason === "message_not_modified") {

@@ -82,7 +82,7 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
     });
   }
 
-  /** A change that is made twice is made once: nobody has to be careful about one whose fate is unknown. */
+  /** A change can be repeated without harm, also when its fate is unknown. */
   async function attemptChange(...call: Parameters<typeof attempt>): Promise<unknown> {
     try {
       return await attempt(...call);
@@ -141,7 +141,7 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
     return others.length === 0 ? { messageId } : { messageId, messageIds: [messageId, ...others] };
   }
 
-  /** It is there: that its buttons cannot be remembered is no reason to send it again. */
+  /** The message was sent: it must not be sent again because its buttons cannot be stored. */
   async function withButtonsKept(receipt: Receipt, chat: string, { payload }: PartBody): Promise<Receipt> {
     await keyboards.keep(chat, receipt.messageId, payload.reply_markup).catch(() => {});
     return receipt;

@@ -10,7 +10,7 @@ type Payload = Readonly<Record<string, unknown>>;
 
 const longestName = 120;
 
-/** The name stands in quotes in a header, and people see it. Not every server undoes an escape in there. */
+/** The name is in quotes in a header, and users see it. Not every server undoes an escape in there. */
 function headerName(name: string): string {
   const safe = name.replace(/[\p{Cc}\p{Zl}\p{Zp}";\\/]/gu, "_").trim();
   const ending = /\.[^.]{1,10}$/.exec(safe)?.[0] ?? "";
@@ -22,7 +22,7 @@ function headerType(type: string | undefined): string {
   return /^[\w.+-]+\/[\w.+-]+/.exec(type ?? "")?.[0] ?? "application/octet-stream";
 }
 
-/** Read anew at each try. */
+/** Read again at each attempt. */
 async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
   if (ref !== undefined) return ref;
   if (path === undefined) throw new ChannelError("media_refused", { detail: "only a file that the gateway has laid down is sent" });

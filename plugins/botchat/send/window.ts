@@ -1,4 +1,4 @@
-/** So many in so long, whichever window of that length one looks at, and however long each of them is on its way. */
+/** At most this many in any window of this length, however long each of them is on its way. */
 
 /** Something that counts: booked, then under way, then over. */
 export interface Slot {

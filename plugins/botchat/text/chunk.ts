@@ -75,7 +75,7 @@ function inside(ranges: readonly Whole[], at: number): Whole | undefined {
 function cutAfter({ rich, verbatim }: Source, from: number, room: number): number {
   const end = from + room;
   const window = rich.text.slice(from, end);
-  // Inside a block of code a blank line is no better than any other, and there are no sentences.
+  // Inside a block of code a blank line is like any other, and there are no sentences.
   const steps: readonly (readonly [RegExp, number])[] = inside(verbatim, end)
     ? [
         [line, 0.3],

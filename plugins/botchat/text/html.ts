@@ -36,7 +36,7 @@ function tagsOf(span: Span): readonly [string, string] {
   }
 }
 
-/** Which styles may stand around a style: code stands alone but in a quote, and nothing stands in itself. */
+/** Which styles may enclose a style: code only a quote, and no style itself. */
 function allowedTogether(active: readonly Span[]): Span[] {
   const inner = active.findLast((span) => span.kind === "pre" || span.kind === "code");
   const linked = active.find((span) => span.kind === "link");
@@ -91,7 +91,7 @@ function stretches({ text, spans }: Pick<RichText, "text" | "spans">): Stretch[]
 /** Most styles that can stand around one character, one of each kind. */
 const mostKinds = 9;
 
-/** Where the style begins that is one too many for a message, if there is one; each time that a style goes on behind another counts anew. */
+/** Where the style begins that is one too many for a message, if there is one; a style that continues behind another one counts again. */
 export function styleBeyond(rich: RichText, most: number): number | undefined {
   const { text, spans } = rich;
   if ((2 * spans.length + 1) * mostKinds <= most) return undefined;

@@ -122,7 +122,7 @@ export function writeBlocks(walk: Walk, tokens: readonly Token[]): void {
   }
 }
 
-/** Characters that no reader sees and the platform may refuse; a lone half of a pair is no text at all. */
+/** Characters that no reader sees and the platform may refuse; a lone surrogate is not text. */
 export function clean(source: string): string {
   return source
     .toWellFormed()

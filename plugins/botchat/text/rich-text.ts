@@ -42,7 +42,7 @@ export function createSlicer(rich: RichText): (start: number, end: number) => Ri
 }
 
 function createCutter<T extends Whole>(ranges: readonly T[]): (start: number, end: number) => T[] {
-  /** Begun, and not ended before the last part; few, because no style stands in itself. */
+  /** Begun, and not ended before the last part; few, because no style contains itself. */
   let begun: T[] = [];
   let next = 0;
   return (start, end) => {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Backoff {
   /** Milliseconds to wait before the next try; each call is one more failure. */
   next(): number;
-  /** After a success the row begins anew. */
+  /** After a success the row begins again. */
   reset(): void;
 }
 

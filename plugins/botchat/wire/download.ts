@@ -22,7 +22,7 @@ export interface Downloaded {
   readonly head: Buffer;
 }
 
-/** A file of a name that nobody could guess, made by us and nobody else, whatever already lies there. */
+/** A file with a random name, created by this process, whatever already lies there. */
 function create(path: string): Promise<FileHandle> {
   return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
 }

@@ -8,7 +8,7 @@ interface Library {
   readonly Api: typeof Api;
 }
 
-/** A logger inside looks for a browser's storage as it loads, and some Nodes have one that warns whoever looks. */
+/** A logger inside looks for a browser's storage as it loads, and some versions of Node have one that prints a warning. */
 async function withoutStorage<T>(load: () => Promise<T>): Promise<T> {
   const storage = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
   // No getter: no such storage, or another account is loading just now.

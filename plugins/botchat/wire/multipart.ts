@@ -1,15 +1,15 @@
 /**
- * A call with files, as `multipart/form-data`: each file with its own type, of a length that is told beforehand, and read only as fast as it
- * goes out. The library's own encoder calls every file `application/octet-stream`.
+ * A call with files, as `multipart/form-data`: each file with its own type, with a length that is known beforehand, and read only as fast
+ * as it goes out. The library's own encoder calls every file `application/octet-stream`.
  */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 
-/** Stands in a payload where the file is to be. */
+/** Marks the place of the file in a payload. */
 export class Upload {
   readonly path: string;
-  /** Safe to stand in a header. */
+  /** Safe for a header. */
   readonly name: string;
   readonly type: string;
   readonly size: number;

@@ -1,8 +1,8 @@
 /**
  * The one HTTP client of an account, for calls and files, over undici's dispatcher.
  *
- * It speaks to the dispatcher directly for two reasons. It is several times quicker than a `fetch`; and only the
- * dispatcher tells whether a request had reached a socket when it failed, which decides whether a send may be repeated.
+ * It speaks to the dispatcher directly for two reasons. It is several times quicker than a `fetch`; and only the dispatcher shows whether
+ * a request had reached a socket when it failed, which decides whether a send may be repeated.
  * Nothing in here ever puts an address into an error: the address of a call holds the bot's token.
  */
 import { createRequire } from "node:module";
@@ -21,7 +21,10 @@ export interface WireRequest {
   readonly signal?: Stoppable;
   /** Milliseconds for all of it, with the way to the server and the wait for a connection. */
   readonly timeoutMs: number;
-  /** The server holds the answer back on purpose: a connection of its own, so that it neither waits behind calls nor takes a place from them. */
+  /**
+   * The server holds the answer back on purpose: a connection of its own, so that it neither waits behind calls nor takes a place from
+   * them.
+   */
   readonly held?: boolean;
 }
 
@@ -50,7 +53,10 @@ export interface TransportOptions {
 /** Connecting failed in a way that another address family may cure. */
 const familyCodes = new Set(["ENETUNREACH", "EHOSTUNREACH", "ETIMEDOUT", "ECONNREFUSED", "EADDRNOTAVAIL", "UND_ERR_CONNECT_TIMEOUT"]);
 
-/** Whether what is connected to, the server or the proxy before it, may have addresses of both families. A SOCKS client has its own choice. */
+/**
+ * Whether what is connected to, the server or the proxy before it, may have addresses of both families. A SOCKS client has its own
+ * choice.
+ */
 function hasFamilies(proxy: string | undefined, target: URL): boolean {
   const { protocol, hostname } = proxy === undefined ? target : new URL(proxy);
   return /^https?:$/.test(protocol) && !/^[\d.]+$|^\[/.test(hostname);

@@ -56,7 +56,7 @@ function readEntities(value: unknown, text: string): readonly Entity[] {
   return orderEntities(entities);
 }
 
-/** The inline keyboard of a call; other keyboards are taken and shown by nobody. */
+/** The inline keyboard of a call; other keyboards are accepted and not shown. */
 export function keyboardOf(params: RawParams): InlineKeyboard | undefined {
   const value = jsonOf(params, "reply_markup", "reply keyboard markup");
   if (value === undefined) return undefined;

@@ -22,7 +22,10 @@ export function behind(directory: string, { missing, commits }: { readonly missi
   return new HostError("state_behind", { directory, missing, commits, restore: howToRestore(directory) });
 }
 
-/** Throws where the file is missing or empty although the directory was used, is no database, or is cut. SQLite would begin anew, or find out late. */
+/**
+ * Throws if the file is missing or empty although the directory was used, is not a database, or is cut. SQLite would create a new
+ * database, or notice it late.
+ */
 export function examineFile(directory: string): void {
   const file = join(directory, "state.db");
   const size = statSync(file, { throwIfNoEntry: false })?.size;

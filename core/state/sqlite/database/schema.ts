@@ -131,7 +131,7 @@ CREATE TABLE kv (
 CREATE INDEX kv_expires ON kv (expires_at) WHERE expires_at IS NOT NULL;
 `;
 
-/** What a lane passed over, for the turn that is told of it. */
+/** What a lane passed over, for the turn that mentions it. */
 const silentEvents = "CREATE INDEX inbox_silent ON inbox (lane, sequence) WHERE state = 5;";
 
 /**
@@ -163,8 +163,9 @@ const countedDoubts = "ALTER TABLE outbox RENAME COLUMN possibly_repeated TO dou
 const allMessages = "ALTER TABLE outbox ADD COLUMN message_ids TEXT;";
 
 /**
- * A generation of a session knows its newest message, and each message the one before it, in place of an index with a page for each session that
- * a commit wrote to. Whether an event is run once more by hand is known from itself: only then what it wrote before is looked for.
+ * A generation of a session knows its newest message, and each message the one before it, in place of an index with a page for each
+ * session that a commit wrote to. Whether an event is run once more by hand is known from itself: only then what it wrote before is
+ * looked for.
  */
 const chainedTranscripts = `
 CREATE TABLE transcripts (

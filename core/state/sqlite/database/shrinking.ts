@@ -19,7 +19,9 @@ export function prepareForShrinking(db: DatabaseSync): void {
   if (numberOf(db, "page_count") === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
 }
 
-/** Rewrites a small database of an earlier version so that it can shrink. A large one stays as it is; `service doctor --fix` rewrites it. */
+/**
+ * Rewrites a small database of an earlier version so that it can shrink. A large one stays as it is; `service doctor --fix` rewrites it.
+ */
 export function makeShrinkable(db: DatabaseSync): void {
   if (canShrink(db) || numberOf(db, "page_count") * numberOf(db, "page_size") > maxRewriteBytes) return;
   try {
@@ -31,7 +33,7 @@ export function makeShrinkable(db: DatabaseSync): void {
 
 const canShrink = (db: DatabaseSync): boolean => numberOf(db, "auto_vacuum") === incremental;
 
-/** Needs room for a copy of the database, and that nobody else writes. */
+/** Needs room for a copy of the database, and no other writer. */
 function rewrite(db: DatabaseSync): void {
   db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
 }

@@ -2,13 +2,16 @@
 import { HostError } from "../../../contract/index.ts";
 import type { Statements } from "./statements.ts";
 
-/** Running totals, kept so that `stats` never scans. `kept` counts the settled events that are still in the inbox, `commits` those that were flushed. */
+/**
+ * Running totals, kept so that `stats` never scans. `kept` counts the settled events that are still in the inbox, `commits` those that
+ * were flushed.
+ */
 export type Total = "waiting" | "running" | "outbox" | "kept" | "commits" | "answered" | "silent" | "refused" | "failed";
 
 export interface WriteContext extends Statements {
   /** Adds to a total; written once per transaction. */
   count(total: Total, difference: number): void;
-  /** Whether this process began and nobody began after it. */
+  /** Whether this process took the fence and no other process took it since. */
   holdsFence(): boolean;
   /** Throws `state_fenced` where it does not hold the fence. */
   requireFence(): void;

@@ -34,7 +34,7 @@ export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnTy
     attempts: leader.attempts,
     stage,
     ...(ending !== null && { ending: JSON.parse(ending) as Ending }),
-    // An earlier version kept ids alone, a list: of them nobody knows any more where they are.
+    // An earlier version kept a list of ids only: their chats are no longer known.
     ...(previews?.startsWith("{") === true && { preview: JSON.parse(previews) as PreviewLeft }),
   };
   return { unit, others: others === 1 };

@@ -11,7 +11,7 @@ export function inboxWrites(context: WriteContext) {
       const event = context.one<{ sequence: number; state: number }>("SELECT sequence, state FROM inbox WHERE id = ?", eventId);
       const outcome = (["answered", "silent", "refused", "failed"] as const).find((name) => eventState[name] === event?.state);
       if (!event || !outcome) return false;
-      // One that waited for others of its key has nobody to wait for any more, so it gets a time of its own.
+      // An event that waited for others of its key has none to wait for any more, so it gets a time of its own.
       context.run(
         "UPDATE inbox SET state = ?, attempts = 0, replays = replays + 1, unit = NULL, due = coalesce(due, ?) WHERE sequence = ?",
         eventState.waiting,

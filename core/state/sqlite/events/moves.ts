@@ -56,7 +56,7 @@ function moveWaiting(context: WriteContext, from: string, to: string): number {
   return moved.size;
 }
 
-/** What a chat passed over is told as the context of what is said in the new one. */
+/** What a chat passed over becomes the context of messages in the new one. */
 function movePassedOver(context: WriteContext, from: string, to: string): void {
   for (const [low, high] of rangesOf(from)) {
     const found = context.all<{ sequence: number; lane: string }>(
@@ -71,8 +71,8 @@ function movePassedOver(context: WriteContext, from: string, to: string): void {
 }
 
 /**
- * Answers that wait, of units that wait and of those that are being sent. Messages of the new chat are counted anew, so an
- * answer replaces nothing and replies to nothing there, and what is to be removed stays where it was.
+ * Answers that wait, of units that wait and of those that are being sent. Messages of the new chat get new numbers, so an answer replaces
+ * nothing and replies to nothing there, and what is to be removed stays where it was.
  */
 function readdress(context: WriteContext, { channel, account, from, to }: MoveInput): void {
   const units = new Set<number>();

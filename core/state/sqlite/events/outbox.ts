@@ -49,7 +49,7 @@ export function packSaying(
 /** The unit that is to be sent for from now on, and how often it did so before. */
 interface Speaking {
   readonly id: number;
-  /** It had to begin anew: some of what it says may stand here already. */
+  /** It had to begin again: some of what it says may be here already. */
   readonly anew: boolean;
   /** The unit may have written to the transcript. */
   readonly again: boolean;
@@ -84,7 +84,7 @@ export function outboxWrites(context: WriteContext) {
       const unit = speak(context, unitId, ending, row);
       if (taken === "unread") giveBackTaken(context, unit.id, 1);
       else if (taken === "ended") keepTaken(context, unit.id);
-      // A unit says what it has to say at once, unless it had to begin anew.
+      // A unit says everything at once, unless it had to begin again.
       const before = unit.anew
         ? context.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id)
         : undefined;

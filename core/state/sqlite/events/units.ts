@@ -76,7 +76,7 @@ function isAlone(context: WriteContext, lane: string, head: Head): boolean {
   );
 }
 
-/** A waiting event is due at some time, or joins one that is: so one look tells whether a lane is at rest. */
+/** A waiting event is due at some time, or joins one that is: so one look shows whether a lane is at rest. */
 function anyWaits(context: WriteContext, lane: string): boolean {
   return context.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) !== undefined;
 }
@@ -269,7 +269,7 @@ export function unitWrites(context: WriteContext) {
       );
       if (ended === 0) return false;
       const events = context.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit);
-      // Nobody sends for a unit that has ended.
+      // Nothing is sent for a unit that has ended.
       const unsent = allSent
         ? 0
         : context.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", at, unit);

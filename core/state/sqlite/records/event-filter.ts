@@ -34,7 +34,7 @@ export function conditionsOf(filter: EventFilter): Conditions {
     values.push(...given);
   };
   const { chat, sender } = filter;
-  // The constant has to stand in the text: only then does the planner see that the partial index serves.
+  // The constant has to be in the text: only then does the planner use the partial index.
   if (filter.outcome !== undefined) add(`i.state >= 4 AND i.state = ${eventState[filter.outcome]}`);
   if (filter.id !== undefined) add("i.id = ?1", filter.id);
   if (filter.open === true) add(open);

@@ -146,8 +146,7 @@ function cutTranscript(context: WriteContext, { id, newest }: Pick<TranscriptRow
 
 /**
  * Gives one session the transcripts of another, before its own. The other's last generation, whose number is `last`, and its own first
- * one are
- * one conversation.
+ * one are one conversation.
  */
 export function moveTranscripts(
   context: WriteContext,

@@ -29,7 +29,7 @@ export function createOperations(context: WriteContext) {
     ...shrinkWrites(context),
     ...moveWrites(context),
     ...removalWrites(context),
-    /** Does nothing: whoever waits for it knows that what was asked before is committed. */
+    /** Does nothing: when it is answered, everything that was asked before is committed. */
     pass(): void {},
   };
 }

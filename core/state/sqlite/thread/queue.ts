@@ -15,7 +15,7 @@ const maxBatchWeight = 16_000_000;
 /** Beyond these, new events are refused: a disk that has stopped must not fill the memory. */
 const maxWaiting = 20_000;
 const maxWaitingWeight = 256_000_000;
-/** Nothing was tried for so long: there may be room again by now, and nobody would have noticed. */
+/** Nothing was tried for this time: there may be room again by now, unnoticed. */
 const troubleMs = 30_000;
 
 /** Of a transaction nothing is needed after it: what the writer leaves behind is found in the smallest of young generations. */
@@ -156,7 +156,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
   worker.on("message", (reply: Reply) => {
     const batch = sent;
     sent = [];
-    // The writer goes on with the next transaction while the callers of this one are told.
+    // The writer goes on with the next transaction while the callers of this one are answered.
     flush();
     if (sent.length === 0) worker.unref();
     answer(batch, reply);

@@ -29,7 +29,7 @@ const getChat: Method = (call) => {
   return { ...room.chat, accent_color_id: 0, max_reaction_count: 11, ...(room.chat.type === "private" ? {} : { permissions: {} }) };
 };
 
-/** The direct chat of somebody who wrote to the bot; nobody else's name is told. */
+/** The direct chat of a user who wrote to the bot; other names are not given. */
 function personByName({ params, core, bot }: Call): Room | undefined {
   const name = textOf(params, "chat_id")?.toLowerCase();
   const person = [...core.world.people.values()].find(({ username }) => username !== undefined && `@${username.toLowerCase()}` === name);

@@ -40,7 +40,7 @@ export interface People {
   setMember(chatId: number, userId: number, status: MemberStatus): void;
   createTopic(personId: number, chatId: number, name: string): number;
   closeTopic(personId: number, chatId: number, topicId: number): void;
-  /** A channel publishes: nobody is named who wrote it. */
+  /** A channel publishes: its posts name no author. */
   post(channelId: number, text: string): Message;
   /** A group becomes a supergroup with another id, which is returned. */
   migrate(personId: number, chatId: number): number;

@@ -37,7 +37,7 @@ export function createAskedMessages(core: Core): AskedMessages {
     },
     of({ chat_id: chat, message_thread_id: thread, message_id: message }) {
       const topic = thread ?? threads.get(`${chat}|${message}`) ?? 1;
-      // What is sent into a topic in which nobody wrote was caused elsewhere in the chat.
+      // A message into a topic without user messages was caused elsewhere in the chat.
       return last.get(`${chat}|${topic}`) ?? last.get(`${chat}`);
     },
   };

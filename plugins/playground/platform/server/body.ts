@@ -24,7 +24,7 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
     });
     request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     request.on("error", reject);
-    // A client that leaves in the middle of its body is no error of ours.
+    // A client that leaves in the middle of its body is not an error.
     request.on("close", () => {
       if (!request.complete) reject(new Error("the client left"));
     });

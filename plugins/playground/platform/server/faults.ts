@@ -13,7 +13,7 @@ export interface Mishap {
    * `refuse`: `status` (default 400) with `description`, nothing happens.
    */
   readonly kind: FaultKind;
-  /** Every kind may come late: it is so long before anything happens. */
+  /** Every kind may be delayed by this time. */
   readonly ms?: number;
   readonly status?: number;
   readonly retryAfter?: number;
