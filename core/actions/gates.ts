@@ -15,7 +15,7 @@ const switches: Readonly<Record<ActionName, string>> = {
   "sticker-search": "sticker",
 };
 
-/** Actions that need a switch are off without it; the others are on until they are switched off. */
+/** Stickers are off until they are switched on; every other action is on until it is switched off. */
 const offByDefault = "sticker";
 
 const needs: Readonly<Record<ActionName, { readonly capability?: keyof ChannelCapabilities; readonly what: string }>> = {
