@@ -65,7 +65,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const { current, config, stateDirectory, log, store, now } = base;
   const runtime = createRuntime(base);
   const telemetry = createTelemetry({ hooks: runtime.hooks, running: () => runtime.path.lanes.running() });
-  const address = { url: "" };
+  const address = { url: "", startedAt: now() };
   const plugins = await bringUpPlugins({ options, loader: base.loader, runtime, store, log, now, loaded: current.loaded, address, undo });
   await runtime.accounts.apply(config(), current.loaded.disabled);
   undo.add(() => runtime.accounts.close());
@@ -86,7 +86,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const heartbeat = createHeartbeat({ config, waits, accept: (event) => runtime.path.receive(event), now, log });
   undo.add(() => heartbeat.close());
   address.url = (await server.listen()).url;
-  writeAddress(stateDirectory, { url: address.url, pid: process.pid, startedAt: now(), configFile: current.loaded.file }, undo);
+  writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, undo);
   await runtime.migrations.load();
   await runtime.path.start();
   runtime.accounts.start();

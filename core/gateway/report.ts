@@ -95,7 +95,7 @@ export function createDescribing(
     readonly hookSide: HookSide;
     readonly hookTokens: Tokens;
     readonly life: Life;
-    readonly address: { readonly url: string };
+    readonly address: { readonly url: string; readonly startedAt: number };
   },
 ): Describing {
   const { current, config, store, stateDirectory, environment } = base;
@@ -103,7 +103,6 @@ export function createDescribing(
   const clean = cleaner(base);
   const channels = () => [...runtime.registry.channels.values()].map(({ definition }) => definition);
   const found = () => [...hookSide.problems(), ...unopenedChannels(channels(), current.loaded, environment)];
-  const startedAt = base.now();
   const started = config();
   return {
     found,
@@ -113,7 +112,7 @@ export function createDescribing(
         product: product.name,
         url: address.url,
         pid: process.pid,
-        startedAt,
+        startedAt: address.startedAt,
         configFile: current.loaded.file,
         configRevision: current.loaded.digest,
         stateDirectory,
