@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { costOf, leastCostOf } from "./cost.ts";
 
 /** Below this many milliseconds a ratio says more about the clock than about the work. */
-const noise = 40;
+const noise = 20;
 const rounds = 8;
 
 /** What people write: the measure of what a text made to cost more may cost. */

@@ -81,12 +81,26 @@ export function orderEntities(input: readonly Entity[]): readonly Entity[] {
   return result.sort((a, b) => a.offset - b.offset || b.length - a.length).slice(0, 100);
 }
 
+/** The first hole that ends behind a place; the holes are ordered, and none lies over another. */
+function firstBehind(holes: readonly Entity[], place: number): number {
+  let low = 0;
+  let high = holes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const { offset, length } = holes[middle] as Entity;
+    if (offset + length > place) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 function cutAround(entity: Entity, holes: readonly Entity[]): readonly Entity[] {
   const pieces: Entity[] = [];
   let from = entity.offset;
   const end = entity.offset + entity.length;
-  for (const hole of holes) {
-    if (!overlaps(hole, entity)) continue;
+  for (let index = firstBehind(holes, from); index < holes.length; index += 1) {
+    const hole = holes[index] as Entity;
+    if (hole.offset >= end) break;
     if (hole.offset > from) pieces.push({ ...entity, offset: from, length: hole.offset - from });
     from = Math.max(from, hole.offset + hole.length);
   }
