@@ -26,23 +26,20 @@ export const codesByOwner: Readonly<Record<string, CodeTable>> = {
   webhooks: webhookCodes,
 };
 
-const gatewayCodes: ReadonlyMap<string, CodeDefinition> = new Map(Object.values(codesByOwner).flatMap((table) => Object.entries(table)));
+const gatewayCodes: CodeTable = Object.assign({}, ...Object.values(codesByOwner));
 
 /**
- * What a code means: by the tables of `own` first, such as those of the plugin that decided, then by the gateway's. A code that ends in `*`
- * stands for all that begin like it.
+ * What a code means: by the table of the plugin that decided, then by the gateway's own, then by that of the channel that the event came
+ * from. No other plugin has a say.
  */
-export function findCode(code: string, own: readonly CodeTable[] = []): CodeDefinition | undefined {
-  for (const table of own) {
-    const family = Object.keys(table).find((name) => name.endsWith("*") && code.startsWith(name.slice(0, -1)));
-    const found = Object.hasOwn(table, code) ? table[code] : family === undefined ? undefined : table[family];
-    if (found !== undefined) return withCommand(found);
-  }
-  const found = gatewayCodes.get(code);
-  return found === undefined ? undefined : withCommand(found);
+export function findCode(code: string, by: { readonly plugin?: CodeTable; readonly channel?: CodeTable } = {}): CodeDefinition | undefined {
+  const found = definedIn(by.plugin, code) ?? definedIn(gatewayCodes, code) ?? definedIn(by.channel, code);
+  return found && { ...found, hint: found.hint.replaceAll("{command}", programCommand) };
 }
 
-/** `{command}` in a hint is the command that runs this program here. */
-function withCommand(definition: CodeDefinition): CodeDefinition {
-  return { ...definition, hint: definition.hint.replaceAll("{command}", programCommand) };
+/** By its name, or by a name that ends in `*` and begins like it. */
+function definedIn(table: CodeTable = {}, code: string): CodeDefinition | undefined {
+  if (Object.hasOwn(table, code)) return table[code];
+  const family = Object.keys(table).find((name) => name.endsWith("*") && code.startsWith(name.slice(0, -1)));
+  return family === undefined ? undefined : table[family];
 }

@@ -1,6 +1,6 @@
 /** The vocabulary of the house: types, errors and their table, the product's name. */
 
-export type { CodeDefinition, CodeTable } from "./codes.ts";
+export { type CodeDefinition, type CodeTable, findCode } from "./codes.ts";
 export { programCommand } from "./command.ts";
 export { type ErrorCode, HostError, isFull, PluginError, reasonOf } from "./errors.ts";
 export { ChannelError, EngineError } from "./plugin-errors.ts";

@@ -27,7 +27,7 @@ import type { createOutboundFiles } from "./outbound-files.ts";
 /** A heartbeat's acknowledgement may have so many characters around it, unless the agent says otherwise. */
 const ackMaxChars = 300;
 
-/** Who asked reads what stands beside the word; a heartbeat or a hook that says little more than the word says nothing. */
+/** A user reads every word beside the token; a heartbeat or a webhook that says little more than the token stays silent. */
 export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number {
   return inbound.request === undefined ? 0 : (agentSettings(config, agentFor(config, inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
 }
@@ -37,6 +37,7 @@ const isDeliverOnly = ({ request }: Inbound) => request?.deliverOnly === true;
 export interface AgentSideOptions {
   readonly config: () => GatewayConfig;
   readonly accounts: Accounts;
+  readonly optionsOf: (at: Pick<Inbound, "channel" | "account">) => Readonly<Record<string, unknown>> | undefined;
   readonly gate: Pick<Gate, "pathsOf">;
   readonly router: Router;
   readonly turns: AgentTurns;
@@ -50,11 +51,10 @@ export interface AgentSideOptions {
 }
 
 export function createAgentSide(options: AgentSideOptions): AgentSide {
-  const { config, accounts, turns, context, facts, log, now } = options;
-  const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
+  const { config, accounts, optionsOf, turns, context, facts, log, now } = options;
   return {
     maxConcurrent: () => config().agents.defaults.maxConcurrent,
-    route: (inbound) => options.router.route(inbound),
+    route: options.router.route,
     completeMedia: (inbound, at) =>
       // A command looks at no file, and must not wait for that of the message that it answers.
       messageForModel(inbound, at.visit.get(usedCommand)) === undefined
@@ -70,7 +70,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
               },
             }),
           ),
-    guardStream: (source, closing) => turns.guard(source, closing),
+    guardStream: turns.guard,
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.completeFiles(reply, route, signal)),
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, optionsOf(inbound)),
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: options.gate.pathsOf, log }),
@@ -81,8 +81,8 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
       return inbound === undefined ? [] : turnMessages({ ...turn, inbound, context: context.of(visit) });
     },
-    told: (inbound, route, visit) => context.told(inbound, route, visit),
-    tookQueued: (visit) => context.tookQueued(visit),
+    told: context.told,
+    tookQueued: context.tookQueued,
     followUps: (end) => followUps(end, now()),
     asSent(reply, of, visit) {
       const { to } = of.route;

@@ -135,7 +135,7 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
     redact: options.redact,
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, gate, router, turns, context, facts, describe, log, now },
+      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, log, now },
       completeFiles: createOutboundFiles({ ...options, optionsOf }),
       redact: options.redact,
     }),

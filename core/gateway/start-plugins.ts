@@ -49,7 +49,10 @@ export async function bringUpPlugins(parts: {
     ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
   });
   undo.add(() => plugins.close());
-  await keepPluginCodes(parts.store, runtime.registry);
+  // Only `why` misses them: a start neither waits for it nor fails with it.
+  void keepPluginCodes(parts.store, runtime.registry).catch((error: unknown) => {
+    parts.log.debug({ error: reasonOf(error) }, "the codes of the plugins could not be kept for why");
+  });
   for (const { plugin, definition } of runtime.registry.commands) {
     try {
       runtime.commands.add(plugin, definition);

@@ -7,14 +7,22 @@ import type { Registry } from "./registry.ts";
 const namespace = "host";
 const key = "codes";
 
-export type PluginCodes = Readonly<Record<string, CodeTable>>;
+/** By the plugin's id. */
+export type PluginCodes = ReadonlyMap<string, CodeTable>;
 
-/** Written at each start of a gateway, when a plugin's codes are others than before. */
+/** Written at the start of a gateway, when they are others than before. */
 export async function keepPluginCodes(store: Pick<Store, "get" | "set">, { plugins }: Pick<Registry, "plugins">): Promise<void> {
-  const codes = Object.fromEntries([...plugins].flatMap(([id, { codes }]) => (codes === undefined ? [] : [[id, codes]])));
-  if (!isDeepStrictEqual(await store.get(namespace, key), codes)) await store.set(namespace, key, codes as unknown as Json);
+  const declared = [...plugins].flatMap(([id, { codes }]) => (codes === undefined ? [] : [[id, plainCodes(codes)]]));
+  const kept: Json = Object.fromEntries(declared);
+  if (!isDeepStrictEqual(await store.get(namespace, key), kept)) await store.set(namespace, key, kept);
+}
+
+/** As JSON keeps them, without what a plugin may have put beside the contract's fields. */
+function plainCodes(codes: CodeTable): Json {
+  const plain = Object.entries(codes).map(([code, { meaning, hint, outcome }]) => [code, { meaning, hint, ...(outcome && { outcome }) }]);
+  return Object.fromEntries(plain);
 }
 
 export async function readPluginCodes(store: Pick<Store, "get">): Promise<PluginCodes> {
-  return ((await store.get(namespace, key)) ?? {}) as unknown as PluginCodes;
+  return new Map(Object.entries(((await store.get(namespace, key)) ?? {}) as unknown as Readonly<Record<string, CodeTable>>));
 }

@@ -3,7 +3,7 @@
  * to change.
  */
 
-import type { Decision, Inbound, Receipt, Reply } from "../contract/index.ts";
+import { type Decision, findCode, type Inbound, type Receipt, type Reply } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Ending, Unit } from "../state/index.ts";
 import type { Hooks } from "../stations/index.ts";
@@ -49,9 +49,8 @@ export function createEndedLine(log: Log): (ended: Ended) => void {
       lane: unit.lane,
       outcome,
       reason,
-      ...(deciding?.detail === undefined ? {} : { detail: deciding.detail }),
+      ...wordsOf(deciding),
       ...(deciding?.path === undefined ? {} : { path: deciding.path }),
-      ...(deciding?.hint === undefined ? {} : { hint: deciding.hint }),
       ms,
       ...(unit.events.length > 1 ? { gathered: unit.events.length } : {}),
     };
@@ -61,15 +60,19 @@ export function createEndedLine(log: Log): (ended: Ended) => void {
   };
 }
 
+/** What the decision says, else what the registry says of its code. */
+function wordsOf(deciding: Decision | undefined): { readonly detail?: string; readonly hint?: string } {
+  if (deciding === undefined) return {};
+  const known = findCode(deciding.code);
+  const { detail = known?.meaning, hint = known?.hint || undefined } = deciding;
+  return { ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) };
+}
+
 /** Reports a heartbeat that did not come to an answer: its events have not ended. */
 export function createUnreadLine(log: Log): (ended: Pick<Ended, "unit" | "end" | "deciding">) => void {
   return ({ unit, end: { outcome, reason }, deciding }) => {
-    const { detail, hint } = deciding ?? {};
     const line = { event: unit.id, lane: unit.lane, outcome, reason, waiting: unit.events.length };
-    log.warn(
-      { ...line, ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) },
-      "the events of a heartbeat were not read; they wait for the next turn of their session",
-    );
+    log.warn({ ...line, ...wordsOf(deciding) }, "the events of a heartbeat were not read; they wait for the next turn of their session");
   };
 }
 

@@ -15,7 +15,6 @@ export function exhaustedEnding(
     verdict: "failed",
     code: exhausted,
     detail: `${attempts} attempts did not end`,
-    hint: "The log lines around them say more.",
   });
   const place = route === undefined ? {} : { sessionKey: route.sessionKey, agentId: route.agentId };
   return { outcome: "failed", reason: exhausted, ...place };

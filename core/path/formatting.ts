@@ -111,8 +111,7 @@ function render(
   const { to } = route;
   if (to === null) {
     const reason = route.undeliverable ?? "no_recipient";
-    const hint = reason === "no_recipient" ? { hint: "Write to the bot once in a direct chat, or name channel and to." } : {};
-    trace.add("delivery", { plugin: "core", verdict: "silent", code: reason, ...hint });
+    trace.add("delivery", { plugin: "core", verdict: "silent", code: reason });
     return { outcome: "silent", reason, reply, sayings: [] };
   }
   const live = account(to.channel, to.account);
@@ -123,7 +122,6 @@ function render(
       code: "no_channel",
       detail: `${to.channel}:${to.account} is not connected`,
       path: `channels.${to.channel}`,
-      hint: "Enable the channel, or look at its status.",
     });
     return { outcome: "failed", reason: "no_channel", reply, sayings: [] };
   }
@@ -167,8 +165,7 @@ function render(
   const tooLong = sayings.find(({ part }) => part.chars > maxChars);
   if (tooLong !== undefined) {
     const detail = `A part has ${tooLong.part.chars} characters; ${to.channel} takes ${maxChars}.`;
-    const hint = "This is a mistake of the channel's plugin: its render has to cut what is too long.";
-    trace.add("formatting", { plugin: to.channel, verdict: "failed", code: "part_too_long", detail, hint });
+    trace.add("formatting", { plugin: to.channel, verdict: "failed", code: "part_too_long", detail });
     return { outcome: "failed", reason: "part_too_long", reply, sayings: removals(previews, to) };
   }
   return { outcome: "answered", reason: "answered", reply, sayings };

@@ -1,8 +1,7 @@
 /** What every step of an event stands on, and the value that walks over it. */
-import type { Address, RawEvent } from "../contract/index.ts";
+import type { RawEvent } from "../contract/index.ts";
 import type { AcceptedEvent, Unit } from "../state/index.ts";
 import type { Visit } from "../stations/index.ts";
-import type { Acknowledgements } from "./acknowledging.ts";
 import type { ReceiveOptions } from "./door.ts";
 import type { Trace } from "./ending.ts";
 import type { Lanes, TurnSlot } from "./lanes.ts";
@@ -25,14 +24,8 @@ export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts"
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;
   readonly sessions: SessionTurns;
-  readonly acknowledgements: Acknowledgements;
   readonly presenceFor: ReturnType<typeof createPresences>;
   readonly newTrace: () => Trace;
   readonly lanes: Pick<Lanes, "notify">;
   readonly receive: (event: RawEvent, options?: ReceiveOptions) => Promise<AcceptedEvent>;
-}
-
-/** Whether an answer has to wait: its account is configured and not open. */
-export function isAwaited({ accounts }: Pick<Ground, "accounts">, { channel, account }: Address): boolean {
-  return accounts.get(channel, account) === undefined && accounts.expects(channel, account);
 }

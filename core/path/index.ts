@@ -55,7 +55,7 @@ export function createPath(options: PathOptions): Path {
     onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not answer"),
   });
   const ground: Ground = {
-    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, acknowledgements, newTrace, lanes },
+    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes },
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),
     receive,
   };

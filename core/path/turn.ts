@@ -49,7 +49,7 @@ export async function turn(
   try {
     const answered = await hooks.turn(inbound, route, signal, visit);
     if (answered === undefined) {
-      trace.add("turn", { plugin: "core", verdict: "failed", code: "no_engine", hint: "Load an engine plugin." });
+      trace.add("turn", { plugin: "core", verdict: "failed", code: "no_engine" });
       return failed("no_engine", inbound, route);
     }
     plugin = answered.plugin;

@@ -8,7 +8,7 @@ import { isStop, type Stop, type Trace } from "./ending.ts";
 import { exhaustedEnding } from "./exhausted.ts";
 import { formatting, renderNotice, type Saying } from "./formatting.ts";
 import { gating } from "./gating.ts";
-import { type Ground, isAwaited, type Walk } from "./ground.ts";
+import type { Ground, Walk } from "./ground.ts";
 import { Interrupted } from "./hand-back.ts";
 import { ingress } from "./ingress.ts";
 import { routing } from "./routing.ts";
@@ -47,8 +47,10 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
 }
 
 function routeOf(ground: Ground, { trace, visit }: Pick<Walk, "trace" | "visit">, inbound: Inbound): Promise<Route | Stop> {
-  const { hooks, agents } = ground;
-  return routing(inbound, { hooks, trace, visit, fallback: agents.route, isAwaited: (to: Address) => isAwaited(ground, to) });
+  const { hooks, agents, accounts } = ground;
+  // An answer waits while its account is configured and not open.
+  const isAwaited = ({ channel, account }: Address) => accounts.get(channel, account) === undefined && accounts.expects(channel, account);
+  return routing(inbound, { hooks, trace, visit, fallback: agents.route, isAwaited });
 }
 
 /** What the gateway itself says, rendered. */

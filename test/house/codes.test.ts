@@ -31,7 +31,7 @@ const shapes = [
   /\b(?:code|reason|silent): [^,;{}"\n]+ \? "[a-z][a-z0-9_]*" : "([a-z][a-z0-9_]*)"/g,
 ];
 
-/** Texts in the same places that are no codes: they reach nobody outside the part that uses them. */
+/** Texts in the same places that are not codes: they do not leave the part that uses them. */
 const inner = new Set([
   ...["header", "missing", "old", "payload", "secret", "url", "wrong"], // faults of a signature, told in words
   ...["exit", "memory", "refused", "result", "threw", "timeout"], // ends of a transform, told in words
@@ -40,12 +40,17 @@ const inner = new Set([
 ]);
 
 /** Codes that are put together when they are needed. */
-const composed: Readonly<Record<string, string>> = {
-  group_disabled: "core/access/refusals.ts",
-  topic_disabled: "core/access/refusals.ts",
-  ingress_failed: "core/path/ending.ts",
-  routing_failed: "core/path/ending.ts",
-  "service_*": "plugins/botchat/intake/service-fields.ts",
+const composed: Readonly<Record<string, readonly [file: string, from: string]>> = {
+  group_disabled: ["core/access/refusals.ts", "}_disabled`"],
+  topic_disabled: ["core/access/refusals.ts", "}_disabled`"],
+  ingress_failed: ["core/path/ending.ts", "}_failed`"],
+  routing_failed: ["core/path/ending.ts", "}_failed`"],
+  "service_*": ["plugins/botchat/intake/service-fields.ts", "`service_${"],
+};
+
+const isComposed = (code: string): boolean => {
+  const [file, from] = composed[code] ?? [];
+  return file !== undefined && from !== undefined && read(file).includes(from);
 };
 
 const used = new Map(
@@ -71,7 +76,7 @@ describe("codes", () => {
     const unused = [...tables, ["HTTP", problems] as const, ["errors", errorTable] as const].flatMap(([owner, codes]) =>
       Object.keys(codes)
         .filter((code) => !new RegExp(`["'\`]${code.replace("*", "\\*")}["'\`]`).test(text))
-        .filter((code) => composed[code] === undefined || !read(composed[code]).includes("`"))
+        .filter((code) => !isComposed(code))
         .map((code) => `${code} of ${owner}`),
     );
     expect(unused).toEqual([]);

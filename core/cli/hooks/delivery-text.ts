@@ -5,6 +5,7 @@ import type { Store } from "../../state/store.ts";
 import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
 import { isDelivery, type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
 import { findByPrefix, withUnit } from "../events.ts";
+import { explained } from "../why/explained.ts";
 
 /** Deliveries are the events of hooks, without the summaries that follow from them. */
 export const deliveryFilter = { source: "hooks", exceptKind: "summary" } as const;
@@ -21,7 +22,7 @@ export async function findDelivery(store: Store, wanted: string): Promise<FoundD
   const found = wanted === "last" ? await newest(store) : await findByPrefix(store, wanted, deliveryFilter);
   if (found === null || !isDelivery(found)) throw new HostError("delivery_unknown", { event: wanted });
   const kept = readKept(await store.body(found.id), found.kind);
-  return { report: await withUnit(store, found), kept, repeated: await readRepeated(store, found.id) };
+  return { report: await explained(store, await withUnit(store, found)), kept, repeated: await readRepeated(store, found.id) };
 }
 
 async function newest(store: Store): Promise<EventReport> {

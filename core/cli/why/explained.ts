@@ -8,19 +8,15 @@ import type { Store } from "../../state/store.ts";
 /** The report, with the meaning and the hint of each code where the decision itself has no words. */
 export async function explained(store: Store, report: EventReport): Promise<EventReport> {
   const codes = await readPluginCodes(store);
-  return { ...report, decisions: report.decisions.map((decision) => explain(decision, codes)) };
+  return { ...report, decisions: report.decisions.map((decision) => explain(decision, report, codes)) };
 }
 
 /** A step that went well needs no words: its code says enough. */
-function explain(decision: Decision, codes: PluginCodes): Decision {
-  const { plugin, code, verdict, detail, hint } = decision;
+function explain(decision: Decision, { source }: EventReport, codes: PluginCodes): Decision {
+  const { plugin, code, verdict, detail = "", hint = "" } = decision;
   if (verdict === "pass" || verdict === "done") return decision;
-  const { [plugin]: own, ...others } = codes;
-  const known = findCode(code, [...(own === undefined ? [] : [own]), ...Object.values(others)]);
+  const [ofPlugin, ofChannel] = [codes.get(plugin), codes.get(source)];
+  const known = findCode(code, { ...(ofPlugin && { plugin: ofPlugin }), ...(ofChannel && { channel: ofChannel }) });
   if (known === undefined) return decision;
-  return {
-    ...decision,
-    ...((detail ?? "") === "" && { detail: known.meaning }),
-    ...((hint ?? "") === "" && known.hint !== "" && { hint: known.hint }),
-  };
+  return { ...decision, ...(detail === "" && { detail: known.meaning }), ...(hint === "" && known.hint !== "" && { hint: known.hint }) };
 }

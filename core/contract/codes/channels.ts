@@ -37,7 +37,11 @@ export const channelCodes = {
     meaning: "Another program receives the updates of the same bot.",
     hint: "Stop that program, or give this gateway a bot of its own.",
   },
-  flood_wait: { meaning: "The platform asks to wait before the next message.", hint: "The gateway waits and sends it by itself." },
+  flood_wait: {
+    meaning: "The platform asks to wait before the next message.",
+    hint: "The gateway waits and sends it by itself.",
+    outcome: "failed",
+  },
   listen_failed: { meaning: "The listener of the account cannot start.", hint: "Check webhookHost and webhookPort." },
   message_gone: { meaning: "The message to change was deleted, or is not the bot's.", hint: "", outcome: "failed" },
   message_not_modified: { meaning: "The message already shows this text.", hint: "" },

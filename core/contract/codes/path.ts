@@ -50,8 +50,8 @@ export const pathCodes = {
     outcome: "failed",
   },
   no_channel: {
-    meaning: "The reply has no chat to go to.",
-    hint: "Write to the bot once in a direct chat, or set channel and to.",
+    meaning: "The channel that the reply goes to is not connected.",
+    hint: "Enable the channel, or look at its status: `{command} channels status`.",
     outcome: "failed",
   },
   no_engine: { meaning: "No engine is loaded that could answer.", hint: "Load an engine plugin.", outcome: "failed" },
@@ -63,6 +63,7 @@ export const pathCodes = {
   no_recipient: {
     meaning: "There is no chat yet that the reply could go to.",
     hint: "Write to the bot once in a direct chat, or set channel and to.",
+    outcome: "silent",
   },
   nothing_to_do: { meaning: "The event was understood and needs no reply.", hint: "", outcome: "silent" },
   notice_not_sent: { meaning: "A notice about the failure could not be sent.", hint: "" },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { definePlugin, type PluginDefinition } from "../../../core/sdk/contract.ts";
-import { createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { run } from "../cli/desk.ts";
 
 let running: TestGateway | undefined;
@@ -49,6 +49,50 @@ test("why explains a decision of a plugin by the plugin's own codes", async () =
   await expect.poll(why, { timeout: 10_000 }).toMatch(/^refused \(rule_7\)/);
   expect(await why()).toContain("A rule of the house was broken.");
   expect(readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("invalid");
+});
+
+test("no other plugin changes what a code of the gateway means; the log says the same as why", async () => {
+  const loopback = createLoopback();
+  const loud = { meaning: "Loud words.", hint: "Louder ones." };
+  running = await startGateway({
+    config: { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } },
+    plugins: [
+      loopback.plugin,
+      definePlugin({ id: "loud", version: "1.0.0", host: "^0.1.0", codes: { dm_disabled: loud, "dm_*": loud }, setup() {} }),
+      definePlugin({
+        id: "quiet",
+        version: "1.0.0",
+        host: "^0.1.0",
+        setup: (host) => host.tap("gating", () => ({ code: "dm_disabled" })),
+      }),
+    ],
+  });
+  const { gateway, directory } = running;
+  await loopback.say("hello");
+  const why = async () => (await run(["why", "last", "--state", gateway.stateDirectory], { home: directory })).out;
+  await expect.poll(why, { timeout: 10_000 }).toMatch(/^refused \(dm_disabled\)/);
+  const told = await why();
+  expect(told).toContain("Direct messages are switched off for this account.");
+  expect(told).not.toMatch(/loud/i);
+  const log = readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+  expect(log).toContain('"detail":"Direct messages are switched off for this account."');
+  expect(log).not.toContain("Loud");
+});
+
+test("hooks show explains a delivery as why does", async () => {
+  const token = "codes-hook-token-0123456789";
+  running = await startGateway({ config: { hooks: { enabled: true, token } }, plugins: [createEngine(() => "NO_REPLY")] });
+  const { gateway, directory } = running;
+  const answer = await fetch(`${gateway.url}/hooks/agent`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ message: "Say nothing." }),
+  });
+  const { runId } = (await answer.json()) as { readonly runId: string };
+  const told = async (...args: readonly string[]) =>
+    (await run([...args, runId, "--state", gateway.stateDirectory], { home: directory })).out;
+  await expect.poll(() => told("why"), { timeout: 10_000 }).toMatch(/^silent \(no_reply\)/);
+  for (const command of [["why"], ["hooks", "show"]]) expect(await told(...command)).toContain("The agent chose not to reply.");
 });
 
 test.each([

@@ -12,7 +12,7 @@ test("five styles over lines of one letter each cost what their length does", as
   await expectLinear(
     (text) => entitiesToMarkdown(text, over(text, styles.length)),
     (length) => "a\n".repeat(length / 2),
-    { size: 20_000, times: 60 },
+    { size: 20_000, times: 20 },
   );
 });
 

@@ -10,6 +10,6 @@ const settings = { textChunkLimit: 4_000, chunkMode: "newline", linkPreview: tru
 describe("the cost of a reply grows with its length", () => {
   test.each(families)("%s", async (_name, make) => {
     const render = (text: string) => chunkMarkdown(text, settings).map((chunk) => textPayload(chunk, settings));
-    await expectLinear(render, make, { size: 12_000, times: 60 });
+    await expectLinear(render, make, { size: 12_000, times: 45 });
   });
 });
