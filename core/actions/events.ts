@@ -43,11 +43,23 @@ function digest(call: ActionCall): string {
 
 const saying = carried<Saying>("saying");
 
+/** The body of an event, which an earlier version may have stored: with `callback_data` for the value of a button, and `video-note` for a round video. */
+function sayingIn(body: Json): Saying {
+  const said = body as unknown as Saying;
+  const { media, buttons } = said;
+  const fresh = ({ text, ...button }: Button & { readonly callback_data?: string }) => ({
+    text,
+    value: button.value ?? button.callback_data ?? "",
+  });
+  const renamed = (one: OutboundMedia) => ((one.as as string) === "video-note" ? { ...one, as: "round-video" as const } : one);
+  return { ...said, ...(media && { media: media.map(renamed) }), ...(buttons && { buttons: buttons.map((row) => row.map(fresh)) }) };
+}
+
 /** The stations of what an operator or an agent said by itself: actions, and notices such as that of a pairing. */
 export function tapSaid(hooks: Hooks, agentId: () => string): void {
   hooks.tap("core", "ingress", (event, _gathered, visit) => {
     if (event.source !== source || (event.kind !== "notice" && event.kind !== "action")) return undefined;
-    const said = event.body as unknown as Saying;
+    const said = sayingIn(event.body);
     visit.set(saying, said);
     return {
       id: event.id,

@@ -45,9 +45,11 @@ export function readAction(name: string, args: Json): ActionCall | ActionRefusal
 const ids = ["messageId", "replyTo", "thread"] as const;
 
 /** An id that is none for the channel would go out as if none had been given: into another topic, or to no message. */
-export function checkIds(call: ActionCall, { numericIds = false }: Pick<ChannelCapabilities, "numericIds">): ActionRefusal | undefined {
-  const odd = numericIds ? ids.find((key) => !/^[1-9]\d{0,15}$/.test(call[key] ?? "1")) : undefined;
-  return odd === undefined ? undefined : invalid(`${odd} must be a whole number from 1 on, not "${call[odd]?.slice(0, 64)}".`);
+export function checkIds(call: ActionCall, { messageIds }: Pick<ChannelCapabilities, "messageIds">): ActionRefusal | undefined {
+  if (messageIds === undefined) return undefined;
+  const whole = new RegExp(`^(?:${messageIds.pattern})$`);
+  const odd = ids.find((key) => call[key] !== undefined && !whole.test(call[key]));
+  return odd && invalid(`${odd} must be ${messageIds.description}, not "${call[odd]?.slice(0, 64)}".`);
 }
 
 /** An empty emoji takes the reaction away. */
@@ -90,12 +92,12 @@ function readButtons(rows: Json, name: string): Read {
     const cells: Button[] = [];
     for (const [c, cell] of row.entries()) {
       const at = `${name}[${r}][${c}]`;
-      const { text: label, callback_data: data } = (cell ?? {}) as Partial<Button>;
-      if (typeof label !== "string" || typeof data !== "string" || label.trim() === "" || data === "")
+      const { text: label, callback_data: value } = (cell ?? {}) as { readonly text?: Json; readonly callback_data?: Json };
+      if (typeof label !== "string" || typeof value !== "string" || label.trim() === "" || value === "")
         return { refusal: invalid(`${at} needs a text and callback_data.`) };
-      const bytes = Buffer.byteLength(data, "utf8");
+      const bytes = Buffer.byteLength(value, "utf8");
       if (bytes > buttonDataBytes) return { refusal: invalid(`${at}.callback_data has ${bytes} bytes, at most ${buttonDataBytes}.`) };
-      cells.push({ text: label, callback_data: data });
+      cells.push({ text: label, value });
     }
     if (cells.length > 0) read.push(cells);
   }

@@ -71,7 +71,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     if (closed !== undefined) return closed;
     const oddId = checkIds(call, live.capabilities);
     if (oddId !== undefined) return oddId;
-    if (call.action === "sticker-search") return await searchStickers(call, live);
+    if (call.action === "sticker-search") return await findStickers(call, live);
     const recipient = await recipientFor(call, caller, live, { ...deps, pathOf });
     if (isRefusal(recipient)) return recipient;
     const { address, kind } = recipient;
@@ -141,12 +141,13 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     }
   }
 
-  async function searchStickers(
+  async function findStickers(
     { query = "", limit = usualStickers }: ActionCall,
     { channel, connection }: LiveAccount,
   ): Promise<ActionResult> {
-    if (connection.searchStickers === undefined) return refuse("not_supported", `The channel ${channel} has no stickers.`);
-    return { ok: true, stickers: await connection.searchStickers(query, limit) };
+    if (connection.findMedia === undefined) return refuse("not_supported", `The channel ${channel} has no stickers.`);
+    const found = await connection.findMedia("sticker", query, limit);
+    return { ok: true, stickers: found.map(({ ref, ...facts }) => ({ fileId: ref, ...facts })) };
   }
 
   return {
@@ -211,7 +212,7 @@ function wordsOf(call: ActionCall, caller: ActionCaller, address: Address): Pick
 function mediaOf({ action, media, fileName, fileId, asVoice, asVideoNote }: ActionCall): readonly OutboundMedia[] {
   if (action === "sticker") return fileId === undefined ? [] : [{ ref: fileId, as: "sticker" }];
   if (media === undefined || media.trim() === "") return [];
-  const as = asVoice === true ? "voice" : asVideoNote === true ? "video-note" : undefined;
+  const as = asVoice === true ? "voice" : asVideoNote === true ? "round-video" : undefined;
   const at = /^[a-z][a-z0-9+.-]*:\/\//i.test(media.trim()) ? { url: media.trim() } : { path: media.trim() };
   return [{ ...at, ...(fileName === undefined ? {} : { fileName }), ...(as === undefined ? {} : { as }) }];
 }

@@ -58,7 +58,7 @@ export function guardConnection(
       throw noted(error);
     }
   };
-  const { remove, preview, react, typing, menu, searchStickers, resolve, probe, members, fetchMedia, admit, pause, update } = connection;
+  const { remove, preview, react, typing, menu, findMedia, resolve, probe, members, fetchMedia, admit, pause, update } = connection;
 
   /** A send that resolves counts as sent, whatever it resolves with: repeated it would be there twice. */
   function receiptOf(value: unknown): Receipt {
@@ -136,8 +136,8 @@ export function guardConnection(
     ...(menu && {
       menu: (commands) => callPlugin(asked("menu"), pluginDeadlines.menu, () => watched("menu", () => menu.call(connection, commands))),
     }),
-    ...(searchStickers && {
-      searchStickers: (query, limit) => within("searchStickers", () => searchStickers.call(connection, query, limit), stickersProblem),
+    ...(findMedia && {
+      findMedia: (kind, query, limit) => within("findMedia", () => findMedia.call(connection, kind, query, limit), foundProblem),
     }),
     ...(resolve && {
       resolve: (target) =>
@@ -230,8 +230,8 @@ function verdictProblem(value: unknown): string | undefined {
   return isObject(value) && typeof value.ok === "boolean" && typeof value.detail === "string" ? undefined : "ok or detail is missing";
 }
 
-function stickersProblem(value: unknown): string | undefined {
-  const isSticker = (one: unknown) => isObject(one) && typeof one.fileId === "string" && typeof one.description === "string";
+function foundProblem(value: unknown): string | undefined {
+  const isSticker = (one: unknown) => isObject(one) && typeof one.ref === "string" && typeof one.description === "string";
   return Array.isArray(value) && value.every(isSticker) ? undefined : "it is not a list of stickers";
 }
 

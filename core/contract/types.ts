@@ -114,8 +114,8 @@ export interface InboundChat {
   readonly kind: "direct" | "group" | "channel" | "system";
   readonly title?: string;
   readonly thread?: string;
-  /** A group that is divided into topics. */
-  readonly isForum?: true;
+  /** The group is divided into threads, whatever its platform calls them (topics, channels). */
+  readonly threaded?: true;
 }
 
 /** Who said it. */
@@ -241,8 +241,8 @@ export interface Route {
 /** One button below a message. */
 export interface Button {
   readonly text: string;
-  /** Handed back when pressed; at most 64 bytes. */
-  readonly callback_data: string;
+  /** Handed back when the button is pressed; at most 64 bytes. */
+  readonly value: string;
 }
 
 /**
@@ -260,8 +260,8 @@ export interface OutboundMedia {
   readonly ref?: string;
   readonly mimeType?: string;
   readonly fileName?: string;
-  /** Send as a voice note, or as a round video note, where the platform has them. */
-  readonly as?: "voice" | "video-note" | "sticker";
+  /** Shown as a voice message, a round video or a sticker, where the platform has them. */
+  readonly as?: "voice" | "round-video" | "sticker";
   /** Bytes. Set by the gateway, like the sides of a picture and the type, which it detects from the content. */
   readonly size?: number;
   readonly width?: number;

@@ -77,7 +77,7 @@ function isMedia(value: unknown): boolean {
 }
 
 function isButtons(value: unknown): boolean {
-  const isButton = (button: unknown) => isObject(button) && isText(button.text) && isText(button.callback_data);
+  const isButton = (button: unknown) => isObject(button) && isText(button.text) && isText(button.value);
   return Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every(isButton));
 }
 

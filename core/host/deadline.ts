@@ -27,7 +27,7 @@ export const pluginDeadlines = {
   resolve: 30_000,
   probe: 15_000,
   members: 15_000,
-  searchStickers: 30_000,
+  findMedia: 30_000,
   // The host aborts the files of a message after five minutes.
   fetchMedia: 5 * 60_000 + 10_000,
   prepare: 60_000,

@@ -35,7 +35,7 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
   return exported as PluginDefinition;
 }
 
-const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers", "numericIds"] as const;
+const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;
 
 /** Types say it too; but plugins run without being checked by them. */
 function checkChannel(id: string, channel: ChannelDefinition | undefined): void {
@@ -45,13 +45,25 @@ function checkChannel(id: string, channel: ChannelDefinition | undefined): void 
     throw invalid(id, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none");
   if (typeof open !== "function") throw invalid(id, "its channel has no open function");
   if (typeof capabilities !== "object" || capabilities === null) throw invalid(id, "its channel has no capabilities");
-  const { maxChars, markup } = capabilities as Partial<Record<string, unknown>>;
+  const { maxChars, markup, messageIds } = capabilities as Partial<Record<string, unknown>>;
   if (!Number.isInteger(maxChars) || Number(maxChars) < 1)
     throw invalid(id, "capabilities.maxChars of its channel must be a whole number above 0");
   if (markup !== "plain" && markup !== "rich") throw invalid(id, 'capabilities.markup of its channel must be "plain" or "rich"');
+  if (messageIds !== undefined && !isIdFormat(messageIds))
+    throw invalid(id, "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description");
   for (const name of switches) {
     const value = (capabilities as Partial<Record<string, unknown>>)[name];
     if (value !== undefined && typeof value !== "boolean") throw invalid(id, `capabilities.${name} of its channel must be true or false`);
+  }
+}
+
+function isIdFormat(value: unknown): boolean {
+  const { pattern, description } = (value ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof pattern !== "string" || typeof description !== "string") return false;
+  try {
+    return new RegExp(pattern) instanceof RegExp;
+  } catch {
+    return false;
   }
 }
 

@@ -16,6 +16,7 @@ export {
   defineChannel,
   type InboundChat,
   type InboundSender,
+  type MediaFound,
   type OptionProblem,
   type OutboundMedia,
   type Parsed,

@@ -430,8 +430,11 @@ export interface ChannelCapabilities {
   readonly menu: boolean;
   /** Default: none. */
   readonly stickers?: boolean;
-  /** Ids of messages and threads are whole numbers from 1 on: actions with any other are refused before anything is sent. Default: any text. */
-  readonly numericIds?: boolean;
+  /**
+   * What ids of messages and threads look like, where not every text can be one: a regular expression that fits the whole id, and words for
+   * it such as "a whole number from 1 on". An action with another id is refused before anything is sent. Default: any text.
+   */
+  readonly messageIds?: { readonly pattern: string; readonly description: string };
 }
 
 /** What `service status` shows of one account. `waiting`: it retries by itself; `failed`: the operator has to fix something. */
@@ -585,11 +588,10 @@ export interface ChannelConnection {
   typing?(address: Address): Promise<void>;
   /** Capability `menu`: the commands are others since an edit of the configuration. The first menu a channel registers by itself, in `start`, from `account.commands()`. */
   menu?(commands: readonly { readonly name: string; readonly summary: string }[]): Promise<void>;
-  /** Capability `stickers`: stickers that this bot can send, by what they show; the best first, none that does not fit. */
-  searchStickers?(
-    query: string,
-    limit: number,
-  ): Promise<readonly { readonly fileId: string; readonly emoji?: string; readonly setName?: string; readonly description: string }[]>;
+  /**
+   * Capability `stickers`: stickers that this bot can send, found by what they show; the best first, and only what fits.
+   */
+  findMedia?(kind: "sticker", query: string, limit: number): Promise<readonly MediaFound[]>;
   /** Turns a name such as `@name`, which webhooks may use in `to`, into a chat id. */
   resolve?(target: string): Promise<string>;
   /**
@@ -612,6 +614,17 @@ export interface ChannelConnection {
       describe?(image: { readonly path: string; readonly mimeType: string }): Promise<string | undefined>;
     },
   ): Promise<{ readonly path: string; readonly mimeType: string; readonly size: number; readonly description?: string }>;
+}
+
+/** Something that the platform keeps and that a message can carry by its `ref`, without sending the file again. */
+export interface MediaFound {
+  /** For `OutboundMedia.ref`. */
+  readonly ref: string;
+  readonly emoji?: string;
+  /** The set that it belongs to. */
+  readonly setName?: string;
+  /** What it shows, in words; empty where it has no description yet. */
+  readonly description: string;
 }
 
 /** What the platform says of one account. */

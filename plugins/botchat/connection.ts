@@ -126,7 +126,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     parse,
     render: (reply, { chat }, about) => renderReply(reply, options, { ...about, chat }),
     fetchMedia,
-    searchStickers: async (query, limit) => stickers.search(query, limit),
+    findMedia: async (_kind, query, limit) => stickers.search(query, limit),
     ...createProbe({ api: async () => (await live()).api, botId, webhookUrl: options.webhookUrl, now: account.now, signal }),
     admit(part, address, admitSignal) {
       if (shown.has(part, address)) return undefined;

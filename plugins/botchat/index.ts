@@ -32,7 +32,7 @@ export default defineChannel({
     typing: true,
     menu: true,
     stickers: true,
-    numericIds: true,
+    messageIds: { pattern: "[1-9][0-9]{0,15}", description: "a whole number from 1 on" },
   },
   open: createConnection,
 });

@@ -1,12 +1,6 @@
 /** Which stickers fit some words. Pure. */
 
-export interface FoundSticker {
-  readonly fileId: string;
-  readonly emoji?: string;
-  readonly setName?: string;
-  /** Empty when no model has described it. */
-  readonly description: string;
-}
+import type { MediaFound } from "service-gateway/sdk/channel";
 
 /** Worth of each way in which a sticker can fit. */
 const worth = { description: 10, emoji: 8, word: 5, setName: 3 } as const;
@@ -16,7 +10,7 @@ const wordsOf = (text: string): readonly string[] => text.split(/[^\p{L}\p{N}]+/
 /** Apps send one emoji with or without a variation selector, and in several skin tones. */
 const plainEmoji = (text: string): string => text.replace(/[\ufe0e\ufe0f]|[\u{1f3fb}-\u{1f3ff}]/gu, "");
 
-function scoreOf({ description, emoji = "", setName = "" }: FoundSticker, query: string): number {
+function scoreOf({ description, emoji = "", setName = "" }: MediaFound, query: string): number {
   const shown = description.toLowerCase();
   const shownWords = wordsOf(shown);
   const set = setName.toLowerCase();
@@ -32,7 +26,7 @@ function scoreOf({ description, emoji = "", setName = "" }: FoundSticker, query:
 }
 
 /** The best first, among equals the newest; none that has nothing in common with the query. */
-export function searchStickers(stickers: readonly FoundSticker[], query: string, limit: number): readonly FoundSticker[] {
+export function findStickers(stickers: readonly MediaFound[], query: string, limit: number): readonly MediaFound[] {
   const wanted = query.trim().toLowerCase();
   if (wanted === "") return [];
   return stickers

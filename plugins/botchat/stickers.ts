@@ -3,8 +3,9 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InboundMedia, Json } from "service-gateway/sdk";
+import type { MediaFound } from "service-gateway/sdk/channel";
 import { type Fields, record, text } from "./intake/fields.ts";
-import { type FoundSticker, searchStickers } from "./sticker-search.ts";
+import { findStickers } from "./sticker-search.ts";
 
 /** The oldest go when there are more. */
 const mostStickers = 5_000;
@@ -24,7 +25,7 @@ export interface Stickers {
   /** The words for a sticker: from the file, else by `ask`, whose answer is kept. */
   describe(sticker: InboundMedia, ask: () => Promise<string | undefined>): Promise<string | undefined>;
   /** Those in the file that this bot can send. */
-  search(query: string, limit: number): readonly FoundSticker[];
+  search(query: string, limit: number): readonly MediaFound[];
 }
 
 function parseSticker(value: Json | undefined): KnownSticker | undefined {
@@ -72,13 +73,13 @@ export function createStickers(options: { readonly directory: string; readonly b
 
   return {
     search(query, limit) {
-      const known = Object.values(read()).flatMap((value): readonly FoundSticker[] => {
+      const known = Object.values(read()).flatMap((value): readonly MediaFound[] => {
         const sticker = parseSticker(value);
         if (sticker === undefined || !Object.hasOwn(sticker.fileIds, options.botId)) return [];
         const { fileIds, ...facts } = sticker;
-        return [{ ...facts, fileId: fileIds[options.botId] ?? "" }];
+        return [{ ...facts, ref: fileIds[options.botId] ?? "" }];
       });
-      return searchStickers(known, query, limit);
+      return findStickers(known, query, limit);
     },
     async describe({ uniqueId, ref, sticker }, ask) {
       if (uniqueId === undefined) return undefined;

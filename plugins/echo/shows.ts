@@ -78,10 +78,10 @@ export const shows: readonly Show[] = [
         type: "buttons",
         buttons: [
           [
-            { text: "Yes", callback_data: "yes" },
-            { text: "No", callback_data: "no" },
+            { text: "Yes", value: "yes" },
+            { text: "No", value: "no" },
           ],
-          [{ text: "Ask me later", callback_data: "later" }],
+          [{ text: "Ask me later", value: "later" }],
         ],
       },
     ],
@@ -129,7 +129,7 @@ const offered = [
 ] as const;
 
 export const offeredShows = (): readonly TurnEvent[] => [
-  { type: "buttons", buttons: offered.map((row) => row.map((name) => ({ text: `show ${name}`, callback_data: `show ${name}` }))) },
+  { type: "buttons", buttons: offered.map((row) => row.map((name) => ({ text: `show ${name}`, value: `show ${name}` }))) },
 ];
 
 export function showsList(): string {

@@ -36,7 +36,7 @@ const repeat = defineEngine({
   host: "^0.1.0",
   async *run({ inbound }) {
     yield { type: "text", delta: `heard: ${inbound.text}` };
-    yield { type: "buttons", buttons: [[{ text: "More", callback_data: "more" }]] };
+    yield { type: "buttons", buttons: [[{ text: "More", value: "more" }]] };
     yield { type: "done" };
   },
 });

@@ -5,7 +5,7 @@ import { type Conversation, converse, kitchen, workshop } from "./conversation.t
 
 const menu: readonly TurnEvent[] = [
   { type: "text", delta: "choose" },
-  { type: "buttons", buttons: [[{ text: "Tea", callback_data: "tea" }]] },
+  { type: "buttons", buttons: [[{ text: "Tea", value: "tea" }]] },
   { type: "done" },
 ];
 

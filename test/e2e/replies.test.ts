@@ -17,8 +17,8 @@ async function* slowly(pieces: readonly string[], last: readonly TurnEvent[] = [
 
 const buttons = [
   [
-    { text: "Yes", callback_data: "y" },
-    { text: "Long", callback_data: "x".repeat(65) },
+    { text: "Yes", value: "y" },
+    { text: "Long", value: "x".repeat(65) },
   ],
 ];
 

@@ -21,3 +21,10 @@ test("core names no channel and no provider outside its data", () => {
     .flatMap((path) => linesMatching(path, withoutComments(read(path)), names));
   expect(found).toEqual([]);
 });
+
+/** Words of one platform, which a channel of another would have to learn. */
+const ofOnePlatform = /callback_data|inline_keyboard|parse_mode|forum|video.?note|numeric|chat_id|message_thread/i;
+
+test("the contract for plugins and channels has the words of no single platform", () => {
+  expect(linesMatching("core/sdk/SURFACE.md", read("core/sdk/SURFACE.md"), ofOnePlatform)).toEqual([]);
+});

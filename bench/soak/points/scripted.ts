@@ -4,7 +4,7 @@ import { defineEngine, type TurnEvent } from "service-gateway/sdk";
 import { picture } from "../../../plugins/echo/picture.ts";
 import { beginning, expectedParts } from "./parts.ts";
 
-const buttons = [[{ text: "Yes", callback_data: "yes" }]];
+const buttons = [[{ text: "Yes", value: "yes" }]];
 
 async function* run(asked: string, signal: AbortSignal): AsyncGenerator<TurnEvent> {
   const [shape = "plain", name = "", parts = "1"] = asked.split(" ");

@@ -24,7 +24,7 @@ export function fieldsOf(inbound: Inbound, route: Route): ContextFields {
     ["ChatType", own(chat.kind)],
     ["ChatTitle", foreign(chat.title)],
     ["MessageThreadId", own(chat.thread)],
-    ["IsForum", own(String(chat.isForum === true))],
+    ["IsForum", own(String(chat.threaded === true))],
     ["SenderName", foreign(sender.name ?? sender.username)],
     ["SenderId", own(sender.id)],
     ["AccountId", own(route.to?.account ?? inbound.account)],

@@ -16,7 +16,7 @@ export function parseChat(chat: Fields | undefined): InboundChat | undefined {
   if (chat === undefined || chatId === undefined) return undefined;
   const kind = chat.type === "private" ? "direct" : chat.type === "channel" ? "channel" : "group";
   const title = text(chat.title);
-  return { id: chatId, kind, ...(title && { title }), ...(chat.is_forum === true && { isForum: true as const }) };
+  return { id: chatId, kind, ...(title && { title }), ...(chat.is_forum === true && { threaded: true as const }) };
 }
 
 /** Topic of a message: in a forum always one (General is 1), in a direct chat the one it says, in plain groups none. */

@@ -3,7 +3,7 @@ import type { OutboundMedia } from "service-gateway/sdk/channel";
 
 export interface Kind {
   /** For people who read traces. */
-  readonly kind: "animation" | "photo" | "video" | "audio" | "voice" | "video-note" | "sticker" | "document";
+  readonly kind: "animation" | "photo" | "video" | "audio" | "voice" | "round-video" | "sticker" | "document";
   readonly method: string;
   readonly field: string;
   /** Neighbours of one album class are shown as one album. */
@@ -17,7 +17,7 @@ const photo: Kind = { kind: "photo", method: "sendPhoto", field: "photo", album:
 const video: Kind = { kind: "video", method: "sendVideo", field: "video", album: "pictures" };
 const audio: Kind = { kind: "audio", method: "sendAudio", field: "audio", album: "audio" };
 const voice: Kind = { kind: "voice", method: "sendVoice", field: "voice" };
-const note: Kind = { kind: "video-note", method: "sendVideoNote", field: "video_note", bare: true };
+const note: Kind = { kind: "round-video", method: "sendVideoNote", field: "video_note", bare: true };
 const sticker: Kind = { kind: "sticker", method: "sendSticker", field: "sticker", bare: true };
 const document: Kind = { kind: "document", method: "sendDocument", field: "document", album: "documents" };
 
@@ -36,7 +36,7 @@ const asked = {
     name: /\.(?:ogg|oga|opus|mp3|m4a)$/i,
     needs: "OGG with Opus, MP3 or M4A",
   },
-  "video-note": { is: note, type: /^video\/mp4$/, name: /\.mp4$/i, needs: "MP4" },
+  "round-video": { is: note, type: /^video\/mp4$/, name: /\.mp4$/i, needs: "MP4" },
   sticker: {
     is: sticker,
     type: /^(?:image\/webp|video\/webm|application\/x-tgsticker)$/,

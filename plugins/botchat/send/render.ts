@@ -42,18 +42,21 @@ function textPart(chunk: RichText, settings: Settings): Part {
 }
 
 /** Why the platform would refuse a button, if it would. */
-function wrongButton({ text, callback_data: data }: Button): string | undefined {
+function wrongButton({ text, value }: Button): string | undefined {
   if (text.trim() === "") return "it has no text";
-  if (data === "") return "it has no callback_data";
-  return Buffer.byteLength(data, "utf8") > buttonDataLimit ? `its callback_data is longer than ${buttonDataLimit} bytes` : undefined;
+  if (value === "") return "it has no value";
+  return Buffer.byteLength(value, "utf8") > buttonDataLimit ? `its value is longer than ${buttonDataLimit} bytes` : undefined;
 }
+
+/** Rows of buttons, as the platform takes them. */
+type InlineKeyboard = readonly (readonly { readonly text: string; readonly callback_data: string }[])[];
 
 /** Rows without what the platform would refuse or the account excludes from the chat, and what that was. Ids of groups and channels are negative. */
 function keyboard(
   rows: Reply["buttons"],
   { capabilities }: Settings,
   chat: string,
-): { readonly rows: readonly (readonly Button[])[]; readonly omitted: readonly string[] } {
+): { readonly rows: InlineKeyboard; readonly omitted: readonly string[] } {
   const scope = buttonScope(capabilities);
   if (isExcluded(scope, { kind: chat.startsWith("-") ? "group" : "direct" }))
     return { rows: [], omitted: [`the buttons: capabilities.inlineButtons is "${scope}"`] };
@@ -63,7 +66,7 @@ function keyboard(
     if (wrong !== undefined) omitted.push(`the button ${JSON.stringify(button.text.slice(0, 40))}: ${wrong}`);
     return wrong === undefined;
   };
-  const fitting = rows.map((row) => row.filter(fits).map(({ text, callback_data }) => ({ text, callback_data })));
+  const fitting = rows.map((row) => row.filter(fits).map(({ text, value }) => ({ text, callback_data: value })));
   return { rows: fitting.filter((row) => row.length > 0), omitted };
 }
 

@@ -63,7 +63,7 @@ describe("which actions are open", () => {
 });
 
 describe("where buttons may go", () => {
-  const buttons = [[{ text: "A", callback_data: "a" }]];
+  const buttons = [[{ text: "A", value: "a" }]];
   test.each([
     [{ inlineButtons: "off" }, false, false],
     [{ inlineButtons: "dm" }, true, false],

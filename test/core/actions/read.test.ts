@@ -51,7 +51,7 @@ describe("a call", () => {
     [
       "send",
       { message: "x", buttons: [[], [{ text: "A", callback_data: "a", more: 1 }]] },
-      { action: "send", text: "x", buttons: [[{ text: "A", callback_data: "a" }]] },
+      { action: "send", text: "x", buttons: [[{ text: "A", value: "a" }]] },
     ],
     ["react", { emoji: "" }, { action: "react", emoji: "" }],
     ["sticker-search", { query: "cat", limit: "3" }, { action: "sticker-search", query: "cat", limit: 3 }],

@@ -12,7 +12,7 @@ const sticker: Inbound["media"][number] = {
   sticker: { emoji: "🐱", setName: "cats", animated: false },
 };
 const inForum = message("hi", {
-  chat: { id: "-5", kind: "group", title: "Workshop", thread: "12", isForum: true },
+  chat: { id: "-5", kind: "group", title: "Workshop", thread: "12", threaded: true },
   sender: { id: "42", name: "Ada" },
   media: [sticker],
 });

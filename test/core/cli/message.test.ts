@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import type { Gateway } from "../../../core/gateway/gateway.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import { createPlatform, type Message, type Platform } from "../../../plugins/playground/platform/index.ts";
 import { botToken, openChannel, people } from "../../e2e/room.ts";
@@ -147,6 +148,27 @@ test("without a gateway a message is stored for the next one, what only looks wo
   expect(messages().map(({ text }) => text)).not.toContain("later");
   await boot();
   await expect.poll(() => messages().at(-1)?.text).toBe("later");
+});
+
+test("a message that an earlier version stored goes out with its buttons, whose values were called callback_data", async () => {
+  await halt();
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+  const address = { channel: "botchat", account: "default", chat: String(ada) };
+  await store.accept({
+    id: "0earlier",
+    at: Date.now(),
+    event: {
+      source: "operator",
+      kind: "action",
+      lane: `action:botchat:default:${ada}#control`,
+      authority: "operator",
+      body: { address, text: "Tea?", buttons: [[{ text: "Yes", callback_data: "tea" }]] },
+    },
+  });
+  await store.close();
+  await boot();
+  await expect.poll(() => messages().at(-1)?.text).toBe("Tea?");
+  expect(messages().at(-1)?.reply_markup).toEqual({ inline_keyboard: [[{ text: "Yes", callback_data: "tea" }]] });
 });
 
 test("two topics in one command are refused, whether a gateway runs or not; the same one twice is one", async () => {

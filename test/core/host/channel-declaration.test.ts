@@ -30,6 +30,10 @@ test.each([
   [{ capabilities: { ...capabilities, maxChars: undefined } }, "capabilities.maxChars of its channel must be a whole number above 0"],
   [{ capabilities: { ...capabilities, maxChars: 0 } }, "capabilities.maxChars of its channel must be a whole number above 0"],
   [{ capabilities: { ...capabilities, markup: "html" } }, 'capabilities.markup of its channel must be "plain" or "rich"'],
+  [
+    { capabilities: { ...capabilities, messageIds: { pattern: "(", description: "a number" } } },
+    "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description",
+  ],
   [{ capabilities: { ...capabilities, edits: "yes" } }, "capabilities.edits of its channel must be true or false"],
   [{ open: undefined }, "its channel has no open function"],
   [{ options: undefined }, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none"],

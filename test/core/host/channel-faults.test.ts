@@ -127,7 +127,7 @@ describe("render", () => {
     const { settled } = await start(desk, {
       async *answer() {
         yield { type: "text", delta: "**hello**" };
-        yield { type: "buttons", buttons: [[{ text: "Yes", callback_data: "y" }]] };
+        yield { type: "buttons", buttons: [[{ text: "Yes", value: "y" }]] };
         yield { type: "done" };
       },
     });
@@ -353,9 +353,9 @@ describe("what is asked about people, chats and files", () => {
     });
   });
 
-  test.each(faults)("searchStickers that %s is a refusal that names the plugin", async (fault) => {
-    const searchStickers = () => misbehave(fault, { ms: pluginDeadlines.searchStickers, good: [] }) as never;
-    const desk = createDesk(() => ({ searchStickers }), { rich: true });
+  test.each(faults)("findMedia that %s is a refusal that names the plugin", async (fault) => {
+    const findMedia = () => misbehave(fault, { ms: pluginDeadlines.findMedia, good: [] }) as never;
+    const desk = createDesk(() => ({ findMedia }), { rich: true });
     await start(desk, { config: { channels: { desk: { ...openDesk, actions: { sticker: true } }, loopback: openDesk } } });
     const said = await manage("actions", { action: "sticker-search", channel: "desk", query: "cat" });
     expect(said).toContain("channel_failed");

@@ -86,7 +86,7 @@ test("the channel is told which message is answered, where a person wrote one", 
 });
 
 test("an answer with buttons is sent anew", async () => {
-  const buttons = [[{ text: "ok", callback_data: "ok" }]];
+  const buttons = [[{ text: "ok", value: "ok" }]];
   expect(steps((await format([text()])).formatted.sayings)).toEqual(["edit 1"]);
   expect(steps((await format([text()], { reply: { ...said, buttons } })).formatted.sayings)).toEqual(["send", "remove 1"]);
 });

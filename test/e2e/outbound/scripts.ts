@@ -16,7 +16,7 @@ const picturesOf = (count: number): readonly OutboundMedia[] =>
 const film = Buffer.from("000000186674797069736f6d0000020069736f6d6d703432", "hex").toString("base64");
 const drawing = Buffer.from("GIF89a a drawing that moves").toString("base64");
 const page = (name: string): OutboundMedia => ({ data: Buffer.from(`%PDF-1.7 ${name}`).toString("base64"), fileName: `${name}.pdf` });
-const choice: readonly TurnEvent[] = [{ type: "buttons", buttons: [[{ text: "Yes", callback_data: "y" }]] }];
+const choice: readonly TurnEvent[] = [{ type: "buttons", buttons: [[{ text: "Yes", value: "y" }]] }];
 
 export interface Script {
   readonly text?: string;
@@ -53,7 +53,7 @@ const scripts: Readonly<Record<string, Script>> = {
   document: { text: "The report.", media: [{ data: Buffer.from("%PDF-1.7 a report").toString("base64"), fileName: "report.pdf" }] },
   voice: { text: "Listen.", media: [{ data: sound(), fileName: "silence.mp3", as: "voice" }] },
   audio: { text: "Listen.", media: [{ data: sound(), fileName: "silence.mp3" }] },
-  "video note": { text: "Look.", media: [{ data: film, fileName: "film.mp4", as: "video-note" }] },
+  "video note": { text: "Look.", media: [{ data: film, fileName: "film.mp4", as: "round-video" }] },
   animation: { text: "It moves.", media: [{ data: drawing, fileName: "drawing.gif" }] },
   video: { text: "Look.", media: [{ data: film, fileName: "film.mp4" }] },
   "two documents": { text: "Both of them.", media: [page("first"), page("second")] },

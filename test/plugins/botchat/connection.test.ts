@@ -171,10 +171,10 @@ describe("threads", () => {
 describe("buttons", () => {
   const buttons = [
     [
-      { text: "Yes", callback_data: "y" },
-      { text: "", callback_data: "n" },
+      { text: "Yes", value: "y" },
+      { text: "", value: "n" },
     ],
-    [{ text: "Long", callback_data: "ä".repeat(33) }],
+    [{ text: "Long", value: "ä".repeat(33) }],
   ];
 
   test("stand on the last text part; what the platform would refuse is left out", () => {
@@ -186,7 +186,7 @@ describe("buttons", () => {
     ]);
     expect(parts.map(({ omitted }) => omitted)).toEqual([
       undefined,
-      ['the button "": it has no text', 'the button "Long": its callback_data is longer than 64 bytes'],
+      ['the button "": it has no text', 'the button "Long": its value is longer than 64 bytes'],
     ]);
   });
 
@@ -231,7 +231,7 @@ describe("files", () => {
     writeFileSync(notes, "notes");
     const receipts = await sendAll(
       connection,
-      reply("**look**", { media: [{ path: picture }, { path: notes }], buttons: [[{ text: "ok", callback_data: "ok" }]] }),
+      reply("**look**", { media: [{ path: picture }, { path: notes }], buttons: [[{ text: "ok", value: "ok" }]] }),
     );
     const [first, second] = receipts.map(({ messageId }) => messageIn(platform, messageId) as unknown as Record<string, unknown>);
     expect(first).toMatchObject({ caption: "look", reply_markup: { inline_keyboard: [[{ text: "ok" }]] } });

@@ -72,7 +72,7 @@ describe("as what a file is sent", () => {
     ["voice", "v.ogg", "audio/ogg; codecs=opus", { as: "voice" }],
     ["voice", "v.mp3", "audio/mpeg", { as: "voice" }],
     ["voice", "v.m4a", "audio/mp4", { as: "voice" }],
-    ["video_note", "n.mp4", "video/mp4", { as: "video-note" }],
+    ["video_note", "n.mp4", "video/mp4", { as: "round-video" }],
     ["sticker", "s.webp", "image/webp", { as: "sticker" }],
     ["document", "a.pdf", "application/pdf", {}],
     ["document", "a.tif", "image/tiff", {}],
@@ -112,7 +112,7 @@ describe("as what a file is sent", () => {
     ["voice", "a.wav", "audio/wav", "audio", /not as voice: that takes OGG with Opus, MP3 or M4A, this is audio\/wav/],
     ["voice", "a.ogg", "audio/ogg; codecs=vorbis", "audio", /not as voice/],
     ["voice", "a.pdf", "application/pdf", "document", /not as voice/],
-    ["video-note", "a.mov", "video/quicktime", "video", /not as video-note: that takes MP4/],
+    ["round-video", "a.mov", "video/quicktime", "video", /not as round-video: that takes MP4/],
     ["sticker", "a.png", "image/png", "photo", /not as sticker/],
   ] as const)("%s of what is none: sent as it is, and told (%s)", (as, name, type, kind, omitted) => {
     const [part] = render("", { media: [file(name, type, { as })] });
@@ -169,7 +169,7 @@ describe("albums", () => {
 
   test("buttons stand below the text of an album, or below its last file when there is none", async () => {
     const media = [file("1.png", "image/png"), file("2.png", "image/png"), file("3.png", "image/png")];
-    const buttons = [[{ text: "ok", callback_data: "ok" }]];
+    const buttons = [[{ text: "ok", value: "ok" }]];
     expect(kindsOf("which?", media, { buttons })).toEqual(["album", "text"]);
     expect(kindsOf("", media, { buttons })).toEqual(["album", "photo"]);
     for (const text of ["which?", ""]) {
@@ -209,7 +209,7 @@ describe("captions", () => {
   });
 
   test("there are none below round videos and stickers: the text follows", () => {
-    expect(kindsOf("look", [file("n.mp4", "video/mp4", { as: "video-note" })])).toEqual(["video-note", "text"]);
+    expect(kindsOf("look", [file("n.mp4", "video/mp4", { as: "round-video" })])).toEqual(["round-video", "text"]);
     expect(kindsOf("look", [{ ref: "x", as: "sticker" }])).toEqual(["sticker", "text"]);
   });
 });
@@ -233,7 +233,7 @@ describe("what the platform does not take", () => {
 
   test.each([
     ["sendVoice", "sendAudio", "audio", file("v.mp3", "audio/mpeg", { as: "voice" })],
-    ["sendVideoNote", "sendVideo", "video", file("n.mp4", "video/mp4", { as: "video-note" })],
+    ["sendVideoNote", "sendVideo", "video", file("n.mp4", "video/mp4", { as: "round-video" })],
   ] as const)("%s to somebody who wants none becomes %s, once", async (method, other, field, media) => {
     refuse(method, "Bad Request: VOICE_MESSAGES_FORBIDDEN");
     const [receipt] = await send("", { media: [media] });

@@ -1,15 +1,15 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { searchStickers } from "../../../plugins/botchat/sticker-search.ts";
+import { findStickers } from "../../../plugins/botchat/sticker-search.ts";
 import { start } from "./platform.ts";
 
-const cat = { fileId: "cat", emoji: "😀", setName: "Pets_by_bot", description: "A laughing cat on a sofa" };
-const dog = { fileId: "dog", emoji: "🎉", setName: "party", description: "A dog with a party hat" };
-const hat = { fileId: "hat", description: "Hats" };
-const heart = { fileId: "heart", emoji: "❤️", setName: "Love_you_by_bot", description: "" };
+const cat = { ref: "cat", emoji: "😀", setName: "Pets_by_bot", description: "A laughing cat on a sofa" };
+const dog = { ref: "dog", emoji: "🎉", setName: "party", description: "A dog with a party hat" };
+const hat = { ref: "hat", description: "Hats" };
+const heart = { ref: "heart", emoji: "❤️", setName: "Love_you_by_bot", description: "" };
 const all = [cat, dog, hat, heart];
-const found = (query: string, limit = 5) => searchStickers(all, query, limit).map(({ fileId }) => fileId);
+const found = (query: string, limit = 5) => findStickers(all, query, limit).map(({ ref }) => ref);
 
 test.each([
   ["laughing cat", ["cat"]],
@@ -41,7 +41,7 @@ test("only stickers that this bot has a file id of are found, with their emoji a
     u3: { description: 7, fileIds: { "7000000001": "broken" } },
   };
   writeFileSync(join(dirname(account.account.directory), "sticker-cache.json"), JSON.stringify({ version: 1, stickers }));
-  expect(await connection.searchStickers?.("tea", 5)).toEqual([
-    { fileId: "mine", emoji: "🫖", setName: "kitchen", description: "a tea pot" },
+  expect(await connection.findMedia?.("sticker", "tea", 5)).toEqual([
+    { ref: "mine", emoji: "🫖", setName: "kitchen", description: "a tea pot" },
   ]);
 });

@@ -55,7 +55,7 @@ test("one that could not be described is found by emoji and set, and is not aske
   expect(await stickers.describe(sticker, ask)).toBeUndefined();
   expect(ask.times).toBe(1);
   for (const query of ["👍", "cats"])
-    expect(stickers.search(query, 5)).toEqual([{ fileId: "file-1", emoji: "👍", setName: "Cats", description: "" }]);
+    expect(stickers.search(query, 5)).toEqual([{ ref: "file-1", emoji: "👍", setName: "Cats", description: "" }]);
   clock.now += 61 * 60_000;
   expect(await stickers.describe(sticker, asker("a cat"))).toBe("a cat");
 });
