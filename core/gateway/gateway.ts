@@ -5,13 +5,13 @@
 import { createHeartbeat, eventQueue, type Heartbeat } from "../agents/index.ts";
 import { type GatewayConfig, loadConfig } from "../config/index.ts";
 import type { Accepted, RawEvent } from "../contract/index.ts";
-import type { HttpServer } from "../http/index.ts";
+import { HttpProblem, type HttpServer } from "../http/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
 import { tellProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
-import { createHttpSide } from "./http-side.ts";
+import { createHttpSide, type HttpSide } from "./http-side.ts";
 import type { GatewayOptions } from "./options.ts";
 import { watchOwnership } from "./ownership.ts";
 import { startPruning } from "./pruning.ts";
@@ -66,7 +66,15 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const runtime = createRuntime(base);
   const telemetry = createTelemetry({ hooks: runtime.hooks, running: () => runtime.path.lanes.running() });
   const address = { url: "", startedAt: now() };
-  const plugins = await bringUpPlugins({ options, loader: base.loader, runtime, store, log, now, loaded: current.loaded, address, undo });
+  const door: Door = { handIn: notUpYet };
+  const plugins = await bringUpPlugins({
+    ...base,
+    options,
+    runtime,
+    loaded: current.loaded,
+    address,
+    handIn: (delivery) => door.handIn(delivery),
+  });
   await runtime.accounts.apply(config(), current.loaded.disabled);
   undo.add(() => runtime.accounts.close());
 
@@ -75,7 +83,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
   const { readiness, describe, found } = createDescribing(base, { runtime, plugins, hookSide, hookTokens, life, address });
   for (const problem of found()) tellProblem(log, problem);
-  const server = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
+  const { server, handIn } = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
   undo.add(() => server.close());
   // Before the server, so that requests that wait for a run are answered.
   undo.add(() => hookSide.results.close());
@@ -91,6 +99,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   await runtime.path.start();
   runtime.accounts.start();
   heartbeat.start();
+  door.handIn = handIn;
   await plugins.ready();
   watchEventLoop({ hooks: runtime.hooks, log, undo });
   startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
@@ -105,6 +114,15 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   log.info({ url: address.url, state: stateDirectory, plugins: up }, "the gateway is up");
   return gateway;
 }
+
+/** Opens once the path runs; plugins are set up before. */
+interface Door {
+  handIn: HttpSide["handIn"];
+}
+
+const notUpYet: HttpSide["handIn"] = async () => {
+  throw new HttpProblem("unavailable", "The gateway is not up yet: hand deliveries in from onReady on.");
+};
 
 /** Made after the routes, one of which asks for it. */
 interface Following {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/index.ts";
-import { HostError, reasonOf } from "../contract/index.ts";
+import { type Accepted, HostError, reasonOf } from "../contract/index.ts";
 import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
 import { createHttpServer, type HttpServer, routeAddress } from "../http/index.ts";
 import { createRedactor, type Log } from "../log/index.ts";
@@ -11,9 +11,11 @@ import type { Store } from "../state/index.ts";
 import type { TimedCall } from "../stations/index.ts";
 import { withPlace } from "../transforms/index.ts";
 import {
+  acceptHanded,
   createRefusals,
   createRepetitions,
   createSecretRemoval,
+  type HandedDelivery,
   hookRoutes,
   registerWebhooks,
   replayDelivery,
@@ -89,6 +91,12 @@ async function* guardStream<T>(
   }
 }
 
+export interface HttpSide {
+  readonly server: HttpServer;
+  /** Takes in a delivery that did not come over HTTP. */
+  readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
+}
+
 export function createHttpSide(parts: {
   readonly config: () => GatewayConfig;
   readonly runtime: Runtime;
@@ -103,7 +111,7 @@ export function createHttpSide(parts: {
   readonly life: { readonly closing: boolean };
   readonly now: () => number;
   readonly elapsed: () => number;
-}): HttpServer {
+}): HttpSide {
   const { config, runtime, store, log, gatewayTokens, hookTokens } = parts;
   const server = createHttpServer({
     config,
@@ -160,7 +168,8 @@ export function createHttpSide(parts: {
     onRepeated: (eventId) => repetitions.add(eventId),
   };
   registerWebhooks(server.app, hooks);
-  const replay = (eventId: string) => replayDelivery(eventId, { ...hooks, settings: () => config().hooks, store, table: mappings });
+  const inner = { ...hooks, settings: () => config().hooks };
+  const replay = (eventId: string) => replayDelivery(eventId, { ...inner, store, table: mappings });
   for (const route of hookRoutes({ recordings, replay })) server.manage(route);
-  return server;
+  return { server, handIn: (delivery) => acceptHanded(delivery, inner) };
 }

@@ -14,6 +14,7 @@ import {
   watchConfig,
 } from "../config/index.ts";
 import { type HostError, reasonOf } from "../contract/index.ts";
+import { callPlugin, pluginDeadlines } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Results } from "../webhooks/index.ts";
 import { pluginProblems, tellProblem } from "./config-problems.ts";
@@ -24,6 +25,14 @@ import type { Undo } from "./undo.ts";
 function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {
   const waiting = changedAtStart(from.started, after);
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
+}
+
+function tellPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
+  for (const { plugin, definition } of changes) {
+    callPlugin({ plugin, doing: "onChange" }, pluginDeadlines.onReady, async () => definition()).catch((error: unknown) => {
+      log.error({ plugin, error: reasonOf(error) }, "a plugin could not follow the configuration");
+    });
+  }
 }
 
 /** The result of a reload that was asked for. */
@@ -86,6 +95,7 @@ export function followConfig(parts: {
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
       parts.results.recheck();
       heartbeat.reload();
+      tellPlugins(runtime.registry.changes, log);
       applied = runtime.accounts.apply(loaded.config, loaded.disabled).then(
         () => log.info({ file: change.loaded.file }, "the configuration was taken over"),
         (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not follow the configuration"),

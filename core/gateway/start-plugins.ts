@@ -1,7 +1,7 @@
 /** Brings up the plugins of a gateway: with what they are handed, and their commands among those of chats. */
-import type { LoadedConfig } from "../config/index.ts";
-import { reasonOf } from "../contract/index.ts";
-import { createPlugins, keepPluginCodes, type Loader, type Plugins } from "../host/index.ts";
+import type { GatewayConfig, LoadedConfig, Secrets } from "../config/index.ts";
+import { type Json, reasonOf } from "../contract/index.ts";
+import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
@@ -16,6 +16,11 @@ export interface StartOptions {
   readonly pluginSetupMs?: number;
 }
 
+/** What the user wrote for a preset; absent while the hook server is off. */
+function presetSettings({ hooks }: GatewayConfig, id: string): Json | undefined {
+  return hooks.enabled ? (hooks as unknown as Readonly<Record<string, Json | undefined>>)[id] : undefined;
+}
+
 export async function bringUpPlugins(parts: {
   readonly options: StartOptions;
   readonly loader: Loader;
@@ -25,6 +30,9 @@ export async function bringUpPlugins(parts: {
   readonly now: () => number;
   readonly loaded: LoadedConfig;
   readonly address: { readonly url: string };
+  readonly config: () => GatewayConfig;
+  readonly secrets: Secrets;
+  readonly handIn: ScopeOptions["handIn"];
   readonly undo: Undo;
 }): Promise<Plugins> {
   const { options, runtime, loaded, undo } = parts;
@@ -40,6 +48,11 @@ export async function bringUpPlugins(parts: {
     newId: runtime.newId,
     receive: (event) => runtime.path.receive(event),
     address: () => parts.address.url,
+    handIn: parts.handIn,
+    presets: {
+      settings: (id) => presetSettings(parts.config(), id),
+      secret: (value, path) => parts.secrets.resolve(value, path),
+    },
     config: loaded.config,
     configDirectory: loaded.directory,
     disabled: loaded.disabled,

@@ -20,4 +20,4 @@ export { type NoticeBody, noticeEvent } from "./notice.ts";
 export { keepPluginCodes } from "./plugin-codes.ts";
 export { createPlugins, loadBundledAhead, type PluginReport, type Plugins } from "./plugins.ts";
 export { createRegistry, enginesOf, type Owned, type Registry } from "./registry.ts";
-export { scopedStore } from "./scope.ts";
+export { type ScopeOptions, scopedStore } from "./scope.ts";

@@ -28,12 +28,14 @@ export interface Registry {
   /** Each vouches for tokens of devices. */
   readonly devices: Owned<DeviceCheck>[];
   readonly checks: Owned<CheckDefinition>[];
+  /** Called when the configuration was edited. */
+  readonly changes: Owned<() => void>[];
   readonly ready: Owned<() => void | Promise<void>>[];
   readonly close: Owned<() => void | Promise<void>>[];
 }
 
 export function createRegistry(): Registry {
-  const lists = { commands: [], routes: [], devices: [], checks: [], ready: [], close: [] };
+  const lists = { commands: [], routes: [], devices: [], checks: [], changes: [], ready: [], close: [] };
   return { plugins: new Map(), channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
 }
 
@@ -67,7 +69,7 @@ export function removePlugin(registry: Registry, plugin: string): void {
   for (const map of [registry.channels, registry.engines, registry.presets]) {
     for (const [id, owned] of map) if (owned.plugin === plugin) map.delete(id);
   }
-  for (const list of [registry.commands, registry.routes, registry.devices, registry.checks, registry.ready]) {
+  for (const list of [registry.commands, registry.routes, registry.devices, registry.checks, registry.changes, registry.ready]) {
     const kept = (list as Owned<unknown>[]).filter((owned) => owned.plugin !== plugin);
     (list as Owned<unknown>[]).splice(0, list.length, ...kept);
   }

@@ -1,10 +1,11 @@
 /** What one plugin is handed: its own log, its own store, its own registrations; never the host's configuration. */
 
-import { type Accepted, PluginError, type RawEvent } from "../contract/index.ts";
+import { type Accepted, type Json, PluginError, type RawEvent } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { PluginHost, PluginStore } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import { type HookName, type Hooks, type HookTable, isThenable } from "../stations/index.ts";
+import type { HandedDelivery } from "../webhooks/index.ts";
 import { tapProblems } from "./answers.ts";
 import { type Asked, unusable } from "./deadline.ts";
 import { noticeEvent } from "./notice.ts";
@@ -20,6 +21,13 @@ export interface ScopeOptions {
   readonly newId: () => string;
   readonly receive: (event: RawEvent) => Promise<Accepted>;
   readonly address: () => string;
+  readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
+  readonly presets: {
+    /** What the user wrote for a preset, as it is now. */
+    readonly settings: (id: string) => Json | undefined;
+    /** Throws `HostError` that names the path. */
+    readonly secret: (value: unknown, path: string) => string;
+  };
 }
 
 const commandName = /^[a-z0-9_]{1,32}$/;
@@ -81,6 +89,23 @@ export function createScope(
     notify: (address, text, { key } = {}) =>
       options.receive(noticeEvent({ address, text, ...(key === undefined ? {} : { dedupeKey: `notice:${id}:${key}` }) })),
     address: options.address,
+    hook(path, payload, { key, headers, origin }) {
+      const optional = { ...(headers && { headers }), ...(origin !== undefined && { origin }) };
+      return options.handIn({ plugin: id, path, payload, key, ...optional });
+    },
+    preset(presetId) {
+      registering("preset");
+      if (registry.presets.get(presetId)?.plugin !== id)
+        throw new PluginError("plugin_invalid", { plugin: id, reason: `it declares no preset ${presetId}` });
+      return {
+        settings: () => options.presets.settings(presetId),
+        secret: (value, key) => options.presets.secret(value, `hooks.${presetId}.${key}`),
+        onChange(fn) {
+          registering("onChange");
+          registry.changes.push({ plugin: id, definition: fn });
+        },
+      };
+    },
     tap(hook, fn, tapOptions) {
       registering("tap");
       taps.push(() => options.hooks.tap(id, hook, checked({ plugin: id, doing: hook }, fn), tapOptions));

@@ -268,6 +268,19 @@ export interface CheckDefinition {
   fix?(): Promise<string>;
 }
 
+/** The section of the configuration that belongs to a preset of a plugin. */
+interface PluginPreset {
+  /** As it is now; `undefined`: there is none, or the hook server is off. */
+  settings(): Json | undefined;
+  /**
+   * The text of a secret in the section: `value` is what stands there, `key` says where, such as `accounts.ada.password`. Throws an error that
+   * names the place and never the value. The log leaves out every text that was read this way.
+   */
+  secret(value: unknown, key: string): string;
+  /** Called after the configuration was edited, whatever was changed in it. Only in `setup`. */
+  onChange(fn: () => void): void;
+}
+
 /**
  * Everything a plugin may touch; handed to `setup`. What registers (`tap`, `command`, `channel`, `engine`, `route`, `devices`, `check`, `onReady`) works
  * only until `setup` is done, and throws `plugin_invalid` afterwards; all of it is taken back when `setup` fails.
@@ -299,6 +312,29 @@ export interface PluginHost {
    * } });
    */
   notify(address: Address, text: string, options?: { readonly key?: string }): Promise<Accepted>;
+  /**
+   * Hands a delivery to the mappings at a path below `hooks.path`, as if it had come over HTTP, but without a token; works from `onReady` on.
+   * Resolves when the event is on the disk. Of two deliveries with one `key` the second leads to nothing and resolves with `duplicate`, for
+   * seven days; the key counts for this plugin and this path. `origin` is one line about the sender that the agent reads before the content,
+   * such as whether the sender was verified. Rejects with an error that has the `code` and `status` of the HTTP answer
+   * (`core/http/README.md`): from status 500 on the same delivery may be accepted later, below it the configuration or the payload is wrong.
+   *
+   * @example
+   * const { duplicate } = await host.hook("imap", { messages: [mail] }, { key: mail.id, origin: "The sender is not verified." });
+   */
+  hook(
+    path: string,
+    payload: Json,
+    options: { readonly key: string; readonly headers?: Readonly<Record<string, string>>; readonly origin?: string },
+  ): Promise<Accepted>;
+  /**
+   * What the user wrote in `hooks.<id>` for a preset that the plugin declares. Call it in `setup`.
+   *
+   * @example
+   * const section = host.preset("imap");
+   * section.onChange(() => follow(section.settings()));
+   */
+  preset(id: string): PluginPreset;
   /**
    * Takes part at a station. Order, deadlines and what a failure does: the table in `core/host/README.md`.
    *

@@ -1,6 +1,7 @@
 /** Webhooks: endpoints, mappings, signatures, and the tools to try them. */
 
 export { registerWebhooks, type WebhookDeps } from "./endpoint/endpoints.ts";
+export { acceptHanded, type HandedDelivery } from "./endpoint/handed-delivery.ts";
 export { createRecordings, type Recordings } from "./endpoint/recordings.ts";
 export { createRefusals } from "./endpoint/refusals.ts";
 export { createRepetitions } from "./endpoint/repetitions.ts";

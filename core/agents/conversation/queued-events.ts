@@ -27,12 +27,18 @@ function instructionsOf({ authority, body }: StoredEvent): string {
   return typeof instructions === "string" ? `The operator's instructions for this event:\n${defuseLines(instructions.trim())}\n\n` : "";
 }
 
+/** What the gateway knows of the sender, outside of the wrapper too. */
+function originOf({ authority, body }: StoredEvent): string {
+  const { origin } = (authority === "hook" ? body : {}) as { readonly origin?: unknown };
+  return typeof origin === "string" ? `${defuseLines(origin)}\n\n` : "";
+}
+
 /** Oldest first; empty where there are none. */
 export function renderQueued(events: readonly StoredEvent[], leftOut = 0): string {
   const items = events.map((event, index) => {
     const text = cut(eventText(event), maxEventChars);
     const shown = isForeign(event) ? wrapExternal({ text, source: event.source }) : defuseLines(text);
-    return `${index + 1}. ${renderTime(event.acceptedAt)}, ${event.kind}:\n${instructionsOf(event)}${shown}`;
+    return `${index + 1}. ${renderTime(event.acceptedAt)}, ${event.kind}:\n${instructionsOf(event)}${originOf(event)}${shown}`;
   });
   if (leftOut > 0) items.unshift(`${leftOut} earlier ${leftOut === 1 ? "event was" : "events were"} left out.`);
   return items.length === 0 ? "" : `Events since the last turn, oldest first:\n\n${items.join("\n\n")}`;

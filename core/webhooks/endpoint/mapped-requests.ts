@@ -7,6 +7,7 @@ import { chooseMapping, type Posted } from "../mapping/choose.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "../mapping/mapped.ts";
 import {
   failureRecord,
+  type Handed,
   injectionsIn,
   type KeptAnswer,
   type KeptDelivery,
@@ -47,8 +48,10 @@ export interface MappedRequestDeps extends MappedDeps {
 
 export interface MappedRequest {
   readonly posted: Posted;
-  /** Address of the client. */
-  readonly client: () => string;
+  /** Address of the client; absent: a plugin of this gateway handed the delivery in. */
+  readonly client?: () => string;
+  /** Absent: it came over HTTP. */
+  readonly handed?: Handed;
   /** Those that may take it, in their order. */
   readonly mappings: readonly Mapping[];
   /** Under which a repetition is known. `compared`: the same key with another body is a clash. */
@@ -73,8 +76,8 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   const chosen = chooseMapping(request.mappings, request.posted);
   if (chosen === undefined) return undefined;
   const { mapping, delivery, kind } = chosen;
-  if (mapping.admits?.(request.client()) === false) throw addressRefused;
-  const kept = keepDelivery(delivery, { body: request.posted.body, kind, mapping });
+  if (request.client !== undefined && mapping.admits?.(request.client()) === false) throw addressRefused;
+  const kept = keepDelivery(delivery, { body: request.posted.body, kind, mapping, handed: request.handed });
   let plan: Plan;
   try {
     const planned = planRuns(mapping, delivery, deps);

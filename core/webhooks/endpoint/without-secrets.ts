@@ -35,19 +35,21 @@ export function createSecretRemoval(secrets: () => Iterable<string>): (input: Ac
 
   const redactDelivery = (delivery: JsonObject): JsonObject => ({
     ...delivery,
+    ...(delivery.handed === undefined ? {} : { handed: redactValue(delivery.handed) }),
     headers: redactValue(delivery.headers ?? {}),
     query: redactValue(delivery.query ?? {}),
     body: delivery.kind === "json" || delivery.kind === "text-json" ? redactJson(textOf(delivery.body)) : redact(textOf(delivery.body)),
   });
 
   const redactBody = (body: JsonObject): JsonObject => {
-    const { message, text, request, replyName, delivery } = body;
+    const { message, text, origin, request, replyName, delivery } = body;
     const name =
       isObject(request) && typeof request.name === "string" ? { request: { ...request, name: redactMessage(request.name) } } : {};
     return {
       ...body,
       ...(typeof message === "string" ? { message: redactMessage(message) } : {}),
       ...(typeof text === "string" ? { text: redactMessage(text) } : {}),
+      ...(typeof origin === "string" ? { origin: redactMessage(origin) } : {}),
       ...name,
       ...(typeof replyName === "string" ? { replyName: redactMessage(replyName) } : {}),
       ...(isObject(delivery) ? { delivery: redactDelivery(delivery) } : {}),

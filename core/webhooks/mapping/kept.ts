@@ -37,6 +37,7 @@ export function readKept(body: Json | null, kind: string): KeptHook {
 /** How a kept delivery came, in words; `undefined`: it is not one, or came through an endpoint that is not a mapping. */
 export function describeAccess({ delivery }: KeptHook): string | undefined {
   if (delivery === undefined) return undefined;
+  if (delivery.handed !== undefined) return `handed in by the plugin ${delivery.handed.by}`;
   return delivery.signature === undefined ? "hook token" : `signature ${delivery.signature} verified`;
 }
 

@@ -10,6 +10,14 @@ import type { Mapping } from "./mapping.ts";
 import type { BodyKind } from "./payload.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
+/** What is known of a delivery that a plugin handed in. */
+export interface Handed {
+  /** Id of the plugin. */
+  readonly by: string;
+  /** What the plugin found out about the sender; the agent reads it before the content. */
+  readonly origin?: string;
+}
+
 /** A delivery as it is kept with its event, to be shown or replayed. */
 export interface KeptDelivery {
   /** Sub-path below `hooks.path`. */
@@ -21,6 +29,8 @@ export interface KeptDelivery {
   readonly kind: BodyKind;
   /** The scheme of the signature that was verified; absent where the hook token let it in. */
   readonly signature?: string;
+  /** A plugin of this gateway handed it in; absent: it came over HTTP. */
+  readonly handed?: Handed;
   /** Of an element, which is kept as JSON: what its delivery was sent as. */
   readonly sentAs?: BodyKind;
   /** Which element of its list it was; absent for a whole delivery. */
@@ -35,10 +45,15 @@ const maxKeptCharacters = 4_194_304;
 /** Copies, because `JSON.stringify` takes twice as long over objects without a prototype. */
 export function keepDelivery(
   delivery: HookDelivery,
-  { body, kind, mapping }: { readonly body: Buffer; readonly kind: BodyKind; readonly mapping: Mapping },
+  {
+    body,
+    kind,
+    mapping,
+    handed,
+  }: { readonly body: Buffer; readonly kind: BodyKind; readonly mapping: Mapping; readonly handed?: Handed | undefined },
 ): KeptDelivery {
   const { path, headers, query } = delivery;
-  const kept = { path, headers: { ...headers }, query: { ...query }, body: body.toString("utf8"), kind };
+  const kept = { path, headers: { ...headers }, query: { ...query }, body: body.toString("utf8"), kind, ...(handed && { handed }) };
   const { signature } = mapping.settings;
   return signature === undefined ? kept : { ...kept, signature: signature.scheme };
 }
@@ -85,6 +100,7 @@ export function runEvents(
     const { instructions } = mapping.settings;
     const shared = {
       ...(instructions === undefined ? {} : { instructions }),
+      origin: kept.handed?.origin,
       wrapped: run.wrapped,
       kept: {
         mapping: mapping.id,

@@ -85,10 +85,20 @@ function placeOfToken({ token, signature }: MappingSettings, setting: readonly S
 /** Settings that a user may give a preset as a whole, in the section of its name. */
 const presetSettings = ["model", "thinking", "instructions", "allowUnsafeExternalContent"] as const;
 
+type PresetSection = Partial<MappingSettings> & { readonly account?: unknown; readonly accounts?: object };
+
+/** What a plugin watches by itself would lead nowhere without the preset. */
+function hasAccount(section: PresetSection | undefined): boolean {
+  return section !== undefined && (section.account !== undefined || Object.keys(section.accounts ?? {}).length > 0);
+}
+
 function presetMappings({ hooks, presets }: MappingContext, problems: Problem[]): readonly MappingSource[] {
-  return hooks.presets.flatMap((name, index): readonly MappingSource[] => {
-    const at = renderPath(["hooks", "presets", index]);
-    const twice = hooks.presets.indexOf(name) < index;
+  const sections = hooks as unknown as Readonly<Record<string, PresetSection | undefined>>;
+  const brought = [...presets.keys()].filter((name) => !hooks.presets.includes(name) && hasAccount(sections[name]));
+  return [...hooks.presets, ...brought].flatMap((name, index): readonly MappingSource[] => {
+    const named = index < hooks.presets.length;
+    const at = renderPath(named ? ["hooks", "presets", index] : ["hooks", name]);
+    const twice = named && hooks.presets.indexOf(name) < index;
     const preset = presets.get(name);
     if (twice) problems.push({ severity: "warning", path: at, message: `names ${JSON.stringify(name)} again` });
     else if (preset === undefined) {
@@ -104,7 +114,7 @@ function presetMappings({ hooks, presets }: MappingContext, problems: Problem[])
       });
     }
     if (twice || preset === undefined) return [];
-    const section = (hooks as unknown as Readonly<Record<string, Partial<MappingSettings> | undefined>>)[name];
+    const section = sections[name];
     const given =
       section === undefined ? [] : presetSettings.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]] as const]));
     const placeOf = ([setting]: readonly Segment[]) =>

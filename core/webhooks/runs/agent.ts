@@ -117,12 +117,15 @@ export function agentEvent(
     readonly wrapped?: boolean;
     /** Of the mapping. */
     readonly instructions?: string;
+    /** What the gateway knows of the sender, said before the content and outside of its wrapper. */
+    readonly origin?: string | undefined;
     /** What is kept beside the run, for the operator. */
     readonly kept?: { readonly [name: string]: Json };
   },
 ): RawEvent {
   const { message, request } = asked;
-  const { dedupeKey, wrapped = true, instructions, kept } = options;
+  const { dedupeKey, wrapped = true, instructions, origin, kept } = options;
+  const content = wrapped ? wrapExternal({ text: message, source: "webhook", metadata: { Hook: request.name } }) : message;
   const event: RawEvent = {
     source: "hooks",
     kind: "agent",
@@ -130,7 +133,7 @@ export function agentEvent(
     authority: "hook",
     body: {
       request: { ...request, ...(instructions === undefined ? {} : { instructions }) },
-      message: wrapped ? wrapExternal({ text: message, source: "webhook", metadata: { Hook: request.name } }) : message,
+      message: origin === undefined ? content : `${origin}\n\n${content}`,
       replyName: request.name,
       ...kept,
     },

@@ -30,11 +30,13 @@ export function wakeEvent(
     readonly wrapped?: boolean;
     /** Of the mapping. */
     readonly instructions?: string;
+    /** What the gateway knows of the sender, said before the content and outside of its wrapper. */
+    readonly origin?: string | undefined;
     /** What is kept beside the text, for the operator. */
     readonly kept?: { readonly [name: string]: Json };
   },
 ): RawEvent {
-  const { mainSession, now, dedupeKey, wrapped = true, instructions, kept } = at;
+  const { mainSession, now, dedupeKey, wrapped = true, instructions, origin, kept } = at;
   const event: RawEvent = {
     source: "hooks",
     kind: "wake",
@@ -46,6 +48,7 @@ export function wakeEvent(
       mode: wake.mode,
       ...(wrapped ? {} : { unwrapped: true }),
       ...(instructions === undefined ? {} : { instructions }),
+      ...(origin === undefined ? {} : { origin }),
       ...kept,
     },
   };

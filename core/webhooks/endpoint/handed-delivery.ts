@@ -1,0 +1,67 @@
+/** A delivery that a plugin hands in: its mapping, its records and the answer to a repetition are those of a request, without HTTP and a token. */
+import type { Accepted, Json } from "../../contract/index.ts";
+import { HttpProblem } from "../../http/index.ts";
+import { cleanHookName } from "../../untrusted/index.ts";
+import { trimSlashes } from "../mapping/address.ts";
+import type { MappingTable } from "../mapping/mapping.ts";
+import { visibleHeaders } from "../mapping/webhook-delivery.ts";
+import { deliveryKey } from "./idempotency.ts";
+import { answerMapped, type MappedRequestDeps } from "./mapped-requests.ts";
+
+export interface HandedDelivery {
+  /** Id of the plugin that hands it in. */
+  readonly plugin: string;
+  /** Below `hooks.path`. */
+  readonly path: string;
+  readonly payload: Json;
+  /** Names the delivery among those of the plugin at this path. */
+  readonly key: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the plugin found out about the sender, for the agent. */
+  readonly origin?: string;
+}
+
+export interface HandedDeps extends MappedRequestDeps {
+  readonly enabled: () => boolean;
+  readonly mappings: () => MappingTable;
+}
+
+/** Throws `HttpProblem`: with a status from 500 on, the same delivery may be accepted later. */
+export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Promise<Accepted> {
+  if (!deps.enabled()) throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled and hooks.token.");
+  const { plugin, payload, key, headers = {}, origin } = handed;
+  const path = trimSlashes(handed.path);
+  const table = deps.mappings();
+  const accepted: Accepted[] = [];
+  const answer = await answerMapped(
+    {
+      posted: {
+        path,
+        type: { "content-type": "application/json" },
+        headers: visibleHeaders(headers, table.hiddenHeaders),
+        query: {},
+        body: Buffer.from(JSON.stringify(payload)),
+        now: new Date(deps.now()).toISOString(),
+      },
+      // Where a signature is asked for, nothing passes that has none.
+      mappings: table.way(path).mappings.filter(({ settings }) => settings.signature === undefined),
+      identity: { key: deliveryKey(key, { path, secret: () => `plugin ${plugin}` }), compared: false },
+      handed: { by: plugin, ...(origin === undefined ? {} : { origin: cleanHookName(origin) }) },
+    },
+    {
+      ...deps,
+      accept: async (input) => {
+        const one = await deps.accept(input);
+        accepted.push(one);
+        return one;
+      },
+      onRepeated: (eventId) => {
+        accepted.push({ eventId, duplicate: true });
+        deps.onRepeated?.(eventId);
+      },
+    },
+  );
+  const [first] = accepted;
+  if (answer === undefined || first === undefined) throw new HttpProblem("not_found", `No mapping takes deliveries to ${path}.`);
+  return { eventId: first.eventId, duplicate: first.duplicate };
+}
