@@ -1,11 +1,14 @@
-/** Mail that other programs hand in over HTTP: presets of the hook server, one for each kind of sender. */
+/** Mail as a source of hooks: presets for what other programs hand in, and mailboxes that the gateway watches by itself. */
 import { definePlugin } from "service-gateway/sdk";
-import { gmail } from "./gmail.ts";
+import { codes } from "./codes.ts";
+import { gmail, imap } from "./presets.ts";
+import { watchMailboxes } from "./watch.ts";
 
 export default definePlugin({
   id: "mail",
-  version: "1.0.0",
+  version: "1.1.0",
   host: "^0.1.0",
-  presets: [gmail],
-  setup() {},
+  presets: [gmail, imap],
+  codes,
+  setup: watchMailboxes,
 });

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { thinkingSchema } from "./agents.ts";
 import { previousTokenSchema, secretSchema, secretsSchema, withoutEffect } from "./annotations.ts";
+import { imapAccountsSchema } from "./mail.ts";
 
 const wakeMode = Type.Enum(["now", "next-heartbeat"], {
   description: "now: a heartbeat at once. next-heartbeat: wait for the next periodic one.",
@@ -206,6 +207,11 @@ const mailSchema = Type.Object(
   { description: "Written by `service webhooks gmail setup`, read by `run`.", additionalProperties: true },
 );
 
+const imapSchema = Type.Object(
+  { accounts: imapAccountsSchema, ...ofPreset },
+  { description: "Mailboxes that the gateway watches by IMAP. They bring the preset `imap` along." },
+);
+
 export const hooksSchema = Type.Object(
   {
     enabled: Type.Boolean({ default: false, description: "Turns the hook server on; needs hooks.token." }),
@@ -266,6 +272,7 @@ export const hooksSchema = Type.Object(
       description: "Whether a holder of the hook token may read the agent's replies.",
     }),
     gmail: Type.Optional(mailSchema),
+    imap: Type.Optional(imapSchema),
   },
   { default: {}, description: "The hook server." },
 );

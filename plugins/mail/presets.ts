@@ -1,7 +1,7 @@
-/** The preset `gmail`: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, a run for each message. */
+/** The presets of mail: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, a run for each message. */
 import type { PresetDefinition } from "service-gateway/sdk";
 
-const message = [
+const messageTemplate = [
   "New mail from {{ messages[0].from }}",
   "Subject: {{ messages[0].subject }}",
   "",
@@ -21,7 +21,22 @@ export const gmail: PresetDefinition = {
       forEach: "messages",
       // A message without an id gets a session of its own.
       sessionKey: "hook:gmail:{{ messages[0].id }}",
-      messageTemplate: message,
+      messageTemplate,
+    },
+  ],
+};
+
+export const imap: PresetDefinition = {
+  id: "imap",
+  path: "imap",
+  mappings: [
+    {
+      name: "Mail",
+      action: "agent",
+      forEach: "messages",
+      // The id holds the name of a folder, which may be any text; its hash may not.
+      sessionKey: "hook:imap:{{ messages[0].session }}",
+      messageTemplate,
     },
   ],
 };

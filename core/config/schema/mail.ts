@@ -1,0 +1,63 @@
+/** Mailboxes that are watched by IMAP. */
+import Type from "typebox";
+import { secretSchema } from "./annotations.ts";
+
+const text = (description: string) => Type.String({ minLength: 1, description });
+
+const accountSchema = Type.Object(
+  {
+    enabled: Type.Boolean({ default: true, description: "false: the mailbox is not watched." }),
+    host: text("Name of the IMAP server, such as imap.example.org."),
+    port: Type.Integer({ minimum: 1, maximum: 65_535, default: 993, description: "Port of the server." }),
+    tls: Type.Union([Type.Boolean(), Type.Literal("starttls")], {
+      default: true,
+      description:
+        "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on this machine may have.",
+    }),
+    user: text("User name, mostly the mail address."),
+    password: secretSchema("Password; many providers want an app password here."),
+    folders: Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      maxItems: 5,
+      default: ["INBOX"],
+      description: "Folders that are watched; the server announces new mail in the first one, the others are polled.",
+    }),
+    pollSeconds: Type.Integer({
+      minimum: 5,
+      maximum: 86_400,
+      default: 60,
+      description: "Longest time between two looks, in seconds; mail that the server announces is read at once.",
+    }),
+    maxBytes: Type.Integer({ minimum: 100, maximum: 200_000, default: 20_000, description: "Longest body that the agent gets, in bytes." }),
+    maxCatchUp: Type.Integer({
+      minimum: 0,
+      maximum: 10_000,
+      default: 50,
+      description: "After a pause of more than an hour: how many of the newest mails are run; the older ones are left out.",
+    }),
+    maxPerHour: Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      default: 60,
+      description: "Mails that are run within an hour; further ones wait.",
+    }),
+    from: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), { description: "Addresses or domains; mail from others is not run. Any when absent." }),
+    ),
+    subject: Type.Optional(text("Mail is run only when its subject contains this text, in upper or lower case.")),
+    requireAuth: Type.Boolean({
+      default: false,
+      description: "true: mail is run only when the mail server has verified its sender; needs authservIds.",
+    }),
+    authservIds: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description: "Names of mail servers whose Authentication-Results count. Without one no sender is verified, but for imap.gmail.com.",
+      }),
+    ),
+  },
+  { description: "One mailbox." },
+);
+
+export const imapAccountsSchema = Type.Optional(
+  Type.Record(Type.String(), accountSchema, { description: "Mailboxes, by a name of your own." }),
+);

@@ -1,0 +1,63 @@
+/** One mail from its mailbox to its mapping, or to the record of why it led to no run. */
+import type { PluginHost } from "service-gateway/sdk";
+import { automatedBy } from "./automated.ts";
+import type { MailCode } from "./codes.ts";
+import { payloadOf } from "./payload.ts";
+import { describeSender, judgeSender, type Verdict } from "./sender.ts";
+import { authservIdsOf, type MailboxSettings } from "./settings.ts";
+import type { Mail } from "./source.ts";
+
+type Accepted = Awaited<ReturnType<PluginHost["receive"]>>;
+
+export interface MailboxName {
+  readonly source: string;
+  readonly account: string;
+}
+
+/** Resolves when it is on the disk. Rejects with a `status`: from 500 on it may be accepted later. */
+export async function handOver(
+  host: Pick<PluginHost, "hook" | "receive">,
+  mail: Mail,
+  { mailbox, settings }: { readonly mailbox: MailboxName; readonly settings: MailboxSettings },
+): Promise<Accepted> {
+  const { source, account } = mailbox;
+  const verdict = judgeSender(mail, authservIdsOf(settings));
+  const key = `mail:${source}:${account}:${mail.id}`;
+  const refused = refusalOf(mail, verdict, settings);
+  if (refused !== undefined) return record(host, mailbox, { code: refused, key, detail: `The mail is ${mail.id}.` });
+  const payload = await payloadOf(mail, { ...mailbox, verdict, maxBytes: settings.maxBytes });
+  return host.hook(source, payload, { key, origin: describeSender(verdict, automatedBy(mail.headers)) });
+}
+
+/** An event that says why, seen by `service why`; it runs nothing. */
+export function record(
+  host: Pick<PluginHost, "receive">,
+  { source, account }: MailboxName,
+  { code, key, detail }: { readonly code: MailCode; readonly key: string; readonly detail: string },
+): Promise<Accepted> {
+  return host.receive({
+    source: "mail",
+    kind: "mail",
+    lane: `mail:${source}:${account}`,
+    authority: "hook",
+    dedupeKey: key,
+    body: { source, account, code, detail },
+  });
+}
+
+function refusalOf(mail: Mail, verdict: Verdict, { from, subject, requireAuth }: MailboxSettings): MailCode | undefined {
+  if (from !== undefined && !isFrom(mail, from)) return "mail_other_sender";
+  if (subject !== undefined && !mail.subject.toLowerCase().includes(subject.toLowerCase())) return "mail_other_subject";
+  return requireAuth && verdict.result !== "pass" ? "mail_sender_unverified" : undefined;
+}
+
+/** By the whole address, or by its domain. */
+function isFrom({ from }: Mail, allowed: readonly string[]): boolean {
+  const [sender, another] = from;
+  const address = sender?.address?.toLowerCase();
+  if (address === undefined || another !== undefined) return false;
+  return allowed.some((one) => {
+    const wanted = one.toLowerCase();
+    return wanted.includes("@") && !wanted.startsWith("@") ? address === wanted : address.endsWith(`@${wanted.replace(/^@/, "")}`);
+  });
+}

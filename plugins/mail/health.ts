@@ -1,0 +1,37 @@
+/** How a mailbox is: one state with its reason and what to do. Each change is logged. */
+import type { PluginHost } from "service-gateway/sdk";
+
+export type MailboxState = "ok" | "retrying" | "paused" | "needs_login" | "needs_setup";
+
+export interface Condition {
+  readonly state: MailboxState;
+  /** One sentence; empty while it is well. */
+  readonly reason: string;
+  readonly fix: string;
+}
+
+export interface Health {
+  current(): Condition;
+  set(next: Condition): void;
+}
+
+export const well: Condition = { state: "ok", reason: "", fix: "" };
+
+export function createHealth({ log }: Pick<PluginHost, "log">, mailbox: { readonly source: string; readonly account: string }): Health {
+  let condition: Condition = { state: "retrying", reason: "It is being connected.", fix: "" };
+  return {
+    current: () => condition,
+    set(next) {
+      const changed = next.state !== condition.state || next.reason !== condition.reason;
+      condition = next;
+      if (!changed) return;
+      const { state, reason, fix } = next;
+      if (state === "ok") log.info(mailbox, "the mailbox is watched");
+      else
+        log[state === "needs_login" || state === "needs_setup" ? "error" : "warn"](
+          { ...mailbox, state, hint: fix },
+          `a mailbox is not read: ${reason}`,
+        );
+    },
+  };
+}

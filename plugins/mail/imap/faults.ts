@@ -1,0 +1,27 @@
+/** What went wrong with a mail server, as a cause that a user can act on. */
+import { SourceError } from "../source.ts";
+
+export function faultOf(error: unknown, host: string): SourceError {
+  if (error instanceof SourceError) return error;
+  const { code, authenticationFailed, message } = (error ?? {}) as {
+    readonly code?: string;
+    readonly authenticationFailed?: boolean;
+    readonly message?: string;
+  };
+  if (authenticationFailed === true)
+    return new SourceError(
+      "login",
+      `${host} refused the user name or the password.`,
+      "Correct user and password; many providers want an app password here.",
+    );
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN")
+    return new SourceError("outage", `The name ${host} cannot be resolved.`, "Check host and the network.");
+  if (code === "ECONNREFUSED") return new SourceError("outage", `${host} refused the connection.`, "Check host and port.");
+  if (code !== undefined && /CERT|SELF_SIGNED|TLS|SSL|UNABLE_TO_VERIFY/.test(code))
+    return new SourceError("outage", `The certificate of ${host} cannot be trusted (${code}).`, "Check host and tls.");
+  return new SourceError(
+    "outage",
+    `The connection to ${host} failed: ${message ?? code ?? "unknown error"}.`,
+    "It is tried again by itself.",
+  );
+}

@@ -1,0 +1,146 @@
+/** A mailbox that is read by IMAP, over one connection at a time. Nothing in it is changed: folders are opened read-only. */
+import type { ImapFlow } from "imapflow";
+import { isLoopback, type MailboxSettings } from "../settings.ts";
+import { type Cursor, type Depth, type Found, type Mail, type MailSource, SourceError } from "../source.ts";
+import { connect } from "./connection.ts";
+import { faultOf } from "./faults.ts";
+import { readMail } from "./message.ts";
+
+/** How far a folder was read. */
+interface Place {
+  /** UIDVALIDITY: ids of another one name other mails. */
+  readonly validity: string;
+  readonly uid: number;
+}
+
+/** A server that is there answers at once. */
+const answerMs = 4_000;
+const dayMs = 86_400_000;
+
+export function createImapSource(
+  account: string,
+  settings: MailboxSettings,
+  { password }: { readonly password: () => string },
+): MailSource {
+  const { host, folders, tls } = settings;
+  let client: ImapFlow | undefined;
+  let ring = (): void => {};
+
+  /** The connection, known to answer; a new one where it does not. */
+  async function connected(): Promise<ImapFlow> {
+    if (tls === false && !isLoopback(host))
+      throw new SourceError(
+        "setup",
+        `tls is false, which would send the password to ${host} unprotected.`,
+        'Set tls to true or "starttls".',
+      );
+    if (client?.usable === true && (await answers(client))) return client;
+    client?.close();
+    const fresh = await connect(settings, password());
+    client = fresh;
+    fresh.on("exists", () => ring());
+    fresh.on("close", () => {
+      if (client === fresh) client = undefined;
+      ring();
+    });
+    return fresh;
+  }
+
+  async function inFolder<T>(folder: string, read: (client: ImapFlow, validity: string, next: number) => Promise<T>): Promise<T> {
+    try {
+      const open = await connected();
+      const lock = await open.getMailboxLock(folder, { readOnly: true });
+      try {
+        if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is tried again by itself.");
+        return await read(open, String(open.mailbox.uidValidity), open.mailbox.uidNext);
+      } finally {
+        lock.release();
+      }
+    } catch (error) {
+      throw faultOf(error, host);
+    }
+  }
+
+  async function changesIn(folder: string, cursor: Cursor, lastMail: number): Promise<readonly Found[]> {
+    const place = cursor[folder] as unknown as Place | undefined;
+    return inFolder(folder, async (open, validity) => {
+      const renumbered = place === undefined || place.validity !== validity;
+      const wanted = renumbered ? { since: new Date(lastMail - dayMs) } : { uid: `${place.uid + 1}:*` };
+      const uids = (await open.search(wanted, { uid: true })) || [];
+      // A range to the end holds the last mail even when that is older.
+      const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
+      return fresh.map((uid) => ({ id: idOf({ account, folder, validity, uid }), next: { [folder]: { validity, uid } }, renumbered }));
+    });
+  }
+
+  return {
+    async baseline() {
+      const cursor: { [folder: string]: { readonly validity: string; readonly uid: number } } = {};
+      for (const folder of folders) cursor[folder] = await inFolder(folder, async (_, validity, next) => ({ validity, uid: next - 1 }));
+      return cursor;
+    },
+    async changesSince(cursor, lastMail) {
+      const found: Found[] = [];
+      for (const folder of folders) found.push(...(await changesIn(folder, cursor, lastMail)));
+      // The server rings for the folder that is open: that is the first one.
+      const [first, second] = folders;
+      if (first !== undefined && second !== undefined) await inFolder(first, async () => {});
+      return found;
+    },
+    async fetch(id, depth: Depth): Promise<Mail | undefined> {
+      const place = placeOf(id, account);
+      return inFolder(place.folder, (open, validity) =>
+        validity === place.validity
+          ? readMail(open, { id, folder: place.folder, uid: place.uid, depth, maxBytes: settings.maxBytes })
+          : Promise.resolve(undefined),
+      );
+    },
+    doorbell(rung) {
+      ring = rung;
+    },
+    close() {
+      ring = () => {};
+      client?.close();
+      client = undefined;
+    },
+  };
+}
+
+async function answers(client: ImapFlow): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), answerMs);
+  });
+  const there = client.noop().then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([there, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function idOf({
+  account,
+  folder,
+  validity,
+  uid,
+}: {
+  readonly account: string;
+  readonly folder: string;
+  readonly validity: string;
+  readonly uid: number;
+}): string {
+  return `${account}:${folder}:${validity}:${uid}`;
+}
+
+/** The name of a folder may hold colons. */
+function placeOf(id: string, account: string): { readonly folder: string; readonly validity: string; readonly uid: number } {
+  const [uid = "", validity = "", ...folder] = id
+    .slice(account.length + 1)
+    .split(":")
+    .reverse();
+  return { folder: folder.reverse().join(":"), validity, uid: Number(uid) };
+}

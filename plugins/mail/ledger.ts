@@ -1,0 +1,44 @@
+/** What is known of a mailbox across restarts: where reading goes on, and which mails were handled. */
+import { createHash } from "node:crypto";
+import type { PluginHost } from "service-gateway/sdk";
+import type { Cursor, Mail } from "./source.ts";
+
+/** As long as a mail is known by its id. */
+const keptSeconds = 30 * 86_400;
+
+export interface Progress {
+  readonly cursor: Cursor;
+  /** When the last mail was handled, epoch milliseconds; at first, when reading began. */
+  readonly lastMail: number;
+  /** When the mailbox was last read to its end. */
+  readonly lastSync: number;
+}
+
+export interface Ledger {
+  progress(): Promise<Progress | undefined>;
+  advance(progress: Progress): Promise<void>;
+  /** Whether the mail was handled, by its id or, with `messageId`, under another one. */
+  knows(id: string, messageId?: string): Promise<boolean>;
+  note(mail: Pick<Mail, "id" | "messageId">): Promise<void>;
+}
+
+export function createLedger({ store }: Pick<PluginHost, "store">, source: string, account: string): Ledger {
+  const place = `mailbox:${source}:${account}`;
+  const keyOf = (kind: string, name: string) =>
+    `${kind}:${source}:${account}:${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
+  return {
+    progress: async () => ((await store.get(place)) ?? undefined) as unknown as Progress | undefined,
+    advance: (progress) => store.set(place, { ...progress }),
+    async knows(id, messageId) {
+      if ((await store.get(keyOf("mail", id))) !== null) return true;
+      return messageId !== undefined && (await store.get(keyOf("message", messageId))) !== null;
+    },
+    async note({ id, messageId }) {
+      const options = { ttlSeconds: keptSeconds };
+      await Promise.all([
+        store.set(keyOf("mail", id), true, options),
+        messageId === undefined ? undefined : store.set(keyOf("message", messageId), true, options),
+      ]);
+    },
+  };
+}

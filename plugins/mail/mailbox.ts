@@ -1,0 +1,203 @@
+/** One mailbox: it is read when its server rings and at least every `pollSeconds`, each mail is handed over once, and an outage only delays. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PluginHost } from "service-gateway/sdk";
+import { handOver, type MailboxName, record } from "./handover.ts";
+import { createHealth, type Health, well } from "./health.ts";
+import { createLedger, type Progress } from "./ledger.ts";
+import type { MailboxSettings } from "./settings.ts";
+import { type Depth, type Found, type MailSource, SourceError } from "./source.ts";
+
+export interface WatchedMailbox {
+  readonly health: Pick<Health, "current">;
+  /** Resolves when nothing of it goes on. */
+  close(): Promise<void>;
+}
+
+const hourMs = 3_600_000;
+const longestBackOffMs = 300_000;
+/** New credentials may come into a file or a variable that the configuration only names. */
+const loginAgainMs = 30_000;
+const maxRefusedLogins = 3;
+const depths: readonly Depth[] = ["whole", "envelope", "nothing"];
+
+export function watchMailbox(
+  host: Pick<PluginHost, "hook" | "receive" | "store" | "log" | "now">,
+  mailbox: MailboxName,
+  settings: MailboxSettings,
+  { source, password }: { readonly source: MailSource; readonly password: () => string },
+): WatchedMailbox {
+  const health = createHealth(host, mailbox);
+  const ledger = createLedger(host, mailbox.source, mailbox.account);
+  const closing = new AbortController();
+  const rings = createRings(closing.signal);
+  source.doorbell(rings.ring);
+  /** When mails of the last hour were handed over. */
+  let recent: number[] = [];
+  /** How often each mail could not be handed over. */
+  const failures = new Map<string, number>();
+
+  async function begin(): Promise<Progress> {
+    const known = await ledger.progress();
+    if (known !== undefined) return known;
+    const at = host.now();
+    const progress = { cursor: await source.baseline(), lastMail: at, lastSync: at };
+    await ledger.advance(progress);
+    return progress;
+  }
+
+  /** Resolves with how long to wait before the next look, in milliseconds. */
+  async function sync(): Promise<number> {
+    let progress = await begin();
+    let found = await source.changesSince(progress.cursor, progress.lastMail);
+    const { maxCatchUp, maxPerHour, pollSeconds } = settings;
+    if (host.now() - progress.lastSync > hourMs && found.length > maxCatchUp) {
+      const left = found.length - maxCatchUp;
+      const key = `mail:${mailbox.source}:${mailbox.account}:left-out:${found[0]?.id}:${left}`;
+      await record(host, mailbox, { code: "mail_left_out", key, detail: `${left} older mails were left out.` });
+      progress = await advance(progress, found.slice(0, left), false);
+      found = found.slice(left);
+    }
+    for (const one of found) {
+      if (closing.signal.aborted) return 0;
+      recent = recent.filter((at) => at > host.now() - hourMs);
+      const [oldest] = recent;
+      if (recent.length >= maxPerHour && oldest !== undefined) {
+        health.set({
+          state: "paused",
+          reason: `${maxPerHour} mails came within an hour; the others wait.`,
+          fix: "Raise maxPerHour of the mailbox if so many are meant to run.",
+        });
+        return oldest + hourMs - host.now();
+      }
+      const handled = await take(one);
+      if (handled) recent.push(host.now());
+      progress = await advance(progress, [one], handled);
+    }
+    progress = { ...progress, lastSync: host.now() };
+    await ledger.advance(progress);
+    health.set(well);
+    return pollSeconds * 1_000;
+  }
+
+  async function advance(progress: Progress, handled: readonly Found[], isMail: boolean): Promise<Progress> {
+    const cursor = Object.assign({}, progress.cursor, ...handled.map(({ next }) => next));
+    const next = { ...progress, cursor, ...(isMail ? { lastMail: host.now() } : {}) };
+    await ledger.advance(next);
+    return next;
+  }
+
+  /** Whether it was handed over now: not when it was known or is gone. */
+  async function take({ id, renumbered }: Found): Promise<boolean> {
+    if (await ledger.knows(id)) return false;
+    const failed = failures.get(id) ?? 0;
+    try {
+      const mail = await source.fetch(id, depths[Math.min(failed, depths.length - 1)] ?? "nothing");
+      if (mail === undefined) return false;
+      if (renumbered && (await ledger.knows(id, mail.messageId))) return false;
+      const { duplicate } = await handOver(host, mail, { mailbox, settings });
+      await ledger.note(mail);
+      failures.delete(id);
+      return !duplicate;
+    } catch (error) {
+      failures.set(id, failed + 1);
+      throw error;
+    }
+  }
+
+  async function run(): Promise<void> {
+    let refusedLogins = 0;
+    let outages = 0;
+    while (!closing.signal.aborted) {
+      rings.heard();
+      let wait: number;
+      try {
+        wait = await sync();
+        refusedLogins = 0;
+        outages = 0;
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        const fault = faultOf(error);
+        if (fault.kind === "login") refusedLogins += 1;
+        outages += 1;
+        const state = fault.kind === "setup" ? "needs_setup" : refusedLogins >= maxRefusedLogins ? "needs_login" : "retrying";
+        health.set({ state, reason: fault.message, fix: fault.fix });
+        if (state === "needs_login") {
+          await untilOther(password, closing.signal);
+          refusedLogins = 0;
+          continue;
+        }
+        const longest = Math.min(longestBackOffMs, 1_000 * 2 ** Math.min(outages - 1, 10));
+        // Mailboxes that were cut at once do not all come back at once.
+        await pause(longest * (0.5 + (host.now() % 1_000) / 2_000), closing.signal);
+        continue;
+      }
+      // While mails wait for their hour a ring changes nothing.
+      if (health.current().state === "paused") await pause(wait, closing.signal);
+      else await rings.wait(wait);
+    }
+  }
+
+  const running = run();
+  return {
+    health,
+    async close() {
+      closing.abort();
+      source.close();
+      await running;
+    },
+  };
+}
+
+/** From a mapping, a store or a source, as a cause with a cure. */
+function faultOf(error: unknown): SourceError {
+  if (error instanceof SourceError) return error;
+  const { status, message } = (error ?? {}) as { readonly status?: number; readonly message?: string };
+  const setup = status !== undefined && status < 500;
+  return new SourceError(
+    setup ? "setup" : "outage",
+    `A mail could not be handed over: ${message ?? "unknown error"}`,
+    setup ? "Check the mapping with service hooks list; the mail waits." : "It is tried again by itself.",
+  );
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.max(0, ms), undefined, { signal }).catch(() => {});
+}
+
+/** Until the credentials are other ones. */
+async function untilOther(password: () => string, signal: AbortSignal): Promise<void> {
+  const read = (): string | undefined => {
+    try {
+      return password();
+    } catch {
+      return undefined;
+    }
+  };
+  const refused = read();
+  while (!signal.aborted && read() === refused) await pause(loginAgainMs, signal);
+}
+
+/** A ring that comes while mails are read is heard afterwards. */
+function createRings(signal: AbortSignal): { ring(): void; heard(): void; wait(ms: number): Promise<void> } {
+  let rung = false;
+  let wake = (): void => {};
+  signal.addEventListener("abort", () => wake());
+  return {
+    ring() {
+      rung = true;
+      wake();
+    },
+    heard() {
+      rung = false;
+    },
+    wait: (ms) =>
+      new Promise((resolve) => {
+        if (rung || signal.aborted) return resolve();
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+  };
+}

@@ -1,0 +1,136 @@
+/**
+ * Whether the sender of a mail is who it says. `From` is free text: only the receiving server can vouch for it, in
+ * `Authentication-Results` (RFC 8601), and only where the server is known by its name.
+ */
+import type { Header, Mail } from "./source.ts";
+
+export interface Verdict {
+  readonly result: "pass" | "fail" | "none";
+  /** Of the address in `From`; absent where that is not one address. */
+  readonly domain?: string;
+  /** The server that says so. */
+  readonly by?: string;
+}
+
+interface Method {
+  readonly name: string;
+  readonly result: string;
+  /** Such as `header.d`, lower case. */
+  readonly properties: ReadonlyMap<string, string>;
+}
+
+export function judgeSender({ headers, from }: Pick<Mail, "headers" | "from">, authservIds: readonly string[]): Verdict {
+  const domain = domainOf(headers, from);
+  if (domain === undefined) return { result: "none" };
+  const known = authservIds.map((id) => id.toLowerCase());
+  // A server writes its own result above what the mail brought along.
+  for (const { name, value } of headers) {
+    if (name !== "authentication-results") continue;
+    const { by, methods } = readResults(value);
+    if (!known.includes(by)) continue;
+    const dmarc = methods.filter((method) => method.name === "dmarc");
+    if (dmarc.some(({ result }) => result === "fail")) return { result: "fail", domain, by };
+    const passed = dmarc.some(({ result, properties }) => result === "pass" && (properties.get("header.from") ?? domain) === domain);
+    const signed = methods.some((method) => method.name === "dkim" && method.result === "pass" && isAligned(signerOf(method), domain));
+    return passed || signed ? { result: "pass", domain, by } : { result: "none", domain };
+  }
+  return { result: "none", domain };
+}
+
+/** What the agent reads of it, before the mail. */
+export function describeSender({ result, domain, by }: Verdict, automated: false | string): string {
+  const sender =
+    result === "pass"
+      ? `The mail server ${by} has verified that this mail comes from ${domain}.`
+      : result === "fail"
+        ? `The mail server ${by} says that the sender's address is forged.`
+        : "The sender of this mail is not verified: the address may be forged.";
+  return automated === false ? sender : `${sender} A program sent it (${automated}).`;
+}
+
+function domainOf(headers: readonly Header[], from: Mail["from"]): string | undefined {
+  const fields = headers.filter(({ name }) => name === "from");
+  const [field, another] = fields;
+  const [sender, other] = from;
+  if (field === undefined || another !== undefined || sender?.address === undefined || other !== undefined) return undefined;
+  // One address has no comma, and a group has a colon.
+  const bare = withoutComments(field.value).replace(/"(?:[^"\\]|\\.)*"/g, "");
+  const address = /^[^<>,:;@]*<\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*>\s*$|^\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*$/i.exec(bare);
+  const domain = (address?.[1] ?? address?.[2])?.toLowerCase();
+  return domain !== undefined && sender.address.toLowerCase().endsWith(`@${domain}`) ? domain : undefined;
+}
+
+function signerOf({ properties }: Method): string | undefined {
+  const identity = properties.get("header.i");
+  return properties.get("header.d") ?? identity?.slice(identity.lastIndexOf("@") + 1);
+}
+
+/** The domain that signed is that of the sender, or one above it. */
+function isAligned(signer: string | undefined, domain: string): boolean {
+  return signer?.includes(".") === true && (signer === domain || domain.endsWith(`.${signer}`));
+}
+
+/** RFC 8601, 2.2: a name, then results with their properties, divided by semicolons. */
+function readResults(value: string): { readonly by: string; readonly methods: readonly Method[] } {
+  const [first = [], ...rest] = sentencesOf(withoutComments(value));
+  const methods = rest.flatMap((words): readonly Method[] => {
+    const pairs = words.map((word) => /^([^=]+)=(.*)$/s.exec(word));
+    const [method] = pairs;
+    if (method === undefined || method === null) return [];
+    const properties = new Map<string, string>();
+    for (const pair of pairs.slice(1)) {
+      const name = pair?.[1]?.toLowerCase();
+      // What is said twice is not settled by the later one.
+      if (name !== undefined && !properties.has(name)) properties.set(name, (pair?.[2] ?? "").toLowerCase());
+    }
+    const name = (method[1] ?? "").toLowerCase().replace(/\/\d+$/, "");
+    return [{ name, result: (method[2] ?? "").toLowerCase(), properties }];
+  });
+  return { by: (first[0] ?? "").toLowerCase(), methods };
+}
+
+/** Words of each sentence; a quoted text is a part of its word, whatever it holds. */
+function sentencesOf(text: string): readonly (readonly string[])[] {
+  const sentences: string[][] = [[]];
+  let word = "";
+  let quoted = false;
+  const end = (): void => {
+    if (word !== "") sentences.at(-1)?.push(word);
+    word = "";
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at] ?? "";
+    if (quoted && character === "\\") {
+      word += text[at + 1] ?? "";
+      at += 1;
+    } else if (character === '"') quoted = !quoted;
+    else if (quoted) word += character;
+    else if (character === ";") {
+      end();
+      sentences.push([]);
+    } else if (/\s/.test(character)) end();
+    else word += character;
+  }
+  end();
+  return sentences;
+}
+
+/** Comments nest, and do not begin inside of quotes. */
+function withoutComments(text: string): string {
+  let rest = "";
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at] ?? "";
+    if ((quoted || depth > 0) && character === "\\") {
+      if (depth === 0) rest += character + (text[at + 1] ?? "");
+      at += 1;
+    } else if (character === '"' && depth === 0) {
+      quoted = !quoted;
+      rest += character;
+    } else if (character === "(" && !quoted) depth += 1;
+    else if (character === ")" && depth > 0) depth -= 1;
+    else if (depth === 0) rest += character;
+  }
+  return rest.replace(/\s*=\s*/g, "=");
+}

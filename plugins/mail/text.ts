@@ -1,0 +1,50 @@
+/** Texts of a mail as an agent may read them: no markup, nothing invisible, whole characters. */
+
+/** Characters that are not seen, or that change the order in which others are seen. */
+const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]/gu;
+const maxLine = 1_000;
+
+/** A subject, a name or an address. */
+export function oneLine(text: string): string {
+  return cut(text.replace(/\s+/gu, " ").replace(invisible, "").trim(), maxLine).text;
+}
+
+/** A body: lines stay. */
+export function manyLines(text: string): string {
+  return text
+    .replace(/\r\n?/g, "\n")
+    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, (character) => (character === "\n" || character === "\t" ? character : ""))
+    .replace(/[ \t]+$/gm, "")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim();
+}
+
+/** At most so many bytes of UTF-8, and no half character. */
+export function cut(text: string, maxBytes: number): { readonly text: string; readonly cut: boolean } {
+  const bytes = Buffer.from(text, "utf8");
+  if (bytes.length <= maxBytes) return { text, cut: false };
+  let end = maxBytes;
+  // A byte 10xxxxxx goes on with a character.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return { text: bytes.subarray(0, end).toString("utf8"), cut: true };
+}
+
+/** What a reader would not see is a place to hide instructions in. */
+const hiddenStyles = ["display:none", "visibility:hidden", "mso-hide:all", "max-height:0", "opacity:0;", "font-size:0;", "font-size:0px"];
+const skipped = [
+  ...["img", "style", "script", "template", "head", "svg", "object", "iframe", "[hidden]", '[aria-hidden="true"]'],
+  ...hiddenStyles.flatMap((style) => [style, style.replace(":", ": ")]).map((style) => `[style*="${style}" i]`),
+];
+
+/** The library is loaded with the first HTML mail. */
+export async function htmlToText(html: string): Promise<string> {
+  const { convert } = await import("html-to-text");
+  return convert(html, {
+    wordwrap: false,
+    limits: { maxInputLength: 100_000, maxDepth: 100, maxChildNodes: 2_000 },
+    selectors: [
+      ...skipped.map((selector) => ({ selector, format: "skip" })),
+      { selector: "a", options: { hideLinkHrefIfSameAsText: true } },
+    ],
+  });
+}

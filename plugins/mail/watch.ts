@@ -1,0 +1,66 @@
+/** The mailboxes that the configuration asks for: watched from the start on, and followed when it is edited. */
+import type { PluginHost } from "service-gateway/sdk";
+import { codes, type MailCode } from "./codes.ts";
+import { createImapSource } from "./imap/source.ts";
+import { type WatchedMailbox, watchMailbox } from "./mailbox.ts";
+import { type MailboxSettings, mailboxesIn } from "./settings.ts";
+
+interface Watched {
+  readonly settings: MailboxSettings;
+  readonly mailbox: WatchedMailbox;
+}
+
+export function watchMailboxes(host: PluginHost): void {
+  const section = host.preset("imap");
+  const watched = new Map<string, Watched>();
+  let following = Promise.resolve();
+
+  function begin(account: string, settings: MailboxSettings): void {
+    const password = () => section.secret(settings.password, `accounts.${account}.password`);
+    const source = createImapSource(account, settings, { password });
+    watched.set(account, { settings, mailbox: watchMailbox(host, { source: "imap", account }, settings, { source, password }) });
+  }
+
+  async function follow(): Promise<void> {
+    const wanted = mailboxesIn(section.settings());
+    for (const [account, { settings, mailbox }] of watched) {
+      if (JSON.stringify(wanted.get(account)) === JSON.stringify(settings)) continue;
+      watched.delete(account);
+      await mailbox.close();
+    }
+    for (const [account, settings] of wanted) if (!watched.has(account)) begin(account, settings);
+  }
+
+  const next = (): Promise<void> => {
+    following = following
+      .then(follow)
+      .catch((error: unknown) => host.log.error({ error: String(error) }, "the mailboxes could not be followed"));
+    return following;
+  };
+  host.onReady(next);
+  section.onChange(() => void next());
+  host.onClose(async () => {
+    await following;
+    await Promise.all([...watched.values()].map(({ mailbox }) => mailbox.close()));
+  });
+  host.check({
+    name: "mailboxes",
+    async explain() {
+      const ill = [...watched].find(([, { mailbox }]) => mailbox.health.current().state !== "ok");
+      if (ill === undefined) return { verdict: "ok", reason: watched.size === 0 ? "No mailbox is watched." : `${watched.size} watched.` };
+      const [account, { mailbox }] = ill;
+      const { state, reason, fix } = mailbox.health.current();
+      return { verdict: state.startsWith("needs") ? "fail" : "warn", reason: `${account}: ${reason}`, fix };
+    },
+  });
+  tapRecords(host);
+}
+
+/** A mail that led to no run is an event of this plugin, and holds its reason. */
+function tapRecords(host: PluginHost): void {
+  host.tap("ingress", ({ source, body }) => {
+    if (source !== "mail") return undefined;
+    const { code, detail } = body as { readonly code: MailCode; readonly detail: string };
+    return { silent: code, detail, hint: codes[code].hint };
+  });
+}

@@ -1,0 +1,168 @@
+/** A real IMAP server, Dovecot, without privileges and below one directory; `findDovecot` says whether it is installed. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+/** Mail of the superuser is refused. */
+const nobody = 65_534;
+
+export const hasDovecot: boolean = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot"].some((file) => existsSync(file));
+
+export interface Dovecot {
+  readonly port: number;
+  readonly user: string;
+  password(next?: string): string;
+  /** Puts a mail into a folder, as it stands. */
+  deliver(mail: string, folder?: string): Promise<void>;
+  /** Ends the connections of the user. */
+  kick(): Promise<void>;
+  /** Makes a folder anew, or for the first time: its mails get other numbers. */
+  renew(folder: string, mails: readonly string[]): Promise<void>;
+  /** Names of the files of mails, which hold their flags. */
+  files(): readonly string[];
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { readonly port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const isOpen = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    }).on("error", () => resolve(false));
+  });
+
+export async function startDovecot(): Promise<Dovecot> {
+  const directory = mkdtempSync(join(tmpdir(), "dovecot-"));
+  const port = await freePort();
+  const isRoot = process.getuid?.() === 0;
+  const owner = isRoot ? { uid: nobody, gid: nobody } : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  const name = async (flag: string) => (await run("id", [flag, ...(isRoot ? [String(owner.uid)] : [])])).stdout.trim();
+  const [user, group] = [await name("-un"), await name("-gn")];
+  for (const each of ["mail", "run", "state"]) mkdirSync(join(directory, each));
+  for (const each of ["", "mail", "run", "state"]) {
+    chownSync(join(directory, each), owner.uid, owner.gid);
+    chmodSync(join(directory, each), 0o755);
+  }
+  const file = join(directory, "dovecot.conf");
+  let secret = "secret-of-ada";
+  const writePassword = () =>
+    writeFileSync(join(directory, "passwd"), `ada:{PLAIN}${secret}:${owner.uid}:${owner.gid}::${directory}/mail/ada::\n`);
+  writePassword();
+  writeFileSync(
+    file,
+    `protocols = imap
+base_dir = ${directory}/run
+state_dir = ${directory}/state
+log_path = ${directory}/dovecot.log
+listen = 127.0.0.1
+ssl = no
+disable_plaintext_auth = no
+auth_mechanisms = plain login
+auth_failure_delay = 0
+default_internal_user = ${user}
+default_internal_group = ${group}
+default_login_user = ${user}
+first_valid_uid = 1
+mail_location = maildir:${directory}/mail/%u
+mail_home = ${directory}/mail/%u
+passdb {
+  driver = passwd-file
+  args = scheme=PLAIN username_format=%u ${directory}/passwd
+}
+userdb {
+  driver = static
+  args = uid=${owner.uid} gid=${owner.gid} home=${directory}/mail/%u
+}
+namespace inbox {
+  inbox = yes
+  separator = /
+}
+service imap-login {
+  chroot =
+  process_min_avail = 0
+  inet_listener imap {
+    address = 127.0.0.1
+    port = ${port}
+  }
+  inet_listener imaps {
+    port = 0
+  }
+}
+service anvil {
+  chroot =
+}
+service stats {
+  chroot =
+}
+`,
+  );
+  let server: ChildProcess | undefined;
+  async function start(): Promise<void> {
+    server = spawn("dovecot", ["-F", "-c", file], {
+      stdio: "ignore",
+      ...(isRoot ? owner : {}),
+      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+    });
+    for (let left = 200; left > 0 && !(await isOpen(port)); left -= 1) await sleep(25);
+  }
+  async function stop(): Promise<void> {
+    const ended = new Promise((resolve) => server?.once("exit", resolve));
+    server?.kill("SIGTERM");
+    await ended;
+  }
+  const doveadm = (args: readonly string[], input?: string) =>
+    new Promise<void>((resolve, reject) => {
+      const child = spawn("doveadm", ["-c", file, ...args], { stdio: ["pipe", "ignore", "pipe"], ...(isRoot ? owner : {}) });
+      let said = "";
+      child.stderr.on("data", (piece) => {
+        said += piece;
+      });
+      child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`doveadm ${args[0]}: ${said}`))));
+      child.stdin.end(input ?? "");
+    });
+  const deliver = (mail: string, folder = "INBOX") => doveadm(["save", "-u", "ada", "-m", folder], mail.replace(/\r?\n/g, "\r\n"));
+  await start();
+  return {
+    port,
+    user: "ada",
+    password(next) {
+      if (next !== undefined) {
+        secret = next;
+        writePassword();
+      }
+      return secret;
+    },
+    deliver,
+    kick: () => doveadm(["kick", "ada"]),
+    async renew(folder, mails) {
+      await doveadm(["mailbox", "delete", "-u", "ada", "-s", folder]).catch(() => {});
+      await doveadm(["mailbox", "create", "-u", "ada", folder]);
+      for (const mail of mails) await deliver(mail, folder);
+    },
+    files: () =>
+      readdirSync(join(directory, "mail", "ada"), { recursive: true, encoding: "utf8" }).filter(
+        (path) => /(?:^|\/)(?:cur|new)\//.test(path) && statSync(join(directory, "mail", "ada", path)).isFile(),
+      ),
+    stop,
+    start,
+    async close() {
+      await stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
