@@ -1,5 +1,5 @@
 /** Brings up the plugins of a gateway: with what they are handed, and their commands among those of chats. */
-import type { GatewayConfig, LoadedConfig, Secrets } from "../config/index.ts";
+import { defaultAgentId, type GatewayConfig, type LoadedConfig, type Secrets } from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
 import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
@@ -48,6 +48,7 @@ export async function bringUpPlugins(parts: {
     newId: runtime.newId,
     receive: (event) => runtime.path.receive(event),
     address: () => parts.address.url,
+    owner: () => runtime.router.lastRecipient(defaultAgentId(parts.config())),
     handIn: parts.handIn,
     presets: {
       settings: (id) => presetSettings(parts.config(), id),

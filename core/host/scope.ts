@@ -1,6 +1,6 @@
 /** What one plugin is handed: its own log, its own store, its own registrations; never the host's configuration. */
 
-import { type Accepted, type Json, PluginError, type RawEvent } from "../contract/index.ts";
+import { type Accepted, type Address, type Json, PluginError, type RawEvent } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { PluginHost, PluginStore } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
@@ -21,6 +21,8 @@ export interface ScopeOptions {
   readonly newId: () => string;
   readonly receive: (event: RawEvent) => Promise<Accepted>;
   readonly address: () => string;
+  /** Where the default agent last had a conversation. */
+  readonly owner: () => Promise<Address | undefined>;
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
   readonly presets: {
     /** What the user wrote for a preset, as it is now. */
@@ -78,6 +80,7 @@ export function createScope(
   const registering = (what: string) => {
     if (!open) throw new PluginError("plugin_invalid", { plugin: id, reason: `${what} was called after setup` });
   };
+  const ownerOf = options.owner;
   const host: PluginHost = {
     id,
     log: options.log.child({ plugin: id }),
@@ -88,6 +91,12 @@ export function createScope(
     receive: options.receive,
     notify: (address, text, { key } = {}) =>
       options.receive(noticeEvent({ address, text, ...(key === undefined ? {} : { dedupeKey: `notice:${id}:${key}` }) })),
+    async notifyOwner(text, options) {
+      const owner = await ownerOf();
+      if (owner === undefined) return false;
+      await host.notify(owner, text, options);
+      return true;
+    },
     address: options.address,
     hook(path, payload, { key, headers, origin }) {
       const optional = { ...(headers && { headers }), ...(origin !== undefined && { origin }) };

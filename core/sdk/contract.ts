@@ -313,6 +313,15 @@ export interface PluginHost {
    */
   notify(address: Address, text: string, options?: { readonly key?: string }): Promise<Accepted>;
   /**
+   * Has a text sent to the owner, by the outbox like any answer: where the default agent last had a conversation. Resolves with `true` when it
+   * is on the disk, and with `false` when nothing was ever written to that agent, so that there is no place to send it to. Of two with one
+   * `key` the second is not sent.
+   *
+   * @example
+   * if (!(await host.notifyOwner("The mailbox needs a new password."))) host.log.warn("There is no chat to say it in.");
+   */
+  notifyOwner(text: string, options?: { readonly key?: string }): Promise<boolean>;
+  /**
    * Hands a delivery to the mappings at a path below `hooks.path`, as if it had come over HTTP, but without a token; works from `onReady` on.
    * Resolves when the event is on the disk. Of two deliveries with one `key` the second leads to nothing and resolves with `duplicate`, for
    * seven days; the key counts for this plugin and this path. `origin` is one line about the sender that the agent reads before the content,

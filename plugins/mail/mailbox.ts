@@ -4,6 +4,7 @@ import type { PluginHost } from "service-gateway/sdk";
 import { handOver, type MailboxName, record } from "./handover.ts";
 import { createHealth, type Health, well } from "./health.ts";
 import { createLedger, type Progress } from "./ledger.ts";
+import { createNotices } from "./notices.ts";
 import type { MailboxSettings } from "./settings.ts";
 import { type Depth, type Found, type MailSource, SourceError } from "./source.ts";
 
@@ -21,13 +22,15 @@ const maxRefusedLogins = 3;
 const depths: readonly Depth[] = ["whole", "envelope", "nothing"];
 
 export function watchMailbox(
-  host: Pick<PluginHost, "hook" | "receive" | "store" | "log" | "now">,
+  host: Pick<PluginHost, "hook" | "receive" | "store" | "log" | "now" | "notifyOwner">,
   mailbox: MailboxName,
   settings: MailboxSettings,
   { source, password }: { readonly source: MailSource; readonly password: () => string },
 ): WatchedMailbox {
   const health = createHealth(host, mailbox);
   const ledger = createLedger(host, mailbox.source, mailbox.account);
+  const notices = createNotices(host, mailbox);
+  let lastSync = host.now();
   const closing = new AbortController();
   const rings = createRings(closing.signal);
   source.doorbell(rings.ring);
@@ -48,6 +51,7 @@ export function watchMailbox(
   /** Resolves with how long to wait before the next look, in milliseconds. */
   async function sync(): Promise<number> {
     let progress = await begin();
+    lastSync = progress.lastSync;
     let found = await source.changesSince(progress.cursor, progress.lastMail);
     const { maxCatchUp, maxPerHour, pollSeconds } = settings;
     if (host.now() - progress.lastSync > hourMs && found.length > maxCatchUp) {
@@ -73,7 +77,8 @@ export function watchMailbox(
       if (handled) recent.push(host.now());
       progress = await advance(progress, [one], handled);
     }
-    progress = { ...progress, lastSync: host.now() };
+    lastSync = host.now();
+    progress = { ...progress, lastSync };
     await ledger.advance(progress);
     health.set(well);
     return pollSeconds * 1_000;
@@ -104,6 +109,12 @@ export function watchMailbox(
     }
   }
 
+  /** The next look tries again what could not be stored now. */
+  const tellOwner = () =>
+    notices.follow(health.current(), lastSync).catch((error: unknown) => {
+      host.log.warn({ ...mailbox, error: String(error) }, "the owner could not be written to about a mailbox");
+    });
+
   async function run(): Promise<void> {
     let refusedLogins = 0;
     let outages = 0;
@@ -114,6 +125,7 @@ export function watchMailbox(
         wait = await sync();
         refusedLogins = 0;
         outages = 0;
+        await tellOwner();
       } catch (error) {
         if (closing.signal.aborted) return;
         const fault = faultOf(error);
@@ -121,6 +133,7 @@ export function watchMailbox(
         outages += 1;
         const state = fault.kind === "setup" ? "needs_setup" : refusedLogins >= maxRefusedLogins ? "needs_login" : "retrying";
         health.set({ state, reason: fault.message, fix: fault.fix });
+        await tellOwner();
         if (state === "needs_login") {
           await untilOther(password, closing.signal);
           refusedLogins = 0;

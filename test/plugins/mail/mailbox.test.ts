@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import mail from "../../../plugins/mail/index.ts";
-import { createEngine, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Dovecot, hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
 
 const token = "hook-token-of-the-test";
@@ -105,14 +105,24 @@ describe.skipIf(!hasDovecot)("a mailbox that is watched by IMAP", () => {
   }, 60_000);
 
   test("reads on when a refused password was corrected, without a restart and without a storm of logins", async () => {
-    running = await startGateway({ config: configOf({ password: "wrong" }), plugins: [mail, engine] });
+    const chat = createLoopback();
+    const channels = { loopback: { dmPolicy: "open", allowFrom: ["*"] } };
+    running = await startGateway({ config: { ...configOf({ password: "wrong" }), channels }, plugins: [mail, engine, chat.plugin] });
+    await chat.say("hello");
+    await chat.sentCount(1);
     await logged(/refused the user name or the password/);
     await vi.waitFor(() => expect(log()).toMatch(/needs_login/), { timeout: 15_000 });
     expect(log()).not.toContain("wrong");
-    writeFileSync(running.configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, ...configOf() }));
+    writeFileSync(running.configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, channels, ...configOf() }));
     await logged(/the mailbox is watched/);
     await server.deliver(letter("Well again"));
     await arrived(1);
+    const notices = () => chat.sent.map(({ text }) => text).filter((text) => text.startsWith("The mailbox"));
+    await vi.waitFor(() => expect(notices()).toHaveLength(2), { timeout: 5_000 });
+    expect(notices()).toEqual([
+      "The mailbox ada is not read: 127.0.0.1 refused the user name or the password. Correct user and password; many providers want an app password here.",
+      "The mailbox ada is read again.",
+    ]);
   }, 30_000);
 
   test("reads the text of an HTML mail without what its reader would not see, and names attachments", async () => {

@@ -1,0 +1,35 @@
+/** What the owner is written about a mailbox: once when it needs them, once when it is well again, also across restarts. */
+import type { PluginHost } from "service-gateway/sdk";
+import type { MailboxName } from "./handover.ts";
+import type { Condition } from "./health.ts";
+
+/** An outage that takes longer is one to know of. */
+const patienceMs = 3_600_000;
+
+export interface Notices {
+  /** `lastSync`: when the mailbox was last read, epoch milliseconds. */
+  follow(condition: Condition, lastSync: number): Promise<void>;
+}
+
+export function createNotices(
+  { store, notifyOwner, now }: Pick<PluginHost, "store" | "notifyOwner" | "now">,
+  mailbox: MailboxName,
+): Notices {
+  const place = `notice:${mailbox.source}:${mailbox.account}`;
+  let written: boolean | undefined;
+
+  return {
+    async follow({ state, reason, fix }, lastSync) {
+      written ??= (await store.get(place)) !== null;
+      const isLong = state !== "ok" && state !== "paused" && now() - lastSync > patienceMs;
+      if (!written && (state === "needs_login" || isLong)) {
+        written = await notifyOwner(`The mailbox ${mailbox.account} is not read: ${reason} ${fix}`);
+        if (written) await store.set(place, true);
+      } else if (written && state === "ok") {
+        await notifyOwner(`The mailbox ${mailbox.account} is read again.`);
+        written = false;
+        await store.delete(place);
+      }
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/** Mail comes in while the process is killed again and again: each mail runs once. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/desk.ts";
+import { hasDovecot, startDovecot } from "../support/mail/dovecot.ts";
+import { configure, kill, restart, stop } from "./room.ts";
+
+/** Notes the event of each turn of a mail; a turn that runs again after a kill is one of the same event. */
+const engine = `
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineEngine } from "service-gateway/sdk";
+export default defineEngine({
+  id: "reader", version: "1.0.0", host: "^0.1.0",
+  async *run(turn) {
+    const subject = /Subject: (\\S+)/.exec(turn.inbound.text)?.[1];
+    if (subject) appendFileSync(join(import.meta.dirname, "runs"), subject + " " + turn.inbound.id + "\\n");
+    yield { type: "text", delta: "read" };
+    yield { type: "done" };
+  },
+});
+`;
+
+const mails = 40;
+
+describe.skipIf(!hasDovecot)("mail that comes in while the process is killed", () => {
+  test("is one event each, and none is lost", { timeout: 180_000 }, async () => {
+    const server = await startDovecot();
+    onTestFinished(() => server.close());
+    const home = temporaryHome();
+    writeFileSync(join(home, "reader.ts"), engine);
+    const account = {
+      host: "127.0.0.1",
+      port: server.port,
+      tls: false,
+      user: server.user,
+      password: server.password(),
+      pollSeconds: 5,
+      maxPerHour: 1_000,
+    };
+    const file = configure(home, {
+      gateway: { port: 0, drainSeconds: 5 },
+      plugins: { load: ["./reader.ts"] },
+      agents: { defaults: { engine: "reader" } },
+      hooks: { enabled: true, token: "e2e-hook-token-0123456789", imap: { accounts: { ada: account } } },
+    });
+    let gateway = await restart({ home, file });
+    const isWatched = async () => (await run(["logs", "--json", "--config", file], { home })).out.includes("the mailbox is watched");
+    await expect.poll(isWatched, { timeout: 20_000 }).toBe(true);
+    const text = (at: number) =>
+      `From: grace@example.org\nTo: ada@example.net\nSubject: mail-${at}\nMessage-ID: <${at}@example.org>\n\nNumber ${at}\n`;
+    const delivering = (async () => {
+      for (let at = 0; at < mails; at += 1) await server.deliver(text(at));
+    })();
+    const runs = () => (existsSync(join(home, "runs")) ? readFileSync(join(home, "runs"), "utf8").trim().split("\n") : []);
+    for (let round = 0; round < 6; round += 1) {
+      await sleep(400 + round * 70);
+      await kill(gateway);
+      gateway = await restart({ home, file });
+    }
+    await delivering;
+    const subjects = () => new Set(runs().map((line) => line.split(" ")[0]));
+    await expect.poll(() => subjects().size, { timeout: 60_000, interval: 200 }).toBe(mails);
+    await sleep(1_000);
+    expect(new Set(runs()).size, "an event for each mail").toBe(mails);
+    await stop(gateway);
+  });
+});
