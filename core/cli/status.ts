@@ -60,6 +60,7 @@ async function collect(context: CommandContext): Promise<Status> {
   const { url, pid, startedAt } = gateway;
   const described = description as GatewayDescription | null;
   return {
+    ...described?.watched,
     running: true,
     ready,
     reasons,
@@ -138,7 +139,7 @@ function eventRows({ waiting, running, outboxWaiting, settled, oldestOpenAt }: W
 }
 
 function showAccounts(
-  { accounts, plugins, problems }: GatewayDescription,
+  { accounts, watched, plugins, problems }: GatewayDescription,
   { terminal, now }: { readonly terminal: CommandContext["terminal"]; readonly now: number },
 ): void {
   const { style } = terminal;
@@ -151,6 +152,15 @@ function showAccounts(
       identity?.username === undefined ? "" : `@${identity.username}`,
       lastContactAt === undefined ? "" : style("dim", `last contact ${renderAgo(lastContactAt, now)}`),
       [waitingLine(waitingSends), detail].filter((line) => line !== "").join("; "),
+    ]),
+  );
+  const things = Object.values(watched ?? {}).flat();
+  terminal.table(
+    things.map(({ source, account, state, reason, fix, lastMail }) => [
+      style("bold", `${source}:${account}`),
+      style(state === "ok" ? "green" : state.startsWith("needs") ? "red" : "yellow", state),
+      lastMail === undefined ? "" : style("dim", `last mail ${renderAgo(lastMail, now)}`),
+      `${reason} ${fix}`.trim(),
     ]),
   );
   for (const { severity, path, message, hint = "" } of problems) {

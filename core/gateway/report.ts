@@ -3,7 +3,7 @@
 import type { AccountReport } from "../channels/index.ts";
 import { changedAtStart, type LoadedConfig, type Problem } from "../config/index.ts";
 import { product } from "../contract/index.ts";
-import type { PluginReport, Plugins } from "../host/index.ts";
+import type { PluginReport, Plugins, Registry, WatchReport } from "../host/index.ts";
 import { routeAddress } from "../http/index.ts";
 import type { Store, StoreStats } from "../state/index.ts";
 import type { TapInfo } from "../stations/index.ts";
@@ -33,6 +33,8 @@ export interface GatewayDescription {
   readonly taps: readonly TapInfo[];
   readonly routes: readonly { readonly plugin: string; readonly method: string; readonly path: string; readonly access: string }[];
   readonly accounts: readonly AccountReport[];
+  /** What plugins watch beside channels, by the plugin's id. */
+  readonly watched: Readonly<Record<string, ReturnType<WatchReport>>>;
   /** What is wrong with the configuration that is in force. */
   readonly problems: readonly Problem[];
   /** Settings that were changed since the start, and take effect after a restart. */
@@ -70,7 +72,22 @@ function readinessOf(
         ? []
         : [`${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`],
     );
-  return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts] };
+  const watched = Object.values(watchedBy(runtime.registry.watched))
+    .flat()
+    .flatMap(({ source, account, state, reason }) => (state === "ok" ? [] : [`${source}:${account} is ${state}: ${reason}`]));
+  return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts, ...watched] };
+}
+
+/** A report that throws leaves its plugin out, not the others. */
+function watchedBy(reports: Registry["watched"]): GatewayDescription["watched"] {
+  const all: [string, ReturnType<WatchReport>][] = reports.map(({ plugin, definition }) => {
+    try {
+      return [plugin, definition()];
+    } catch {
+      return [plugin, []];
+    }
+  });
+  return Object.fromEntries(all);
 }
 
 /** How far a gateway has come. */
@@ -126,6 +143,7 @@ export function createDescribing(
           access,
         })),
         accounts: runtime.accounts.reports(),
+        watched: watchedBy(runtime.registry.watched),
         problems: [...(current.loaded.refused ?? []), ...current.loaded.problems, ...found()],
         waiting: changedAtStart(started, config()),
         engines: [...runtime.registry.engines.keys()],

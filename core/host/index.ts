@@ -19,5 +19,5 @@ export { createLoader, type Loader } from "./load.ts";
 export { type NoticeBody, noticeEvent } from "./notice.ts";
 export { keepPluginCodes } from "./plugin-codes.ts";
 export { createPlugins, loadBundledAhead, type PluginReport, type Plugins } from "./plugins.ts";
-export { createRegistry, enginesOf, type Owned, type Registry } from "./registry.ts";
+export { createRegistry, enginesOf, type Owned, type Registry, type WatchReport } from "./registry.ts";
 export { type ScopeOptions, scopedStore } from "./scope.ts";

@@ -6,6 +6,7 @@ import type {
   CommandDefinition,
   EngineDefinition,
   PluginDefinition,
+  PluginHost,
   PresetDefinition,
   RouteDefinition,
 } from "../sdk/contract.ts";
@@ -16,6 +17,8 @@ export interface Owned<T> {
 }
 
 export type DeviceCheck = (token: string) => boolean | Promise<boolean>;
+
+export type WatchReport = Parameters<PluginHost["status"]>[0];
 
 export interface Registry {
   /** What is declared and not switched off, also what failed: its schema still says what its section may hold. */
@@ -28,6 +31,7 @@ export interface Registry {
   /** Each vouches for tokens of devices. */
   readonly devices: Owned<DeviceCheck>[];
   readonly checks: Owned<CheckDefinition>[];
+  readonly watched: Owned<WatchReport>[];
   /** Called when the configuration was edited. */
   readonly changes: Owned<() => void>[];
   readonly ready: Owned<() => void | Promise<void>>[];
@@ -35,7 +39,7 @@ export interface Registry {
 }
 
 export function createRegistry(): Registry {
-  const lists = { commands: [], routes: [], devices: [], checks: [], changes: [], ready: [], close: [] };
+  const lists = { commands: [], routes: [], devices: [], checks: [], watched: [], changes: [], ready: [], close: [] };
   return { plugins: new Map(), channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
 }
 
@@ -69,7 +73,15 @@ export function removePlugin(registry: Registry, plugin: string): void {
   for (const map of [registry.channels, registry.engines, registry.presets]) {
     for (const [id, owned] of map) if (owned.plugin === plugin) map.delete(id);
   }
-  for (const list of [registry.commands, registry.routes, registry.devices, registry.checks, registry.changes, registry.ready]) {
+  for (const list of [
+    registry.commands,
+    registry.routes,
+    registry.devices,
+    registry.checks,
+    registry.watched,
+    registry.changes,
+    registry.ready,
+  ]) {
     const kept = (list as Owned<unknown>[]).filter((owned) => owned.plugin !== plugin);
     (list as Owned<unknown>[]).splice(0, list.length, ...kept);
   }

@@ -158,6 +158,10 @@ export function createScope(
       registering("check");
       registry.checks.push({ plugin: id, definition });
     },
+    status(report) {
+      registering("status");
+      registry.watched.push({ plugin: id, definition: report });
+    },
     onReady(fn) {
       registering("onReady");
       registry.ready.push({ plugin: id, definition: fn });

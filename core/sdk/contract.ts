@@ -268,6 +268,21 @@ export interface CheckDefinition {
   fix?(): Promise<string>;
 }
 
+/** How one thing is that a plugin watches, such as a mailbox. */
+interface WatchedStatus {
+  /** Kind and name, such as `imap` and `ada`. */
+  readonly source: string;
+  readonly account: string;
+  readonly state: "ok" | "retrying" | "paused" | "needs_login" | "needs_setup";
+  /** One sentence; empty while it is well. */
+  readonly reason: string;
+  /** What to do; empty while it is well. */
+  readonly fix: string;
+  /** When something last came from it, and when it was last read to its end; epoch milliseconds. */
+  readonly lastMail?: number;
+  readonly lastSync?: number;
+}
+
 /** The section of the configuration that belongs to a preset of a plugin. */
 interface PluginPreset {
   /** As it is now; `undefined`: there is none, or the hook server is off. */
@@ -282,7 +297,7 @@ interface PluginPreset {
 }
 
 /**
- * Everything a plugin may touch; handed to `setup`. What registers (`tap`, `command`, `channel`, `engine`, `route`, `devices`, `check`, `onReady`) works
+ * Everything a plugin may touch; handed to `setup`. What registers (`tap`, `command`, `channel`, `engine`, `route`, `devices`, `check`, `status`, `onReady`) works
  * only until `setup` is done, and throws `plugin_invalid` afterwards; all of it is taken back when `setup` fails.
  */
 export interface PluginHost {
@@ -364,6 +379,14 @@ export interface PluginHost {
    */
   devices(check: (token: string) => boolean | Promise<boolean>): void;
   check(definition: CheckDefinition): void;
+  /**
+   * Says how the things are that the plugin watches: for `service status`, with `--json` under the plugin's id, and for the details of
+   * `/readyz`. Asked often, so it answers from memory. It must hold no secret.
+   *
+   * @example
+   * host.status(() => [{ source: "imap", account: "ada", state: "ok", reason: "", fix: "" }]);
+   */
+  status(report: () => readonly WatchedStatus[]): void;
   /** Base address of the gateway's HTTP server, such as `http://127.0.0.1:18789`; known from `onReady` on. */
   address(): string;
   /** Runs after all plugins are up and the server listens; 10 s each. A failure is logged, the plugin stays up. */

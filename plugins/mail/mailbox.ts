@@ -2,14 +2,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PluginHost } from "service-gateway/sdk";
 import { handOver, type MailboxName, record } from "./handover.ts";
-import { createHealth, type Health, well } from "./health.ts";
+import { type Condition, createHealth, well } from "./health.ts";
 import { createLedger, type Progress } from "./ledger.ts";
 import { createNotices } from "./notices.ts";
 import type { MailboxSettings } from "./settings.ts";
 import { type Depth, type Found, type MailSource, SourceError } from "./source.ts";
 
 export interface WatchedMailbox {
-  readonly health: Pick<Health, "current">;
+  /** `lastMail`, `lastSync`: epoch milliseconds; absent: not since the start of the process. */
+  status(): Condition & { readonly lastMail?: number; readonly lastSync?: number };
   /** Resolves when nothing of it goes on. */
   close(): Promise<void>;
 }
@@ -31,6 +32,7 @@ export function watchMailbox(
   const ledger = createLedger(host, mailbox.source, mailbox.account);
   const notices = createNotices(host, mailbox);
   let lastSync = host.now();
+  const latest: { lastMail?: number; lastSync?: number } = {};
   const closing = new AbortController();
   const rings = createRings(closing.signal);
   source.doorbell(rings.ring);
@@ -74,10 +76,14 @@ export function watchMailbox(
         return oldest + hourMs - host.now();
       }
       const handled = await take(one);
-      if (handled) recent.push(host.now());
+      if (handled) {
+        latest.lastMail = host.now();
+        recent.push(latest.lastMail);
+      }
       progress = await advance(progress, [one], handled);
     }
     lastSync = host.now();
+    latest.lastSync = lastSync;
     progress = { ...progress, lastSync };
     await ledger.advance(progress);
     health.set(well);
@@ -152,7 +158,7 @@ export function watchMailbox(
 
   const running = run();
   return {
-    health,
+    status: () => ({ ...health.current(), ...latest }),
     async close() {
       closing.abort();
       source.close();
@@ -169,7 +175,7 @@ function faultOf(error: unknown): SourceError {
   return new SourceError(
     setup ? "setup" : "outage",
     `A mail could not be handed over: ${message ?? "unknown error"}`,
-    setup ? "Check the mapping with service hooks list; the mail waits." : "It is tried again by itself.",
+    setup ? "Check the mapping of this path and hooks.allowedSessionKeyPrefixes; the mail waits." : "It is tried again by itself.",
   );
 }
 

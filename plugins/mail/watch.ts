@@ -43,17 +43,23 @@ export function watchMailboxes(host: PluginHost): void {
     await following;
     await Promise.all([...watched.values()].map(({ mailbox }) => mailbox.close()));
   });
-  host.check({
+  host.status(() => [...watched].map(([account, { mailbox }]) => ({ source: "imap", account, ...mailbox.status() })));
+  tapRecords(host);
+  // Users without a mailbox need not read about them.
+  if (section.settings() !== undefined) host.check(checkOf(watched));
+}
+
+function checkOf(watched: ReadonlyMap<string, Watched>): Parameters<PluginHost["check"]>[0] {
+  return {
     name: "mailboxes",
     async explain() {
-      const ill = [...watched].find(([, { mailbox }]) => mailbox.health.current().state !== "ok");
+      const ill = [...watched].find(([, { mailbox }]) => mailbox.status().state !== "ok");
       if (ill === undefined) return { verdict: "ok", reason: watched.size === 0 ? "No mailbox is watched." : `${watched.size} watched.` };
       const [account, { mailbox }] = ill;
-      const { state, reason, fix } = mailbox.health.current();
+      const { state, reason, fix } = mailbox.status();
       return { verdict: state.startsWith("needs") ? "fail" : "warn", reason: `${account}: ${reason}`, fix };
     },
-  });
-  tapRecords(host);
+  };
 }
 
 /** A mail that led to no run is an event of this plugin, and holds its reason. */

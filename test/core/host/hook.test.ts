@@ -29,7 +29,8 @@ function createPostman(setup: (host: PluginHost) => void = () => {}) {
 
 async function start(hooks: object, postman = createPostman()) {
   const asked: string[] = [];
-  const engine = createEngine(({ messages }) => {
+  const engine = createEngine(({ messages, inbound }) => {
+    if (inbound.kind !== "hook") return "HEARTBEAT_OK";
     asked.push(messages.at(-1)?.text ?? "");
     return "read";
   });

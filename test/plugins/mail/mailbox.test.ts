@@ -113,10 +113,15 @@ describe.skipIf(!hasDovecot)("a mailbox that is watched by IMAP", () => {
     await logged(/refused the user name or the password/);
     await vi.waitFor(() => expect(log()).toMatch(/needs_login/), { timeout: 15_000 });
     expect(log()).not.toContain("wrong");
+    const wrong = { source: "imap", account: "ada", state: "needs_login", reason: "127.0.0.1 refused the user name or the password." };
+    expect((await running.gateway.describe()).watched).toMatchObject({ mail: [wrong] });
+    expect(running.gateway.readiness()).toMatchObject({ ready: true, reasons: [expect.stringContaining("imap:ada is needs_login")] });
     writeFileSync(running.configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, channels, ...configOf() }));
     await logged(/the mailbox is watched/);
     await server.deliver(letter("Well again"));
     await arrived(1);
+    const well = { state: "ok", reason: "", fix: "", lastMail: expect.any(Number), lastSync: expect.any(Number) };
+    await vi.waitFor(async () => expect((await running?.gateway.describe())?.watched).toMatchObject({ mail: [well] }));
     const notices = () => chat.sent.map(({ text }) => text).filter((text) => text.startsWith("The mailbox"));
     await vi.waitFor(() => expect(notices()).toHaveLength(2), { timeout: 5_000 });
     expect(notices()).toEqual([
