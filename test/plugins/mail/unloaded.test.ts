@@ -28,7 +28,7 @@ test("without a mailbox neither library of mail is loaded", async () => {
   writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, hooks }));
   const program = join(directory, "program.mjs");
   writeFileSync(program, script);
-  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", "--input-type=module", "-e", script, file], {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", program, file], {
     cwd: root,
   });
   expect(JSON.parse(stdout)).toEqual({ before: 0, found: true });
