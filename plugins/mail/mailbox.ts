@@ -6,7 +6,7 @@ import { type Condition, createHealth, well } from "./health.ts";
 import { createLedger, type Progress } from "./ledger.ts";
 import { createNotices } from "./notices.ts";
 import type { MailboxSettings } from "./settings.ts";
-import { type Depth, type Found, type MailSource, SourceError } from "./source.ts";
+import { type Found, type Mail, type MailSource, SourceError } from "./source.ts";
 
 export interface WatchedMailbox {
   /** `lastMail`, `lastSync`: epoch milliseconds; absent: not since the start of the process. */
@@ -20,7 +20,7 @@ const longestBackOffMs = 300_000;
 /** New credentials may come into a file or a variable that the configuration only names. */
 const loginAgainMs = 30_000;
 const maxRefusedLogins = 3;
-const depths: readonly Depth[] = ["whole", "envelope", "nothing"];
+const maxTries = 3;
 
 export function watchMailbox(
   host: Pick<PluginHost, "hook" | "receive" | "store" | "log" | "now" | "notifyOwner">,
@@ -38,8 +38,9 @@ export function watchMailbox(
   source.doorbell(rings.ring);
   /** When mails of the last hour were handed over. */
   let recent: number[] = [];
-  /** How often each mail could not be handed over. */
-  const failures = new Map<string, number>();
+  /** How often each mail could not be read, and how often its mapping failed. */
+  const unread = new Map<string, number>();
+  const refusedByMapping = new Map<string, number>();
 
   async function begin(): Promise<Progress> {
     const known = await ledger.progress();
@@ -100,18 +101,41 @@ export function watchMailbox(
   /** Whether it was handed over now: not when it was known or is gone. */
   async function take({ id, renumbered }: Found): Promise<boolean> {
     if (await ledger.knows(id)) return false;
-    const failed = failures.get(id) ?? 0;
+    const mail = await read(id);
+    if (mail === undefined) return false;
+    if (renumbered && (await ledger.knows(id, mail.messageId))) return false;
+    const isNew = await give(mail);
+    await ledger.note(mail);
+    unread.delete(id);
+    refusedByMapping.delete(id);
+    return isNew;
+  }
+
+  /** Less of a mail is read where its structure is too large, or it could not be read several times. */
+  async function read(id: string): Promise<Mail | undefined> {
+    const failed = unread.get(id) ?? 0;
     try {
-      const mail = await source.fetch(id, depths[Math.min(failed, depths.length - 1)] ?? "nothing");
-      if (mail === undefined) return false;
-      if (renumbered && (await ledger.knows(id, mail.messageId))) return false;
-      const { duplicate } = await handOver(host, mail, { mailbox, settings });
-      await ledger.note(mail);
-      failures.delete(id);
-      return !duplicate;
+      return await source.fetch(id, failed < maxTries ? "whole" : failed < 2 * maxTries ? "envelope" : "nothing");
     } catch (error) {
-      failures.set(id, failed + 1);
+      const tooLarge = error instanceof SourceError && error.kind === "too_large";
+      unread.set(id, tooLarge ? (failed < maxTries ? maxTries : 2 * maxTries) : failed + 1);
       throw error;
+    }
+  }
+
+  /** A mail that only its mapping cannot take, several times, holds up no other: each try is kept as a failed event, to be replayed. */
+  async function give(mail: Mail): Promise<boolean> {
+    try {
+      return !(await handOver(host, mail, { mailbox, settings })).duplicate;
+    } catch (error) {
+      const failed = (refusedByMapping.get(mail.id) ?? 0) + 1;
+      refusedByMapping.set(mail.id, failed);
+      if (!isOfMapping(error) || failed < maxTries) throw error;
+      host.log.warn(
+        { ...mailbox, mail: mail.id, error: messageOf(error) },
+        "a mail failed in its mapping and was given up; replay its event",
+      );
+      return true;
     }
   }
 
@@ -167,14 +191,23 @@ export function watchMailbox(
   };
 }
 
+const statusOf = (error: unknown) => (error as { readonly status?: number } | null)?.status;
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Not of the whole gateway: without a mapping at the path, or while nothing can be stored, every mail waits. */
+function isOfMapping(error: unknown): boolean {
+  const status = statusOf(error);
+  return status !== undefined && status !== 404 && status !== 503;
+}
+
 /** From a mapping, a store or a source, as a cause with a cure. */
 function faultOf(error: unknown): SourceError {
   if (error instanceof SourceError) return error;
-  const { status, message } = (error ?? {}) as { readonly status?: number; readonly message?: string };
+  const status = statusOf(error);
   const setup = status !== undefined && status < 500;
   return new SourceError(
     setup ? "setup" : "outage",
-    `A mail could not be handed over: ${message ?? "unknown error"}`,
+    `A mail could not be handed over: ${messageOf(error)}`,
     setup ? "Check the mapping of this path and hooks.allowedSessionKeyPrefixes; the mail waits." : "It is tried again by itself.",
   );
 }

@@ -66,10 +66,13 @@ export interface MailSource {
   close(): void;
 }
 
-/** Of a connection or a server. `login`: the credentials were refused. `setup`: the configuration is wrong. */
+/**
+ * Of a connection or a server. `login`: the credentials were refused. `setup`: the configuration is wrong. `too_large`: what was asked for
+ * is more than may be read at once.
+ */
 export class SourceError extends Error {
   override readonly name = "SourceError";
-  readonly kind: "outage" | "login" | "setup";
+  readonly kind: "outage" | "login" | "setup" | "too_large";
   readonly fix: string;
 
   constructor(kind: SourceError["kind"], message: string, fix: string) {

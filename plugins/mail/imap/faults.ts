@@ -14,6 +14,8 @@ export function faultOf(error: unknown, host: string): SourceError {
       `${host} refused the user name or the password.`,
       "Correct user and password; many providers want an app password here.",
     );
+  if (code !== undefined && /TooLarge|TooLong|TooMany/.test(code))
+    return new SourceError("too_large", `${host} sent more than may be read at once (${code}).`, "It is tried again with less.");
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return new SourceError("outage", `The name ${host} cannot be resolved.`, "Check host and the network.");
   if (code === "ECONNREFUSED") return new SourceError("outage", `${host} refused the connection.`, "Check host and port.");

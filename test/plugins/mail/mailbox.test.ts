@@ -1,9 +1,16 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import mail from "../../../plugins/mail/index.ts";
-import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import {
+  createEngine,
+  createLoopback,
+  removeDirectory,
+  startGateway,
+  type TestGateway,
+  temporaryDirectory,
+} from "../../support/gateway.ts";
 import { type Dovecot, hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
 
 const token = "hook-token-of-the-test";
@@ -181,6 +188,24 @@ describe.skipIf(!hasDovecot)("a mailbox that is watched by IMAP", () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(seen).toHaveLength(2);
   });
+
+  test("gives a mail up that its mapping fails with three times, and reads on", async () => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, "transforms"));
+    const code =
+      'export default ({ payload }) => { const [mail] = payload.messages; if (mail.subject === "Bad") throw new Error("no"); return { message: mail.body }; };';
+    writeFileSync(join(directory, "transforms", "mail.mjs"), code);
+    const { hooks, agents } = configOf();
+    const mappings = [{ match: { path: "imap" }, transform: { module: "mail.mjs" } }];
+    running = await startGateway({ directory, config: { hooks: { ...hooks, mappings }, agents }, plugins: [mail, engine] });
+    await logged(/the mailbox is watched/);
+    await server.deliver(letter("Bad"));
+    await server.deliver(letter("Good"));
+    await arrived(1, 15_000);
+    expect(seen[0]?.text).toContain("Dear agent, Good.");
+    expect(log()).toMatch(/failed in its mapping and was given up/);
+    await expectReasons(["mapping_failed"]);
+  }, 30_000);
 
   test("of a mail with hundreds of nested and thousands of empty parts the next one is not held up", async () => {
     await start({ pollSeconds: 5 });
