@@ -204,7 +204,7 @@ const mailSchema = Type.Object(
     mode: Type.Optional(Type.Enum(["pull", "push"], { ...withoutEffect, description: "pull needs no public address." })),
     ...ofPreset,
   },
-  { description: "Written by `service webhooks gmail setup`, read by `run`.", additionalProperties: true },
+  { description: "The preset `gmail`. This version watches mailboxes by IMAP only: hooks.imap.", additionalProperties: true },
 );
 
 const imapSchema = Type.Object(
