@@ -43,8 +43,8 @@ interface Thread {
   heardAt: number;
 }
 
-/** Calls that travel to a thread together. */
-const together = 8;
+/** Calls that travel to a thread together. Those that have not begun come back when one of them takes long. */
+const together = 32;
 /** So that a single module never has all threads, and those that exceeded a limit never have all of them either. */
 const half = (size: number): number => Math.max(1, Math.floor(size / 2));
 const exceededMs = 60_000;
@@ -69,6 +69,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
   let waiting = 0;
   let lastId = 0;
   let closed = false;
+  let dispatching: NodeJS.Immediate | undefined;
   let patience: NodeJS.Timeout | undefined;
   let sweep: NodeJS.Timeout | undefined;
 
@@ -148,6 +149,14 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     waiting += 1;
   }
 
+  /** Once for all requests that arrive together: waking a thread costs as much as a call. */
+  function dispatchSoon(): void {
+    dispatching ??= setImmediate(() => {
+      dispatching = undefined;
+      dispatch();
+    });
+  }
+
   /** Hands out what may run now. */
   function dispatch(isBlocked = false): void {
     for (const [module, queue] of [...queues]) {
@@ -218,10 +227,11 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
         const request = { ...given, id: lastId };
         const call: Waiting = { request, resolve, reject, since: now(), timer: setTimeout(() => giveUp(call), waitMs) };
         enqueue(call, "last");
-        dispatch();
+        dispatchSoon();
       }),
     async close() {
       closed = true;
+      clearImmediate(dispatching);
       clearTimeout(patience);
       clearInterval(sweep);
       const left = [...[...queues.values()].flat(), ...[...threads].flatMap(({ sent }) => [...sent.values()])];
