@@ -1,5 +1,5 @@
 /** The folders of `examples/`: each is started as it is written, against the emulated platform and a stand-in for the model. */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,11 @@ import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { root, sources } from "../house/sources.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
+import { freePort } from "../support/free-port.ts";
 import { answered, answers, botToken, openPlatform, people, type Running, restart } from "./room.ts";
+
+const hasCaddy = existsSync("/usr/bin/caddy");
+if (!hasCaddy) console.warn("Caddy is not installed: the reverse proxy of examples/production is not tested");
 
 const folders = sources("examples/*/config.jsonc").map((path) => path.split("/")[1] ?? "");
 const own = ["dev"];
@@ -229,6 +233,38 @@ describe("the manual", () => {
     await promisify(execFile)("sh", ["-c", `rm -rf '${other}' && mkdir -m 700 '${other}' && tar -C '${other}' -xf '${target}'`]);
     expect(existsSync(join(other, "state.db"))).toBe(true);
     await restart({ home: gateway.home, file: gateway.file, env: environment });
+  });
+
+  // The distribution's Caddy; the address of the example gets a certificate of Caddy's own authority.
+  test.skipIf(!hasCaddy)("production: the proxy publishes webhooks and health, and nothing else", async () => {
+    const { gateway } = await startExample("production");
+    const directory = temporaryHome();
+    const [port, plainPort] = [await freePort(), await freePort()];
+    const local = `{\n\tadmin off\n\tskip_install_trust\n\thttps_port ${port}\n\thttp_port ${plainPort}\n}\n`;
+    const file = join(directory, "Caddyfile");
+    const text = readFileSync(join(root, "examples", "production", "Caddyfile"), "utf8");
+    const there = text.replace("127.0.0.1:18789", new URL(gateway.url).host).replace(".example.org {", ".example.org {\n\ttls internal");
+    writeFileSync(file, `${local}${there}`);
+    const caddy = spawn("caddy", ["run", "--adapter", "caddyfile", "--config", file], {
+      env: { PATH: process.env.PATH, HOME: directory, XDG_DATA_HOME: directory },
+      stdio: "ignore",
+    });
+    onTestFinished(() => void caddy.kill("SIGKILL"));
+    const name = "gateway.example.org";
+    const asked = async (path: string, ...more: readonly string[]) => {
+      const resolve = ["--resolve", `${name}:${port}:127.0.0.1`];
+      const say = ["-sk", "-o", "/dev/null", "-w", "%{http_code}"];
+      const answer = await promisify(execFile)("curl", [...say, ...resolve, ...more, `https://${name}:${port}${path}`]).catch(
+        () => undefined,
+      );
+      return answer?.stdout;
+    };
+    await expect.poll(() => asked("/healthz")).toBe("200");
+    const authorized = ["-H", `Authorization: Bearer ${environment.HOOK_TOKEN}`, "-H", "Content-Type: application/json"];
+    expect(await asked("/readyz")).toBe("200");
+    expect(await asked("/hooks/wake", ...authorized, "-d", '{"text":"through the proxy","mode":"next-heartbeat"}')).toBe("200");
+    expect(await asked("/hooks/wake", "-d", "{}")).toBe("401");
+    for (const path of ["/metrics", "/gateway/status", "/"]) expect(await asked(path)).toBe("404");
   });
 
   test("plugin: the command works, and counts", async () => {

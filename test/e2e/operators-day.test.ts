@@ -3,9 +3,7 @@
  * environment the page is written anew from what is printed.
  */
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -15,6 +13,7 @@ import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
+import { freePort } from "../support/free-port.ts";
 import { answered, openChannel, postHook } from "./room.ts";
 
 const page = join(import.meta.dirname, "..", "..", "examples", "operators-day", "README.md");
@@ -225,15 +224,6 @@ async function perform(command: string, home: string): Promise<string> {
   const { out, err } = await look();
   if (args[1] === "set" || args[1] === "rotate") await run(["reload"], { home });
   return out + err;
-}
-
-/** Of this machine, and nobody listens on it. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** Files of the page are in the home. */

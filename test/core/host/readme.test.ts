@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../core/gateway/gateway.ts";
+import { freePort } from "../../support/free-port.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 
 const page = readFileSync(new URL("../../../core/host/README.md", import.meta.url), "utf8");
@@ -36,15 +36,6 @@ async function start(path: string, config: object): Promise<Gateway> {
   writeFileSync(configFile, JSON.stringify({ gateway: { port: 0 }, log: { level: "error" }, state: { dir: "state" }, ...config }));
   gateway = await createGateway({ configFile, environment: {}, home: directory });
   return gateway;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 describe("the examples of core/host/README.md", () => {

@@ -10,6 +10,7 @@ import { ChannelError } from "service-gateway/sdk/channel";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createBotApi } from "../../../plugins/botchat/wire/api.ts";
 import { createTransport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";
+import { freePort } from "../../support/free-port.ts";
 import { createCertificate, trust } from "./certificate.ts";
 import { type Account, httpProxy, listen, socksProxy, type TestProxy } from "./proxies.ts";
 
@@ -74,13 +75,6 @@ async function failure(promise: Promise<unknown>): Promise<Error> {
   }
   return error;
 }
-
-const freePort = async () => {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise<void>((resolve) => void server.close(() => resolve()));
-  return port;
-};
 
 describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) => {
   test.each(Object.entries(targets))("to a server that speaks %s: calls and files", async (kind, createTarget) => {
