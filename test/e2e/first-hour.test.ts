@@ -64,7 +64,7 @@ test("the gateway's token approves a code over HTTP; a page that acts for one pe
     directory,
     plugins: [botchat, echo],
     config: {
-      gateway: { auth: { token: "the-gateway-token-0123456789" } },
+      gateway: { port: 0, auth: { token: "the-gateway-token-0123456789" } },
       channels: { botchat: openChannel(platform, { streamMode: "off", dmPolicy: "pairing", allowFrom: [] }) },
     },
   });
