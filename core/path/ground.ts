@@ -1,8 +1,7 @@
 /** What every step of an event stands on, and the value that walks over it. */
-import type { RawEvent } from "../contract/index.ts";
-import type { AcceptedEvent, Unit } from "../state/index.ts";
+import type { Unit } from "../state/index.ts";
 import type { Visit } from "../stations/index.ts";
-import type { ReceiveOptions } from "./door.ts";
+import type { Path } from "./door.ts";
 import type { Trace } from "./ending.ts";
 import type { Lanes, TurnSlot } from "./lanes.ts";
 import type { PathOptions } from "./options.ts";
@@ -27,5 +26,5 @@ export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts"
   readonly presenceFor: ReturnType<typeof createPresences>;
   readonly newTrace: () => Trace;
   readonly lanes: Pick<Lanes, "notify">;
-  readonly receive: (event: RawEvent, options?: ReceiveOptions) => Promise<AcceptedEvent>;
+  readonly receive: Path["receive"];
 }
