@@ -3,10 +3,11 @@ import type { Unit } from "../state/index.ts";
 import type { Visit } from "../stations/index.ts";
 import type { Path } from "./door.ts";
 import type { Trace } from "./ending.ts";
-import type { Lanes, TurnSlot } from "./lanes.ts";
+import type { Lanes } from "./lanes.ts";
 import type { PathOptions } from "./options.ts";
 import type { createPresences } from "./presences.ts";
 import type { SessionTurns } from "./session-turns.ts";
+import type { TurnSlot } from "./turn-slots.ts";
 
 /** One unit of work on its way: everything that its steps know of it. */
 export interface Walk {

@@ -4,8 +4,8 @@ import { Visit } from "../stations/index.ts";
 import type { Acknowledgements } from "./acknowledging.ts";
 import type { Ground, Walk } from "./ground.ts";
 import type { createHandBack } from "./hand-back.ts";
-import type { TurnSlot } from "./lanes.ts";
 import type { Said } from "./said.ts";
+import type { TurnSlot } from "./turn-slots.ts";
 import { walkStations } from "./walk.ts";
 
 /** The result never rejects: a unit is settled, or handed back to the store. */
