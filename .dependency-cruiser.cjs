@@ -143,9 +143,9 @@ module.exports = {
     },
     {
       name: "stations-are-strangers",
-      comment: "Only the spine (index, walk, say) imports stations; they meet in the hook table.",
+      comment: "Only the steps of the path (walk, say, finish) imports stations; they meet in the hook table.",
       severity: "error",
-      from: { path: "^(core|plugins)/", pathNot: "^core/path/(index|walk|say)\\." },
+      from: { path: "^(core|plugins)/", pathNot: "^core/path/(walk|say|finish)\\." },
       to: { path: "^core/path/(ingress|gating|routing|turn|formatting|delivery)\\." },
     },
     {

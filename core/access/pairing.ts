@@ -2,6 +2,9 @@
 import { randomInt } from "node:crypto";
 import type { Address, Json } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
+import { pairingNamespace } from "./pairing-namespace.ts";
+import { createPairingOwners } from "./pairing-owners.ts";
+import { createWrongCodeLimit } from "./wrong-codes.ts";
 
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const codeLength = 8;
@@ -9,8 +12,6 @@ const codeLength = 8;
 export const pairingLifetimeMs = 60 * 60_000;
 const maxPending = 3;
 const tellAgainMs = 10 * 60_000;
-const maxWrongCodes = 10;
-const lockMs = 10 * 60_000;
 
 export interface PairingRequest {
   readonly code: string;
@@ -69,56 +70,22 @@ export interface Pairing {
   owners(channel: string, account: string): Promise<readonly string[]>;
 }
 
-interface WrongCodes {
-  readonly count: number;
-  /** Of the first of them, by the wall clock: the command line counts, too, in processes of its own. */
-  readonly since: number;
-  readonly lockedUntil: number;
-}
-
 type Pending = readonly PairingRequest[];
 
-const namespace = (channel: string) => `pairing:${channel}`;
 const pendingKey = (account: string) => `pending:${account}`;
 const approvedKey = (account: string, senderId: string) => `approved:${account}:${senderId}`;
-const ownersKey = (account: string) => `owners:${account}`;
-const wrongKey = "wrong-codes";
 
 export function createPairing({ store, now }: { readonly store: Store; readonly now: () => number }): Pairing {
+  const wrongCodes = createWrongCodeLimit({ store, now });
+  const owners = createPairingOwners(store);
   const alive = (value: Json | null): Pending =>
     ((value as unknown as Pending | null) ?? []).filter((request) => request.createdAt + pairingLifetimeMs > now());
   const save = (pending: Pending): Json | null => (pending.length === 0 ? null : (pending as unknown as Json));
 
   async function accounts(channel: string, account?: string): Promise<readonly Pending[]> {
-    if (account !== undefined) return [alive(await store.get(namespace(channel), pendingKey(account)))];
-    const rows = await store.list(namespace(channel), { prefix: "pending:" });
+    if (account !== undefined) return [alive(await store.get(pairingNamespace(channel), pendingKey(account)))];
+    const rows = await store.list(pairingNamespace(channel), { prefix: "pending:" });
     return rows.map((row) => alive(row.value));
-  }
-
-  /** Ten wrong codes within ten minutes lock approving for ten minutes. Where the clock was set back, they begin again at that moment. */
-  async function isLocked(channel: string): Promise<boolean> {
-    const wrong = (await store.get(namespace(channel), wrongKey)) as WrongCodes | null;
-    if (wrong === null || wrong.lockedUntil <= now()) return false;
-    if (wrong.lockedUntil - now() > lockMs) {
-      const again: WrongCodes = { ...wrong, since: now(), lockedUntil: now() + lockMs };
-      await store.set(namespace(channel), wrongKey, { ...again }, { expiresAt: now() + 2 * lockMs });
-    }
-    return true;
-  }
-
-  async function countWrong(channel: string): Promise<void> {
-    await store.update(
-      namespace(channel),
-      wrongKey,
-      (value) => {
-        const seen = (value as WrongCodes | null) ?? { count: 0, since: now(), lockedUntil: 0 };
-        const fresh = seen.since + lockMs > now() ? seen : { count: 0, since: now(), lockedUntil: 0 };
-        const count = fresh.count + 1;
-        const since = Math.min(fresh.since, now());
-        return { count, since, lockedUntil: count >= maxWrongCodes ? now() + lockMs : fresh.lockedUntil };
-      },
-      { expiresAt: now() + 2 * lockMs },
-    );
   }
 
   /** Takes a request out of the row of its account, once: of two who ask, one gets it. */
@@ -127,7 +94,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
     const found = (await accounts(channel, account)).flat().find((request) => request.code === wanted);
     if (found === undefined) return null;
     let taken = false;
-    await store.update(namespace(channel), pendingKey(found.account), (value) => {
+    await store.update(pairingNamespace(channel), pendingKey(found.account), (value) => {
       const pending = alive(value);
       taken = pending.some((request) => request.code === wanted);
       return taken ? save(pending.filter((request) => request.code !== wanted)) : undefined;
@@ -135,37 +102,15 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
     return taken ? found : null;
   }
 
-  async function makeOwner(
-    channel: string,
-    { account, senderId }: PairingRequest,
-    { always, first }: { readonly always: boolean; readonly first: boolean },
-  ): Promise<boolean> {
-    let made = false;
-    await store.update(namespace(channel), ownersKey(account), (value) => {
-      const owners = (value as readonly string[] | null) ?? [];
-      made = (always || (first && owners.length === 0)) && !owners.includes(senderId);
-      return made ? [...owners, senderId] : undefined;
-    });
-    return made;
-  }
-
-  async function dismiss(channel: string, account: string, senderId: string): Promise<void> {
-    await store.update(namespace(channel), ownersKey(account), (value) => {
-      const owners = (value as readonly string[] | null) ?? [];
-      const rest = owners.filter((owner) => owner !== senderId);
-      return rest.length === owners.length ? undefined : rest.length === 0 ? null : rest;
-    });
-  }
-
   return {
     async request({ address, senderId, senderName, unit }) {
       let result: { code: string; tell: boolean } | null = null;
-      const before = alive(await store.get(namespace(address.channel), pendingKey(address.account))).find(
+      const before = alive(await store.get(pairingNamespace(address.channel), pendingKey(address.account))).find(
         (one) => one.senderId === senderId,
       );
       // A code that never arrived is sent with the next message; a send that is still being retried is not repeated.
       const lost = before !== undefined && (await store.failedPart(before.toldBy)) !== null ? before.toldBy : undefined;
-      await store.update(namespace(address.channel), pendingKey(address.account), (value) => {
+      await store.update(pairingNamespace(address.channel), pendingKey(address.account), (value) => {
         const pending = alive(value);
         const known = pending.find((request) => request.senderId === senderId);
         if (known !== undefined) {
@@ -198,17 +143,17 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
       return (await accounts(channel, account)).flat().sort((a, b) => a.createdAt - b.createdAt);
     },
     async paired(channel, account) {
-      const rows = await store.list(namespace(channel), { prefix: account === undefined ? "approved:" : `approved:${account}:` });
+      const rows = await store.list(pairingNamespace(channel), { prefix: account === undefined ? "approved:" : `approved:${account}:` });
       return rows.map((row) => row.value as unknown as PairedSender);
     },
     async isPaired(channel, account, senderId) {
-      return (await store.get(namespace(channel), approvedKey(account, senderId))) !== null;
+      return (await store.get(pairingNamespace(channel), approvedKey(account, senderId))) !== null;
     },
     async approve(channel, code, options = {}) {
-      if (await isLocked(channel)) return { ok: false, reason: "locked" };
+      if (await wrongCodes.isLocked(channel)) return { ok: false, reason: "locked" };
       const request = await take(channel, code, options.account);
       if (request === null) {
-        await countWrong(channel);
+        await wrongCodes.count(channel);
         return { ok: false, reason: "unknown_code" };
       }
       const sender: PairedSender = {
@@ -217,8 +162,10 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
         ...(request.senderName === undefined ? {} : { senderName: request.senderName }),
         approvedAt: now(),
       };
-      await store.set(namespace(channel), approvedKey(request.account, request.senderId), sender as unknown as Json, { durable: true });
-      const madeOwner = await makeOwner(channel, request, {
+      await store.set(pairingNamespace(channel), approvedKey(request.account, request.senderId), sender as unknown as Json, {
+        durable: true,
+      });
+      const madeOwner = await owners.make(channel, request, {
         always: options.owner ?? false,
         first: options.ownerNamed?.(request.account) !== true,
       });
@@ -226,18 +173,16 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
     },
     deny: (channel, code, account) => take(channel, code, account),
     async revoke(channel, senderId, account) {
-      const rows = await store.list(namespace(channel), { prefix: "approved:" });
+      const rows = await store.list(pairingNamespace(channel), { prefix: "approved:" });
       const mine = rows.filter((row) => {
         const sender = row.value as unknown as PairedSender;
         return sender.senderId === senderId && (account === undefined || sender.account === account);
       });
-      for (const row of mine) await store.delete(namespace(channel), row.key);
-      for (const row of mine) await dismiss(channel, (row.value as unknown as PairedSender).account, senderId);
+      for (const row of mine) await store.delete(pairingNamespace(channel), row.key);
+      for (const row of mine) await owners.dismiss(channel, (row.value as unknown as PairedSender).account, senderId);
       return mine.length > 0;
     },
-    async owners(channel, account) {
-      return ((await store.get(namespace(channel), ownersKey(account))) as readonly string[] | null) ?? [];
-    },
+    owners: owners.of,
   };
 }
 

@@ -36,7 +36,7 @@ import { createAgentSide } from "./agent-side.ts";
 import type { Base } from "./base.ts";
 import { createChatCommands } from "./chat-commands.ts";
 import { createOutboundFiles } from "./outbound-files.ts";
-import { tapCore } from "./taps.ts";
+import { tapCore } from "./taps/core-taps.ts";
 
 export interface Runtime {
   readonly hooks: Hooks;

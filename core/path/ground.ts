@@ -1,13 +1,13 @@
 /** What every step of an event stands on, and the value that walks over it. */
-import type { RawEvent } from "../contract/index.ts";
-import type { AcceptedEvent, Unit } from "../state/index.ts";
+import type { Unit } from "../state/index.ts";
 import type { Visit } from "../stations/index.ts";
-import type { ReceiveOptions } from "./door.ts";
+import type { Path } from "./door.ts";
 import type { Trace } from "./ending.ts";
-import type { Lanes, TurnSlot } from "./lanes.ts";
+import type { Lanes } from "./lanes.ts";
 import type { PathOptions } from "./options.ts";
 import type { createPresences } from "./presences.ts";
 import type { SessionTurns } from "./session-turns.ts";
+import type { TurnSlot } from "./turn-slots.ts";
 
 /** One unit of work on its way: everything that its steps know of it. */
 export interface Walk {
@@ -27,5 +27,5 @@ export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts"
   readonly presenceFor: ReturnType<typeof createPresences>;
   readonly newTrace: () => Trace;
   readonly lanes: Pick<Lanes, "notify">;
-  readonly receive: (event: RawEvent, options?: ReceiveOptions) => Promise<AcceptedEvent>;
+  readonly receive: Path["receive"];
 }

@@ -3,18 +3,14 @@
  * `maxConcurrent` turns run at once. The truth is in the store; what is kept here only says where to look.
  */
 import { type AcceptedEvent, controlSuffix, type Store, type Unit } from "../state/index.ts";
+import { type Lane, sleepUntil } from "./lane.ts";
+import { createRoom } from "./room.ts";
+import { createSlots, freeSlot, type Slots, type TurnSlot } from "./turn-slots.ts";
 
 /** How long a unit that was still being gathered when a process ended waits for the rest: the sources are only being opened. */
 const reopeningMs = 1_500;
 /** Events that one unit may gather. */
 const gatherLimit = 200;
-
-/** The right to run a turn; given back as soon as the turn is done, before its parts are sent. */
-export interface TurnSlot {
-  release(): void;
-  /** After `release`: resolves when it may run a turn again. */
-  take(): Promise<void>;
-}
 
 export interface Lanes {
   /** Begins with what an earlier process left. */
@@ -36,65 +32,14 @@ export interface Lanes {
   running(): number;
 }
 
-interface Lane {
-  busy: boolean;
-  /** Something was accepted while the lane was busy or asleep. */
-  again: boolean;
-  timer: NodeJS.Timeout | undefined;
-  due: number;
-  /** It has slept until `due` by the timers, which no clock sets back. */
-  slept: boolean;
+interface LanesOptions {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly maxConcurrent: () => number;
+  /** Handles a unit to its end; must not throw. */
+  readonly run: (unit: Unit, slot: TurnSlot) => Promise<void>;
+  readonly onError: (error: unknown, lane: string) => void;
 }
-
-/** How long a lane sleeps at most: the clock may have been set forward. */
-const longestSleepMs = 30_000;
-
-/**
- * With more units than that under way, sources that ask for their events take in no more: each unit is in memory, and there may be
- * thousands of chats. Fewer would leave the disk and the platform with too little to do at a time; and what is under way may wait for a
- * platform that is away, so the wait is short: the next event may be a `/stop`.
- */
-const crowd = 96;
-const roomMs = 100;
-
-/** At most `limit()` at once; those who wait are served in order. */
-function createSlots(limit: () => number): { takeNow(): TurnSlot | undefined; take(): TurnSlot | Promise<TurnSlot> } {
-  const waiting: (() => void)[] = [];
-  let taken = 0;
-  const isFree = () => taken < limit() && waiting.length === 0;
-  /** The next free one, counted as taken. */
-  const next = () =>
-    new Promise<void>((resolve) =>
-      waiting.push(() => {
-        taken += 1;
-        resolve();
-      }),
-    );
-  const counted = (): TurnSlot => {
-    let held = true;
-    return {
-      release() {
-        if (!held) return;
-        held = false;
-        taken -= 1;
-        while (taken < limit() && waiting.length > 0) waiting.shift()?.();
-      },
-      async take() {
-        if (isFree()) taken += 1;
-        else await next();
-        held = true;
-      },
-    };
-  };
-  const takeNow = () => {
-    if (!isFree()) return undefined;
-    taken += 1;
-    return counted();
-  };
-  return { takeNow, take: () => takeNow() ?? next().then(counted) };
-}
-
-const freeSlot: TurnSlot = { release() {}, async take() {} };
 
 /** What is left of a lane after a look at it: other units, nothing, or something at a time to come. */
 type Found = "others" | number | null;
@@ -117,74 +62,25 @@ function takenOf({ duplicate, unit }: AcceptedEvent): Taken | Found {
   return unit === undefined ? "others" : { unit, left: null };
 }
 
-export function createLanes(options: {
-  readonly store: Store;
-  readonly now: () => number;
-  readonly maxConcurrent: () => number;
-  /** Handles a unit to its end; must not throw. */
-  readonly run: (unit: Unit, slot: TurnSlot) => Promise<void>;
-  readonly onError: (error: unknown, lane: string) => void;
-}): Lanes {
-  const { store, now } = options;
-  const lanes = new Map<string, Lane>();
-  const turns = createSlots(options.maxConcurrent);
-  let open = false;
-  let active = 0;
-  /** What those who wait for room wait for. */
-  let room: { readonly promise: Promise<void>; readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined;
-  let whenIdle: (() => void) | undefined;
-
-  function wake(name: string, lane: Lane): void {
-    clearTimeout(lane.timer);
-    lane.timer = undefined;
-    if (!open || lane.busy) lane.again = true;
-    else void pump(name, lane);
-  }
-
-  function sleep(name: string, lane: Lane, due: number): void {
-    lane.due = due;
-    sleepOn(name, lane, Math.max(due - now(), 1));
-  }
-
-  function sleepOn(name: string, lane: Lane, ms: number): void {
-    clearTimeout(lane.timer);
-    const next = Math.min(ms, longestSleepMs);
-    lane.timer = setTimeout(() => {
-      lane.slept = next === ms;
-      if (lane.slept || lane.due <= now()) wake(name, lane);
-      else sleepOn(name, lane, ms - next);
-    }, next);
-    lane.timer.unref();
-  }
-
-  /** Runs units of one lane until none is due; never rejects. */
-  async function pump(name: string, lane: Lane, begun?: Begun): Promise<void> {
-    lane.busy = true;
-    active += 1;
-    for (let first = begun; ; first = undefined) {
-      lane.again = false;
-      const found = await runNext(name, lane, first);
-      if (open && (found === "others" || lane.again)) continue;
-      lane.busy = false;
-      if (open && typeof found === "number") sleep(name, lane, found);
-      else if (open) lanes.delete(name);
-      break;
-    }
-    active -= 1;
-    if (active <= crowd) giveRoom();
-    if (active === 0) whenIdle?.();
-  }
+/** Runs the lane's next unit; otherwise says when there will be one. */
+function createNextUnit(
+  options: Pick<LanesOptions, "store" | "now" | "run" | "onError"> & {
+    readonly turns: Slots;
+    /** Whether units are still taken. */
+    readonly isOpen: () => boolean;
+  },
+): (name: string, lane: Lane, begun: Begun | undefined) => Promise<Found> {
+  const { store, now, turns } = options;
 
   async function claim(name: string, lane: Lane): Promise<Taken | Found> {
-    if (!open) return null;
+    if (!options.isOpen()) return null;
     const at = lane.slept ? Math.max(now(), lane.due) : now();
     lane.slept = false;
     const claimed = await store.claim(name, { now: at, limit: gatherLimit });
     return claimed.unit === null ? claimed.due : { unit: claimed.unit, left: claimed.others ? "others" : null };
   }
 
-  /** Runs the lane's next unit; otherwise says when there will be one. */
-  async function runNext(name: string, lane: Lane, begun: Begun | undefined): Promise<Found> {
+  return async (name, lane, begun) => {
     // A unit gives its slot back as soon as its turn is done: a platform that is away holds up its own chats only.
     const slot = begun?.slot ?? (name.endsWith(controlSuffix) ? freeSlot : await turns.take());
     try {
@@ -200,37 +96,63 @@ export function createLanes(options: {
     } finally {
       slot.release();
     }
+  };
+}
+
+function newLane(busy: "busy" | "idle"): Lane {
+  return { busy: busy === "busy", again: false, timer: undefined, due: Number.POSITIVE_INFINITY, slept: false };
+}
+
+export function createLanes(options: LanesOptions): Lanes {
+  const { store, now } = options;
+  const lanes = new Map<string, Lane>();
+  const turns = createSlots(options.maxConcurrent);
+  let open = false;
+  const runNext = createNextUnit({ ...options, turns, isOpen: () => open });
+  let active = 0;
+  const room = createRoom(() => active);
+  let whenIdle: (() => void) | undefined;
+
+  function wake(name: string, lane: Lane): void {
+    clearTimeout(lane.timer);
+    lane.timer = undefined;
+    if (!open || lane.busy) lane.again = true;
+    else void pump(name, lane);
+  }
+
+  const sleep = (name: string, lane: Lane, due: number): void => sleepUntil(lane, due, { now, wake: () => wake(name, lane) });
+
+  /** Runs units of one lane until none is due; never rejects. */
+  async function pump(name: string, lane: Lane, begun?: Begun): Promise<void> {
+    lane.busy = true;
+    active += 1;
+    for (let first = begun; ; first = undefined) {
+      lane.again = false;
+      const found = await runNext(name, lane, first);
+      if (open && (found === "others" || lane.again)) continue;
+      lane.busy = false;
+      if (open && typeof found === "number") sleep(name, lane, found);
+      else if (open) lanes.delete(name);
+      break;
+    }
+    active -= 1;
+    room.look();
+    if (active === 0) whenIdle?.();
   }
 
   function begin(name: string): ReturnType<Lanes["begin"]> {
     if (!open || lanes.has(name)) return undefined;
     const slot = name.endsWith(controlSuffix) ? freeSlot : turns.takeNow();
     if (slot === undefined) return undefined;
-    const lane: Lane = { busy: true, again: false, timer: undefined, due: Number.POSITIVE_INFINITY, slept: false };
+    const lane = newLane("busy");
     lanes.set(name, lane);
     return (accepting) => void pump(name, lane, { accepting, slot });
-  }
-
-  function giveRoom(): void {
-    if (room === undefined) return;
-    clearTimeout(room.timer);
-    room.resolve();
-    room = undefined;
-  }
-
-  function askRoom(): Promise<void> | undefined {
-    if (active <= crowd) return undefined;
-    if (room === undefined) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      room = { promise, resolve, timer: setTimeout(giveRoom, roomMs).unref() };
-    }
-    return room.promise;
   }
 
   function notify(name: string, due: number): void {
     let lane = lanes.get(name);
     if (lane === undefined) {
-      lane = { busy: false, again: false, timer: undefined, due: Number.POSITIVE_INFINITY, slept: false };
+      lane = newLane("idle");
       lanes.set(name, lane);
     }
     if (lane.busy) lane.again = true;
@@ -250,7 +172,7 @@ export function createLanes(options: {
     },
     notify,
     begin,
-    room: askRoom,
+    room: room.wait,
     rescan: () => rescan(),
     running: () => active,
     async drain(ms) {

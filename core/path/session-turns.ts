@@ -3,7 +3,7 @@
  * a heartbeat. Each reads what the one before it has written.
  */
 import { Interrupted } from "./hand-back.ts";
-import type { TurnSlot } from "./lanes.ts";
+import type { TurnSlot } from "./turn-slots.ts";
 
 interface Waiting {
   readonly lane: string;

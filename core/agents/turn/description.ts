@@ -4,7 +4,7 @@ import { type AgentsView, agentSettings, knownAgentId } from "../../config/index
 import { type Route, reasonOf } from "../../contract/index.ts";
 import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { EngineProvider, PluginLog } from "../../sdk/contract.ts";
-import { chooseEngine, type Engines } from "./engine.ts";
+import { chooseEngine, type Engines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
 
 const patienceMs = 30_000;

@@ -1,43 +1,14 @@
 /** Runs a turn: chooses engine and model, builds what the engine is handed, and ends it in time. */
-import type { PlaceSettings } from "../../access/index.ts";
-import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
-import {
-  EngineError,
-  HostError,
-  type Inbound,
-  PluginError,
-  type Route,
-  reasonOf,
-  type Thinking,
-  type TurnEvent,
-} from "../../contract/index.ts";
-import { callPlugin, pluginDeadlines, pluginFault } from "../../host/index.ts";
-import { reasoningMode } from "../../reply/index.ts";
-import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
-import type { SessionRecord, Store } from "../../state/index.ts";
+import { agentSettings, knownAgentId } from "../../config/index.ts";
+import { HostError, type Inbound, type Route, type TurnEvent } from "../../contract/index.ts";
+import { pluginFault } from "../../host/index.ts";
+import type { EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import { carried, type Visit } from "../../stations/index.ts";
-import { askedMessage, readTranscript } from "../conversation/transcript.ts";
-import { chooseModels } from "./models.ts";
-import { type ActingHint, renderInstructions } from "./prompt.ts";
+import { engineFailure, pluginOf, prepareEngines } from "./engines.ts";
+import { createPreparingTurns, type RunningTurn, stoppedTurn } from "./preparing-turns.ts";
 import { createRunningTurns } from "./running-turns.ts";
-import { type Skills, skillTools } from "./skills.ts";
-import { cameBeforeStop, placeOf } from "./stops.ts";
-
-export interface Engines {
-  get(id: string): EngineDefinition | undefined;
-  /** The plugin that brought it. */
-  plugin?(id: string): string | undefined;
-  ids(): readonly string[];
-}
-
-/** A turn that is under way. */
-export interface RunningTurn {
-  readonly sessionKey: string;
-  /** `fetching`: the files of its message. */
-  readonly doing: "fetching" | "answering";
-  /** Since when, epoch milliseconds. */
-  readonly startedAt: number;
-}
+import { placeOf } from "./stops.ts";
+import { createTurnInput, type TurnInputOptions, timeoutOf } from "./turn-input.ts";
 
 export interface AgentTurns {
   /**
@@ -70,187 +41,45 @@ export interface AgentTurns {
   prepare(): Promise<void>;
 }
 
-export interface AgentTurnsOptions {
-  readonly config: () => AgentsView;
-  readonly store: Pick<Store, "session" | "transcript" | "get">;
-  readonly engines: Engines;
-  readonly providers: () => Readonly<Record<string, EngineProvider>>;
-  readonly tools?: (inbound: Inbound, route: Route) => readonly EngineTool[];
-  /** What of the tools the instructions tell; `undefined`: there are none. */
-  readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
-  readonly skills?: Skills;
-  /** What a channel can do, for the instructions. */
-  readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
-  /** What the model reads before the current message: what happened since its last turn. */
-  readonly context?: (inbound: Inbound, route: Route, visit: Visit) => Promise<string>;
-  /** What the configuration says about the place of a message. */
-  readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
-  /** How many user turns of the transcript the model is sent; absent: all. */
-  readonly historyLimit?: (inbound: Inbound, route: Route) => number | undefined;
+export interface AgentTurnsOptions extends TurnInputOptions {
   /** A turn is about to begin. */
   readonly onTurn?: (turn: EngineTurn, visit: Visit) => void;
   readonly log: Pick<PluginLog, "info" | "warn" | "debug">;
-  readonly now: () => number;
 }
 
 /** `/stop` came while the files of the message were fetched. */
 const stoppedBefore = carried<true>("stoppedBefore");
 
-interface Preparing extends RunningTurn {
-  readonly place: string | undefined;
-  stopped: boolean;
-  readonly stopper?: AbortController;
-}
-
-const defaultTimeoutSeconds = 600;
-/** Bounds the prompt where no history limit is configured. */
-const defaultHistoryTurns = 100;
-
-/** Configured by name, else the first that fits: one that needs a model when there is one, one that does not otherwise. */
-export function chooseEngine(engines: Engines, agent: AgentSettings, model: string | undefined): EngineDefinition {
-  const all = engines.ids().flatMap((id) => engines.get(id) ?? []);
-  const chosen =
-    agent.engine !== undefined ? engines.get(agent.engine) : all.find((engine) => (engine.needsModel === true) === (model !== undefined));
-  if (chosen !== undefined) return chosen;
-  const wanted = agent.engine ?? (model === undefined ? "that works without a model" : `for the model ${model}`);
-  throw new HostError("engine_unknown", { engine: wanted, known: engines.ids().join(", ") || "none" });
-}
-
-function setting<T extends string>(session: SessionRecord | null, key: string): T | undefined {
-  const value = session?.settings[key];
-  return typeof value === "string" ? (value as T) : undefined;
-}
-
-function timeoutOf({ request }: Inbound, { timeoutSeconds }: AgentSettings): number {
-  return request?.timeoutSeconds ?? timeoutSeconds ?? defaultTimeoutSeconds;
-}
-
-function stoppedTurn(): EngineError {
-  return new EngineError("stopped", { detail: "The turn was stopped", hint: "Write again to go on." });
-}
-
 export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
-  const { store, engines, log, now } = options;
+  const { engines, log, now } = options;
   const running = createRunningTurns({ now });
-  /** Turns whose beginning is being read, or whose files are being fetched; to be stopped they are marked, and what can be is cut. */
-  const preparing = new Set<Preparing>();
-
-  /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
-  function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
-    const chosen = setting(session, "model");
-    if (chosen === undefined || resolveModel(chosen, agent.models) !== undefined) return chosen;
-    log.warn({ session: session?.key, model: chosen }, "the session's model is no longer allowed; the default is used");
-    return undefined;
-  }
-
-  /** Everything that one turn needs, read once: it ends under the configuration that it began with. */
-  async function prepare(inbound: Inbound, route: Route, visit: Visit) {
-    const config = options.config();
-    const agent = agentSettings(config, knownAgentId(config, route.agentId));
-    const session = await store.session(route.sessionKey);
-    if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
-    const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
-    const engine = chooseEngine(engines, agent, models.model);
-    const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
-    const alone = route.isolated || engine.stateless === true || userTurns === 0;
-    const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
-    // An engine that uses only the current message gets nothing else.
-    const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
-    const place = options.place?.(inbound);
-    const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
-    let messages: EngineTurn["messages"] | undefined;
-    let instructions: string | undefined;
-    let tools: readonly EngineTool[] | undefined;
-    const turn: EngineTurn = {
-      agentId: agent.id,
-      sessionKey: route.sessionKey,
-      inbound,
-      ...models,
-      thinking: inbound.request?.thinking ?? setting<Thinking>(session, "thinking") ?? agent.thinking ?? "off",
-      ...(place?.skills === undefined ? {} : { skills: place.skills }),
-      // The following is created when an engine asks for it: one that uses only the current message never does.
-      get messages() {
-        messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)];
-        return messages;
-      },
-      get instructions() {
-        instructions ??= renderInstructions({
-          agent,
-          inbound,
-          route,
-          capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
-          placePrompts: place?.systemPrompt,
-          acting: options.acting?.(inbound, route),
-          skills,
-        });
-        return instructions;
-      },
-      get tools() {
-        tools ??= [...(options.tools?.(inbound, route) ?? []), ...skillTools(skills)];
-        return tools;
-      },
-      providers: options.providers(),
-    };
-    const timeoutSeconds = timeoutOf(inbound, agent);
-    return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
-  }
-
-  function engineFailure(engine: string, thrown: unknown): Error {
-    if (thrown instanceof HostError || thrown instanceof EngineError) return thrown;
-    const plugin = engines.plugin?.(engine) ?? engine;
-    const details = { plugin, engine, reason: reasonOf(thrown), fix: "Look at the log lines of this turn." };
-    return new PluginError("engine_failed", details, { cause: thrown });
-  }
-
-  /** Work beside a turn that `/stop` aborts. */
-  async function stoppable<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>) {
-    const stopper = new AbortController();
-    const { sessionKey } = route;
-    const asked: Preparing = { sessionKey, place: placeOf(route), doing: "fetching", startedAt: now(), stopped: false, stopper };
-    preparing.add(asked);
-    try {
-      const result = await work(AbortSignal.any([signal, stopper.signal]));
-      return { result, stopped: asked.stopped };
-    } finally {
-      preparing.delete(asked);
-    }
-  }
+  const preparing = createPreparingTurns({ now });
+  const read = createTurnInput(options);
 
   return {
     async before({ route, visit, signal }, work) {
-      const { result, stopped } = await stoppable(route, signal, work);
+      const { result, stopped } = await preparing.beside(route, signal, work);
       if (stopped) visit.set(stoppedBefore, true);
       return result;
     },
     async after(route, signal, work) {
-      const { result, stopped } = await stoppable(route, signal, work);
+      const { result, stopped } = await preparing.beside(route, signal, work);
       return stopped ? null : result;
     },
     async turn(inbound, route, signal, visit) {
       if (visit.get(stoppedBefore) === true) throw stoppedTurn();
-      const { sessionKey } = route;
-      const place = placeOf(route);
-      const asked: Preparing = { sessionKey, place, doing: "answering", startedAt: now(), stopped: false };
-      preparing.add(asked);
-      let prepared: Awaited<ReturnType<typeof prepare>>;
-      try {
-        prepared = await prepare(inbound, route, visit);
-      } finally {
-        preparing.delete(asked);
-      }
-      if (asked.stopped) throw stoppedTurn();
-      const { engine, turn, history, timeoutSeconds, previewReasoning } = prepared;
+      const { engine, turn, history, timeoutSeconds, previewReasoning } = await preparing.reading(route, () => read(inbound, route, visit));
       options.onTurn?.(turn, visit);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
       return running.run(
         {
-          plugin: engines.plugin?.(engine.id) ?? engine.id,
-          sessionKey,
-          place,
+          plugin: pluginOf(engines, engine.id),
+          sessionKey: route.sessionKey,
+          place: placeOf(route),
           timeoutSeconds,
           previewReasoning,
           begin: (stop) => engine.run(turn, stop),
-          failure: (thrown) => engineFailure(engine.id, thrown),
+          failure: (thrown) => engineFailure(engines, engine.id, thrown),
         },
         signal,
       );
@@ -266,31 +95,12 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     stop(route) {
       const place = placeOf(route);
       if (place === undefined) return 0;
-      const stopped = running.stop(place, stoppedTurn);
-      const begun = [...preparing].filter((turn) => turn.place === place);
-      for (const turn of begun) {
-        turn.stopped = true;
-        turn.stopper?.abort(stoppedTurn());
-      }
-      return stopped + begun.length;
+      return running.stop(place, stoppedTurn) + preparing.stop(place);
     },
     running: () => [
-      ...[...preparing].map(({ sessionKey, doing, startedAt }) => ({ sessionKey, doing, startedAt })),
+      ...preparing.all(),
       ...running.all().map(({ sessionKey, startedAt }) => ({ sessionKey, doing: "answering" as const, startedAt })),
     ],
-    async prepare() {
-      const config = options.config();
-      for (const id of agentIds(config)) {
-        try {
-          const agent = agentSettings(config, id);
-          const engine = chooseEngine(engines, agent, chooseModels(agent, undefined).model);
-          const plugin = engines.plugin?.(engine.id) ?? engine.id;
-          const asked = { plugin, doing: `prepare of the engine ${engine.id}` };
-          await callPlugin(asked, pluginDeadlines.prepare, () => engine.prepare?.());
-        } catch (thrown) {
-          log.warn({ agent: id, reason: reasonOf(thrown) }, "the agent's engine is not ready");
-        }
-      }
-    },
+    prepare: () => prepareEngines(engines, { config: options.config(), log }),
   };
 }

@@ -13,7 +13,7 @@ import { eventQueueReads } from "./events/event-queue.ts";
 import { inboxReads } from "./events/inbox.ts";
 import { outboxReads, packSaying } from "./events/outbox.ts";
 import { createOwnUnits, type OwnUnits } from "./events/own-units.ts";
-import { packSettlement } from "./events/units.ts";
+import { packSettlement } from "./events/settlement.ts";
 import { decisionReads, packDecisions } from "./records/decisions.ts";
 import { keyValueReads } from "./records/key-value.ts";
 import { packSent } from "./records/sent.ts";

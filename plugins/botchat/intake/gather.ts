@@ -2,16 +2,14 @@
  * Which messages belong together: the files of an album, the parts of a text that the sender's app cut, quick messages of one
  * person, a message and its edits. Decided when a message comes in; `gathered.ts` makes one of them when their turn has come.
  */
-import { hash } from "node:crypto";
 import type { Json, RawEvent } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
-import { botIdOf } from "../token.ts";
-import { parseContent } from "./content.ts";
-import { type Fields, id, list, number, record, text } from "./fields.ts";
-import { cutLength, nearlyCut, type Version, versionIn } from "./gathered.ts";
-import { createMemory } from "./memory.ts";
+import { type Fields, id, number, record, text } from "./fields.ts";
+import { cutLength, nearlyCut, versionIn } from "./gathered.ts";
+import { openLooks } from "./looks.ts";
 import { laneOf, senderOf, threadOf } from "./place.ts";
+import { openStrands, type Strand } from "./strands.ts";
 
 type Gather = NonNullable<RawEvent["gather"]>;
 
@@ -40,49 +38,6 @@ const splitParts = 12;
 /** The parts carry whole seconds. */
 const splitSeconds = Math.ceil(splitMs / 1_000);
 const quickParts = 50;
-/** Of people who wrote something that may go on, and of messages that may be edited. */
-const remembered = 2_500;
-const rememberedSeconds = 3_600;
-const shortText = 64;
-const storePrefix = "gather:";
-const seenKey = "seen";
-/** No text begins with it. */
-const keptMark = "\u0000";
-/** So many, for as long as the platform lets people edit. */
-const seenKept = 1_000;
-const seenKeptSeconds = 48 * 3_600;
-
-/** What one person wrote last in one place, while more may belong to it. */
-interface Strand {
-  readonly key: string;
-  readonly messages: readonly number[];
-  readonly due: number;
-  readonly at: number;
-  /** When it was first written: seconds, by the platform's clock. */
-  readonly date: number;
-  /** The last part is long enough that the app may have cut the text there. */
-  readonly cut: boolean;
-  readonly quick: boolean;
-  /** Whose words it passes on; empty: its own. */
-  readonly origin: string;
-}
-
-interface Seen {
-  readonly update: number;
-  readonly looks: string;
-}
-
-function looksOf(message: Fields): string {
-  const written = text(message.text);
-  // By far the most: a few words. They are their own look, which costs next to nothing.
-  if (written !== undefined && written.length <= shortText && message.entities === undefined) return written;
-  const content = parseContent(message);
-  const seen = "silent" in content ? null : [content.text, content.media.map((file) => file.uniqueId ?? file.ref)];
-  return hash("sha1", JSON.stringify(seen), "base64");
-}
-
-/** No message text is stored outside of its event; earlier entries stay as they are. */
-const asKept = (looks: string): string => (looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`);
 
 function isCommand(message: Fields): boolean {
   return text(message.text)?.startsWith("/") === true;
@@ -97,36 +52,8 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
   const longestMs = () => Math.max(splitMs, account.debounceMs());
   /** No longer than a message could wait that comes now: the clock may have been set back since the one before. */
   const extending = ({ key, due }: Strand): Gather => ({ key, due: Math.min(due, account.now() + longestMs()), extend: true });
-  const strands = createMemory<Strand>(remembered);
-  /** Gather keys of messages that stand under the key of another one. */
-  const joined = createMemory<string>(remembered);
-  const seen = createMemory<Seen>(remembered);
-  for (const { key, value } of await account.store.list({ prefix: storePrefix, limit: remembered })) {
-    const strand = readStrand(value);
-    if (strand !== undefined) weave(key.slice(storePrefix.length), strand);
-  }
-  const bot = botIdOf(account.options.botToken ?? "");
-  for (const [at, known] of readSeen(await account.store.get(seenKey), bot)) seen.set(at, known);
-
-  function weave(place: string, strand: Strand): void {
-    strands.set(place, strand);
-    const chat = place.slice(0, place.indexOf(" "));
-    for (const message of strand.messages.slice(1)) joined.set(`${chat} ${message}`, strand.key);
-  }
-
-  let noting: Promise<unknown> = Promise.resolve();
-
-  function store(place: string, strand: Strand): void {
-    weave(place, strand);
-    const value = { ...strand, messages: [...strand.messages] };
-    // Lost, a message that goes on is two messages: not worth a word.
-    const stored = account.store.set(`${storePrefix}${place}`, value, { ttlSeconds: rememberedSeconds }).catch(() => {});
-    noting = noting.then(() => stored);
-  }
-
-  function forget(place: string): void {
-    if (strands.delete(place)) account.store.delete(`${storePrefix}${place}`).catch(() => {});
-  }
+  const strands = await openStrands(account);
+  const looks = await openLooks(account);
 
   /** The strand with this message at its end, when the message goes on with it. */
   function goOn(strand: Strand | undefined, message: Fields, number: number): Strand | undefined {
@@ -163,8 +90,8 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     const count = Number(messageId);
     if (known?.messages.includes(count) === true) return comingAgain(known, count);
     const strand = album === undefined ? (goOn(known, message, count) ?? begin(message, count)) : undefined;
-    if (strand === undefined) forget(place);
-    else store(place, strand);
+    if (strand === undefined) strands.forget(place);
+    else strands.store(place, strand);
     if (strand !== undefined) return extending(strand);
     return album === undefined ? { key: ownKey(message), due: 0 } : albumOf(album);
   }
@@ -179,23 +106,12 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
   function gatherEdit(message: Fields, messageId: string, place: string): Gather {
     const album = text(message.media_group_id);
     if (album !== undefined) return albumOf(album);
-    const key = joined.get(`${chatOf(message)} ${messageId}`) ?? ownKey(message);
+    const key = strands.keyOf(chatOf(message), messageId) ?? ownKey(message);
     const strand = strands.get(place);
     return strand?.key === key ? extending(strand) : { key, due: 0 };
   }
 
   const albumOf = (album: string): Gather => ({ key: `album:${album}`, due: account.now() + albumMs, extend: true });
-
-  /** Whether an edit shows nothing new; of a message that is not remembered it counts as one that does. */
-  function changesNothing({ kind, message }: Version, messageId: string, update: number): boolean {
-    const at = `${chatOf(message)} ${messageId}`;
-    const looks = looksOf(message);
-    const before = seen.get(at);
-    // What comes again (its commit failed) is judged once; a later version is not forgotten for it.
-    if (before !== undefined && update <= before.update) return false;
-    seen.set(at, { update, looks });
-    return kind === "edit" && before !== undefined && (before.looks === looks || before.looks === asKept(looks));
-  }
 
   return {
     place(raw) {
@@ -205,15 +121,14 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
       const messageId = id(version?.message.message_id);
       if (version === undefined || messageId === undefined) return { lane };
       const { kind, message } = version;
-      const place = `${chatOf(message)} ${threadOf(message, record(message.chat)) ?? ""} ${id(senderOf(message)?.id) ?? ""}`;
-      if (changesNothing(version, messageId, number(update.update_id) ?? 0)) return { lane, silent: "edit_changes_nothing" };
+      const chat = chatOf(message);
+      const place = `${chat} ${threadOf(message, record(message.chat)) ?? ""} ${id(senderOf(message)?.id) ?? ""}`;
+      const at = { chat, messageId, update: number(update.update_id) ?? 0 };
+      if (looks.changesNothing(version, at)) return { lane, silent: "edit_changes_nothing" };
       return { lane, gather: kind === "edit" ? gatherEdit(message, messageId, place) : gatherMessage(message, messageId, place) };
     },
-    noted: () => noting,
-    async keep() {
-      const known = seen.newest(seenKept).map(([at, { update, looks }]) => [at, update, asKept(looks)]);
-      await account.store.set(seenKey, { bot, known }, { ttlSeconds: seenKeptSeconds });
-    },
+    noted: strands.noted,
+    keep: looks.keep,
   };
 }
 
@@ -234,32 +149,4 @@ function authorOf({ forward_origin }: Fields): string {
 function answers(message: Fields): boolean {
   const reply = record(message.reply_to_message);
   return (reply !== undefined && record(reply.forum_topic_created) === undefined) || message.external_reply !== undefined;
-}
-
-/** What an earlier process wrote, of this version or another. */
-function readStrand(value: Json): Strand | undefined {
-  const fields = record(value);
-  const key = text(fields?.key);
-  const messages = list(fields?.messages).filter((message) => typeof message === "number");
-  if (fields === undefined || key === undefined || messages.length === 0) return undefined;
-  return {
-    key,
-    messages,
-    due: number(fields.due) ?? 0,
-    at: number(fields.at) ?? 0,
-    date: number(fields.date) ?? 0,
-    cut: fields.cut === true,
-    quick: fields.quick === true,
-    origin: text(fields.origin) ?? "",
-  };
-}
-
-/** What an earlier process of the same bot wrote; the ids of another one count for themselves. */
-function readSeen(value: Json | null, bot: string): readonly (readonly [at: string, known: Seen])[] {
-  const fields = record(value ?? undefined);
-  if (fields === undefined || fields.bot !== bot) return [];
-  return list(fields.known).flatMap((each) => {
-    const [at, update, looks] = list(each);
-    return typeof at === "string" && typeof update === "number" && typeof looks === "string" ? [[at, { update, looks }] as const] : [];
-  });
 }

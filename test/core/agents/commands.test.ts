@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createCommands, parseCommand } from "../../../core/agents/commands/commands.ts";
 import { nativeCommands } from "../../../core/agents/commands/native-commands.ts";
-import type { RunningTurn } from "../../../core/agents/turn/engine.ts";
+import type { RunningTurn } from "../../../core/agents/turn/preparing-turns.ts";
 import type { AgentsView } from "../../../core/config/agents.ts";
 import { PluginError } from "../../../core/contract/errors.ts";
 import type { Address, Inbound, Json } from "../../../core/contract/types.ts";

@@ -7,7 +7,7 @@ import { packEvent } from "../../../core/state/sqlite/events/acceptance.ts";
 import { eventQueueReads } from "../../../core/state/sqlite/events/event-queue.ts";
 import { inboxReads } from "../../../core/state/sqlite/events/inbox.ts";
 import { outboxReads, packSaying } from "../../../core/state/sqlite/events/outbox.ts";
-import { packSettlement } from "../../../core/state/sqlite/events/units.ts";
+import { packSettlement } from "../../../core/state/sqlite/events/settlement.ts";
 import { decisionReads } from "../../../core/state/sqlite/records/decisions.ts";
 import { keyValueReads } from "../../../core/state/sqlite/records/key-value.ts";
 import { packSent } from "../../../core/state/sqlite/records/sent.ts";

@@ -3,11 +3,13 @@ import type { ErrorCode } from "../../../contract/index.ts";
 import { shrinkWrites } from "../database/shrinking.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 import { acceptanceWrites } from "../events/acceptance.ts";
+import { claimWrites } from "../events/claim.ts";
 import { eventQueueWrites } from "../events/event-queue.ts";
 import { inboxWrites } from "../events/inbox.ts";
 import { moveWrites } from "../events/moves.ts";
 import { outboxWrites } from "../events/outbox.ts";
 import { overdueWrites } from "../events/overdue.ts";
+import { settlementWrites } from "../events/settlement.ts";
 import { unitWrites } from "../events/units.ts";
 import { keyValueWrites } from "../records/key-value.ts";
 import { sessionWrites } from "../records/sessions.ts";
@@ -19,7 +21,9 @@ export function createOperations(context: WriteContext) {
   return {
     ...acceptanceWrites(context),
     ...inboxWrites(context),
+    ...claimWrites(context),
     ...unitWrites(context),
+    ...settlementWrites(context),
     ...eventQueueWrites(context),
     ...outboxWrites(context),
     ...sessionWrites(context),

@@ -1,0 +1,48 @@
+/** Guessed pairing codes: ten wrong ones within ten minutes lock approving for ten minutes, in each process that shares the store. */
+import type { Store } from "../state/index.ts";
+import { pairingNamespace } from "./pairing-namespace.ts";
+
+const maxWrongCodes = 10;
+const lockMs = 10 * 60_000;
+const wrongKey = "wrong-codes";
+
+interface WrongCodes {
+  readonly count: number;
+  /** Of the first of them, by the wall clock: the command line counts, too, in processes of its own. */
+  readonly since: number;
+  readonly lockedUntil: number;
+}
+
+export interface WrongCodeLimit {
+  isLocked(channel: string): Promise<boolean>;
+  count(channel: string): Promise<void>;
+}
+
+export function createWrongCodeLimit({ store, now }: { readonly store: Store; readonly now: () => number }): WrongCodeLimit {
+  return {
+    async isLocked(channel) {
+      const wrong = (await store.get(pairingNamespace(channel), wrongKey)) as WrongCodes | null;
+      if (wrong === null || wrong.lockedUntil <= now()) return false;
+      // The clock was set back: the ten minutes begin at this moment.
+      if (wrong.lockedUntil - now() > lockMs) {
+        const again: WrongCodes = { ...wrong, since: now(), lockedUntil: now() + lockMs };
+        await store.set(pairingNamespace(channel), wrongKey, { ...again }, { expiresAt: now() + 2 * lockMs });
+      }
+      return true;
+    },
+    async count(channel) {
+      await store.update(
+        pairingNamespace(channel),
+        wrongKey,
+        (value) => {
+          const seen = (value as WrongCodes | null) ?? { count: 0, since: now(), lockedUntil: 0 };
+          const fresh = seen.since + lockMs > now() ? seen : { count: 0, since: now(), lockedUntil: 0 };
+          const count = fresh.count + 1;
+          const since = Math.min(fresh.since, now());
+          return { count, since, lockedUntil: count >= maxWrongCodes ? now() + lockMs : fresh.lockedUntil };
+        },
+        { expiresAt: now() + 2 * lockMs },
+      );
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** The commands with which a conversation chooses its model, its thinking, and whether thoughts are shown. */
+import { type AgentsView, aliasOf, modelNames, resolveModel } from "../../config/index.ts";
+import type { Thinking } from "../../contract/index.ts";
+import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
+import type { SessionChoices } from "./session-choices.ts";
+
+const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];
+const reasoningModes = ["on", "off", "stream"] as const;
+
+export function choiceCommands({
+  config,
+  choices,
+}: {
+  readonly config: () => AgentsView;
+  readonly choices: SessionChoices;
+}): readonly CommandDefinition[] {
+  async function model(call: CommandCall): Promise<string> {
+    const agent = choices.agentOf(call);
+    const { model: current } = await choices.made(call);
+    if (call.args === "") {
+      const names = modelNames(agent.models).map((name) => {
+        const alias = aliasOf(name, agent.models);
+        return `- \`${name}\`${alias === undefined ? "" : ` (\`${alias}\`)`}`;
+      });
+      const listed = names.length === 0 ? "" : `\n\nTo choose from:\n${names.join("\n")}`;
+      return `Model: ${choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for this conversation, \`/model default\` takes it back.`;
+    }
+    if (call.args.toLowerCase() === "default") {
+      await choices.set(call, "model", null);
+      return `Back to the default: ${choices.answering(agent, undefined)}.`;
+    }
+    const chosen = resolveModel(call.args, agent.models);
+    if (chosen === undefined)
+      return "There is no such model. /model lists those to choose from; write it as `provider/model`, or as an alias.";
+    await choices.set(call, "model", chosen);
+    const [provider = ""] = chosen.split("/", 1);
+    const known = Object.hasOwn(config().models?.providers ?? {}, provider);
+    const doubt = known ? "" : ` \`models.providers\` has no \`${provider}\`: if no answer comes, \`/model default\` takes it back.`;
+    return `This conversation now uses \`${chosen}\`.${doubt}`;
+  }
+
+  /** A setting with a few words for values. */
+  async function choose(call: CommandCall, key: "thinking" | "reasoning", words: readonly string[], current: string): Promise<string> {
+    const asked = call.args.toLowerCase();
+    const usage = `\`/${call.name} ${words.join("|")}\``;
+    if (asked === "") return `${call.name === "think" ? "Thinking" : "Reasoning shown"}: ${current}. Change it with ${usage}.`;
+    if (!words.includes(asked)) return `I know ${usage}.`;
+    await choices.set(call, key, asked);
+    return `${call.name === "think" ? "Thinking" : "Reasoning shown"}: ${asked}.`;
+  }
+
+  return [
+    { name: "model", summary: "show or choose the model", args: "[NAME|default]", role: "allowed", run: model },
+    {
+      name: "think",
+      summary: "how much to think before answering",
+      args: `[${thinkingLevels.join("|")}]`,
+      role: "allowed",
+      run: async (call) =>
+        choose(call, "thinking", thinkingLevels, (await choices.made(call)).thinking ?? choices.agentOf(call).thinking ?? "off"),
+    },
+    {
+      name: "reasoning",
+      summary: "whether thoughts are shown",
+      args: `[${reasoningModes.join("|")}]`,
+      role: "allowed",
+      run: async (call) => choose(call, "reasoning", reasoningModes, (await choices.made(call)).reasoning ?? "off"),
+    },
+  ];
+}

@@ -1,0 +1,79 @@
+/** Turns whose beginning is being read, or whose files are being fetched: `/stop` marks them, and cuts what can be cut. */
+import { EngineError, type Route } from "../../contract/index.ts";
+import { placeOf } from "./stops.ts";
+
+/** A turn that is under way. */
+export interface RunningTurn {
+  readonly sessionKey: string;
+  /** `fetching`: the files of its message. */
+  readonly doing: "fetching" | "answering";
+  /** Since when, epoch milliseconds. */
+  readonly startedAt: number;
+}
+
+interface Preparing extends RunningTurn {
+  readonly place: string | undefined;
+  stopped: boolean;
+  readonly stopper?: AbortController;
+}
+
+export interface PreparingTurns {
+  /** Work beside a turn, such as fetching files, that `/stop` aborts. */
+  beside<Result>(
+    route: Route,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<{ readonly result: Result; readonly stopped: boolean }>;
+  /** The beginning of a turn. Throws `stopped` if `/stop` came meanwhile. */
+  reading<Result>(route: Route, work: () => Promise<Result>): Promise<Result>;
+  /** Stops those that speak in a place; their number. */
+  stop(place: string): number;
+  all(): readonly RunningTurn[];
+}
+
+export function stoppedTurn(): EngineError {
+  return new EngineError("stopped", { detail: "The turn was stopped", hint: "Write again to go on." });
+}
+
+export function createPreparingTurns({ now }: { readonly now: () => number }): PreparingTurns {
+  const preparing = new Set<Preparing>();
+
+  async function during<Result>(
+    route: Route,
+    { doing, stopper }: Pick<Preparing, "doing" | "stopper">,
+    work: () => Promise<Result>,
+  ): Promise<{ readonly result: Result; readonly stopped: boolean }> {
+    const turn: Preparing = {
+      ...{ sessionKey: route.sessionKey, place: placeOf(route), doing, startedAt: now(), stopped: false },
+      ...(stopper && { stopper }),
+    };
+    preparing.add(turn);
+    try {
+      const result = await work();
+      return { result, stopped: turn.stopped };
+    } finally {
+      preparing.delete(turn);
+    }
+  }
+
+  return {
+    beside(route, signal, work) {
+      const stopper = new AbortController();
+      return during(route, { doing: "fetching", stopper }, () => work(AbortSignal.any([signal, stopper.signal])));
+    },
+    async reading(route, work) {
+      const { result, stopped } = await during(route, { doing: "answering" }, work);
+      if (stopped) throw stoppedTurn();
+      return result;
+    },
+    stop(place) {
+      const begun = [...preparing].filter((turn) => turn.place === place);
+      for (const turn of begun) {
+        turn.stopped = true;
+        turn.stopper?.abort(stoppedTurn());
+      }
+      return begun.length;
+    },
+    all: () => [...preparing].map(({ sessionKey, doing, startedAt }) => ({ sessionKey, doing, startedAt })),
+  };
+}

@@ -1,0 +1,122 @@
+/** Everything that one turn needs, read once: a turn ends under the configuration that it began with. */
+import type { PlaceSettings } from "../../access/index.ts";
+import { type AgentSettings, type AgentsView, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
+import type { Inbound, Route, Thinking } from "../../contract/index.ts";
+import { reasoningMode } from "../../reply/index.ts";
+import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
+import type { SessionRecord, Store } from "../../state/index.ts";
+import type { Visit } from "../../stations/index.ts";
+import { askedMessage, readTranscript } from "../conversation/transcript.ts";
+import { chooseEngine, type Engines } from "./engines.ts";
+import { chooseModels } from "./models.ts";
+import { stoppedTurn } from "./preparing-turns.ts";
+import { type ActingHint, renderInstructions } from "./prompt.ts";
+import { type Skills, skillTools } from "./skills.ts";
+import { cameBeforeStop } from "./stops.ts";
+
+export interface TurnInputOptions {
+  readonly config: () => AgentsView;
+  readonly store: Pick<Store, "session" | "transcript" | "get">;
+  readonly engines: Engines;
+  readonly providers: () => Readonly<Record<string, EngineProvider>>;
+  readonly tools?: (inbound: Inbound, route: Route) => readonly EngineTool[];
+  /** What of the tools the instructions tell; `undefined`: there are none. */
+  readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
+  readonly skills?: Skills;
+  /** What a channel can do, for the instructions. */
+  readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
+  /** What the model reads before the current message: what happened since its last turn. */
+  readonly context?: (inbound: Inbound, route: Route, visit: Visit) => Promise<string>;
+  /** What the configuration says about the place of a message. */
+  readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
+  /** How many user turns of the transcript the model is sent; absent: all. */
+  readonly historyLimit?: (inbound: Inbound, route: Route) => number | undefined;
+  readonly log: Pick<PluginLog, "warn">;
+  readonly now: () => number;
+}
+
+/** A turn that may begin. */
+export interface TurnInput {
+  readonly engine: EngineDefinition;
+  readonly turn: EngineTurn;
+  readonly timeoutSeconds: number;
+  /** Messages of the transcript. */
+  readonly history: number;
+  readonly previewReasoning: boolean;
+}
+
+const defaultTimeoutSeconds = 600;
+/** Bounds the prompt where no history limit is configured. */
+const defaultHistoryTurns = 100;
+
+function setting<T extends string>(session: SessionRecord | null, key: string): T | undefined {
+  const value = session?.settings[key];
+  return typeof value === "string" ? (value as T) : undefined;
+}
+
+export function timeoutOf({ request }: Inbound, { timeoutSeconds }: AgentSettings): number {
+  return request?.timeoutSeconds ?? timeoutSeconds ?? defaultTimeoutSeconds;
+}
+
+export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, route: Route, visit: Visit) => Promise<TurnInput> {
+  const { store, engines, log, now } = options;
+
+  /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
+  function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
+    const chosen = setting(session, "model");
+    if (chosen === undefined || resolveModel(chosen, agent.models) !== undefined) return chosen;
+    log.warn({ session: session?.key, model: chosen }, "the session's model is no longer allowed; the default is used");
+    return undefined;
+  }
+
+  return async (inbound, route, visit) => {
+    const config = options.config();
+    const agent = agentSettings(config, knownAgentId(config, route.agentId));
+    const session = await store.session(route.sessionKey);
+    if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
+    const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
+    const engine = chooseEngine(engines, agent, models.model);
+    const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
+    const alone = route.isolated || engine.stateless === true || userTurns === 0;
+    const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
+    // An engine that uses only the current message gets nothing else.
+    const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
+    const place = options.place?.(inbound);
+    const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
+    let messages: EngineTurn["messages"] | undefined;
+    let instructions: string | undefined;
+    let tools: readonly EngineTool[] | undefined;
+    const turn: EngineTurn = {
+      agentId: agent.id,
+      sessionKey: route.sessionKey,
+      inbound,
+      ...models,
+      thinking: inbound.request?.thinking ?? setting<Thinking>(session, "thinking") ?? agent.thinking ?? "off",
+      ...(place?.skills === undefined ? {} : { skills: place.skills }),
+      // The following is created when an engine asks for it: one that uses only the current message never does.
+      get messages() {
+        messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)];
+        return messages;
+      },
+      get instructions() {
+        instructions ??= renderInstructions({
+          agent,
+          inbound,
+          route,
+          capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
+          placePrompts: place?.systemPrompt,
+          acting: options.acting?.(inbound, route),
+          skills,
+        });
+        return instructions;
+      },
+      get tools() {
+        tools ??= [...(options.tools?.(inbound, route) ?? []), ...skillTools(skills)];
+        return tools;
+      },
+      providers: options.providers(),
+    };
+    const timeoutSeconds = timeoutOf(inbound, agent);
+    return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
+  };
+}

@@ -1,0 +1,79 @@
+/** An account from its connection to its close: it connects once nothing is in its way, and others go on while it closes. */
+import { reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
+import type { ChannelStatus } from "../sdk/contract.ts";
+import type { AccountStates } from "./account-states.ts";
+import { type OpenAccount, type OpenAccountOptions, tellStatus } from "./open-account.ts";
+
+/** An account that is on its way out. */
+interface Closing {
+  readonly channel: string;
+  readonly name: string;
+  readonly holds: readonly string[];
+  /** It has closed, or was given up; never rejects. */
+  readonly ended: Promise<void>;
+}
+
+/** Two that take in for one credential would take each other's events away. */
+function isInTheWay(closing: Closing, name: string, { holds }: OpenAccount): boolean {
+  return closing.name === name || closing.holds.some((held) => holds.includes(held));
+}
+
+export interface AccountLife {
+  /** Connects an account that has not begun; waits for no connection. */
+  begin(name: string, account: OpenAccount): void;
+  /** Begins to close. Once its deadline is over it is given up: what it still hands in is refused. */
+  shut(name: string, account: OpenAccount): void;
+  /** Resolves when every account that was shut has closed, or was given up. */
+  ended(): Promise<unknown>;
+}
+
+export function createAccountLife(options: {
+  readonly log: Log;
+  readonly commands: OpenAccountOptions["commands"];
+  readonly states: Pick<AccountStates, "note">;
+  /** Whether accounts that have waited may still connect. */
+  readonly isStarted: () => boolean;
+}): AccountLife {
+  const { log, states } = options;
+  const closing = new Set<Closing>();
+
+  function connect(account: OpenAccount): void {
+    account.menu = JSON.stringify(options.commands(account.live.channel));
+    account.connection.start().catch((error: unknown) => {
+      if (account.closed) return;
+      const { channel, id, path } = account.live;
+      const status: ChannelStatus = { state: "failed", detail: reasonOf(error) };
+      const known = account.status.state === status.state && account.status.detail === status.detail;
+      account.status = status;
+      if (known) return;
+      tellStatus(log.child({ channel, account: id }), status, path);
+      states.note({ channel, id, path }, status);
+    });
+  }
+
+  return {
+    begin(name, account) {
+      if (account.started) return;
+      account.started = true;
+      const before = [...closing].filter((other) => other.channel === account.live.channel && isInTheWay(other, name, account));
+      if (before.length === 0) connect(account);
+      else
+        void Promise.all(before.map(({ ended }) => ended)).then(() => {
+          if (options.isStarted() && !account.closed) connect(account);
+        });
+    },
+    shut(name, account) {
+      const { channel, id, plugin } = account.live;
+      account.closed = true;
+      account.stop.abort();
+      const ended = account.connection.close().catch((error: unknown) => {
+        log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and is given up");
+      });
+      const entry: Closing = { channel, name, holds: account.holds, ended };
+      closing.add(entry);
+      void ended.then(() => closing.delete(entry));
+    },
+    ended: () => Promise.all([...closing].map(({ ended }) => ended)),
+  };
+}

@@ -1,0 +1,27 @@
+/** The core's own taps: what it contributes to its stations, in path order. */
+import { tapSaid } from "../../actions/index.ts";
+import { defaultAgentId } from "../../config/index.ts";
+import type { Hooks } from "../../stations/index.ts";
+import { tapDelivery } from "./delivery-tap.ts";
+import { tapFormatting } from "./formatting-taps.ts";
+import { tapGating } from "./gating-taps.ts";
+import { tapIngress } from "./ingress-taps.ts";
+import { tapTurn } from "./turn-taps.ts";
+
+type OptionsOf<Tap extends (hooks: Hooks, options: never) => void> = Parameters<Tap>[1];
+
+type CoreTapsOptions = OptionsOf<typeof tapIngress> &
+  OptionsOf<typeof tapGating> &
+  OptionsOf<typeof tapTurn> &
+  OptionsOf<typeof tapFormatting> &
+  OptionsOf<typeof tapDelivery>;
+
+/** A tap that has nothing to wait for answers at once: a promise costs its deadline's timer, and a message passes them all. */
+export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
+  tapSaid(hooks, () => defaultAgentId(options.config()));
+  tapIngress(hooks, options);
+  tapGating(hooks, options);
+  tapTurn(hooks, options);
+  tapFormatting(hooks, options);
+  tapDelivery(hooks, options);
+}

@@ -1,0 +1,27 @@
+/** Completes a reply before its channel renders it: tags, silence, reasoning. */
+import type { GatewayConfig } from "../../config/index.ts";
+import { applyReplyTags, mayBeSilent, showReasoning, speakable } from "../../reply/index.ts";
+import type { Store } from "../../state/index.ts";
+import type { Hooks } from "../../stations/index.ts";
+import { ackMaxCharsFor } from "../agent-side.ts";
+
+export function tapFormatting(hooks: Hooks, { config, store }: { readonly config: () => GatewayConfig; readonly store: Store }): void {
+  hooks.tap(
+    "core",
+    "formatting",
+    (reply, { inbound }) => {
+      if (inbound.request?.deliverOnly === true) return undefined;
+      const said = applyReplyTags(reply, inbound);
+      // Without the words that are for the gateway only.
+      return mayBeSilent(said.text) ? speakable(said, { ackMaxChars: ackMaxCharsFor(config(), inbound) }) : said;
+    },
+    { order: "early" },
+  );
+  hooks.tap(
+    "core",
+    "formatting",
+    (reply, { inbound, route }) =>
+      reply.reasoning === undefined ? undefined : showReasoning(reply, route, { store, ackMaxChars: ackMaxCharsFor(config(), inbound) }),
+    { order: "early" },
+  );
+}

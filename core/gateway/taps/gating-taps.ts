@@ -1,0 +1,49 @@
+/** Decides who is let in, and which command a message is. */
+import type { Gate } from "../../access/index.ts";
+import { type CommandMatch, reactionNotifications, unheardReaction, usedCommand } from "../../agents/index.ts";
+import type { Accounts } from "../../channels/index.ts";
+import type { Inbound, Refusal } from "../../contract/index.ts";
+import type { Store } from "../../state/index.ts";
+import type { Hooks } from "../../stations/index.ts";
+
+export function tapGating(
+  hooks: Hooks,
+  options: {
+    readonly gate: Gate;
+    readonly commandIn: (inbound: Inbound) => CommandMatch | undefined;
+    readonly accounts: Pick<Accounts, "get">;
+    readonly store: Pick<Store, "findSent">;
+  },
+): void {
+  const { gate, accounts, store } = options;
+  hooks.tap(
+    "core",
+    "gating",
+    (inbound, visit) => {
+      const follow = (refused: Refusal | undefined) => {
+        if (refused !== undefined) return gate.offer(inbound, refused);
+        const command = options.commandIn(inbound);
+        if (command === undefined) return undefined;
+        visit.set(usedCommand, command);
+        return gate.checkCommand(inbound, command);
+      };
+      const checked = gate.check(inbound, visit);
+      return checked instanceof Promise ? checked.then(follow) : follow(checked);
+    },
+    { order: "early" },
+  );
+  // An agent does not hear of every reaction.
+  hooks.tap(
+    "core",
+    "gating",
+    (inbound) =>
+      inbound.kind === "reaction"
+        ? unheardReaction(inbound, {
+            notifications: reactionNotifications(accounts.get(inbound.channel, inbound.account)?.options),
+            path: gate.pathsOf(inbound)(["reactionNotifications"]),
+            findSent: store.findSent,
+          })
+        : undefined,
+    { order: "early" },
+  );
+}

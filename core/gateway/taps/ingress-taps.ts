@@ -1,0 +1,40 @@
+/** Reads events into what a turn is asked: heartbeats, webhooks, the updates of channels. */
+import { parseHeartbeat } from "../../agents/index.ts";
+import type { Accounts, Migrations } from "../../channels/index.ts";
+import type { GatewayConfig } from "../../config/index.ts";
+import type { Inbound, Silent } from "../../contract/index.ts";
+import { Postponed } from "../../path/index.ts";
+import type { Hooks } from "../../stations/index.ts";
+import { parseHookEvent } from "../../webhooks/index.ts";
+
+export function tapIngress(
+  hooks: Hooks,
+  options: {
+    readonly config: () => GatewayConfig;
+    readonly configDirectory: string;
+    readonly accounts: Pick<Accounts, "expects" | "parse">;
+    readonly migrations: Pick<Migrations, "follow">;
+    /** Adds what the platform left out of the place of a message. */
+    readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
+  },
+): void {
+  const { config, accounts, migrations } = options;
+  hooks.tap("core", "ingress", (_event, gathered) => parseHeartbeat(gathered, { config: config(), directory: options.configDirectory }));
+  hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
+  hooks.tap("core", "ingress", (event, gathered) => {
+    if (event.authority !== "channel") return undefined;
+    const account = event.account ?? "";
+    if (accounts.expects(event.source, account)) throw notOpen(event.source, account);
+    const parsed = accounts.parse(event, gathered);
+    if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
+    const placed = options.placed(parsed);
+    return placed instanceof Promise
+      ? placed.then(async (found): Promise<Inbound | Silent> => migrations.follow(found))
+      : migrations.follow(placed);
+  });
+}
+
+/** What waits for an account goes on waiting until its configuration is mended. */
+function notOpen(channel: string, account: string): Postponed {
+  return new Postponed("account_not_open", { detail: `${channel}:${account} is configured, but not open`, path: `channels.${channel}` });
+}

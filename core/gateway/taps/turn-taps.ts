@@ -1,0 +1,46 @@
+/** Answers in place of the model where there is a command, a text to deliver or a reaction to note; else the agent takes its turn. */
+import { type AgentTurns, type Commands, firstMessage, usedCommand, type WaitingEvents } from "../../agents/index.ts";
+import type { TurnEvent } from "../../contract/index.ts";
+import type { Hooks } from "../../stations/index.ts";
+
+export function tapTurn(
+  hooks: Hooks,
+  options: {
+    readonly commands: Pick<Commands, "run">;
+    readonly turns: Pick<AgentTurns, "turn">;
+    readonly waitingEvents: Pick<WaitingEvents, "add">;
+  },
+): void {
+  const { commands, turns } = options;
+  hooks.tap(
+    "core",
+    "turn",
+    (inbound, route, signal, visit) => {
+      const command = visit.get(usedCommand);
+      if (command === undefined) return undefined;
+      const first = firstMessage(inbound, command);
+      const answer = commands.run({ name: command.name, args: command.args, inbound, route });
+      return first === undefined ? say(answer) : answer.then(() => turns.turn(first, route, signal, visit));
+    },
+    { order: "early" },
+  );
+  hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), { order: "early" });
+  // A reaction is not answered: the next turn of its session mentions it.
+  hooks.tap(
+    "core",
+    "turn",
+    ({ id, kind, text, timestamp, sender }, route) => {
+      if (kind !== "reaction") return undefined;
+      return options.waitingEvents
+        .add(route.sessionKey, { id, at: timestamp, text, senderId: sender.id })
+        .then(() => ({ silent: "reaction_noted", detail: "The next turn of this conversation mentions it." }));
+    },
+    { order: "early" },
+  );
+  hooks.tap("core", "turn", (inbound, route, signal, visit) => turns.turn(inbound, route, signal, visit), { order: "late" });
+}
+
+async function* say(text: string | Promise<string>): AsyncGenerator<TurnEvent> {
+  yield { type: "text", delta: await text };
+  yield { type: "done" };
+}

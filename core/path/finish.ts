@@ -1,0 +1,52 @@
+/** The end of a unit: what it says is sent, its outcome is stored, and the end is reported. */
+import type { Ending } from "../state/index.ts";
+import { deliver } from "./delivery.ts";
+import { createReport, createUnreadLine } from "./ended.ts";
+import { renderNotice } from "./formatting.ts";
+import type { Ground, Walk } from "./ground.ts";
+import { Interrupted } from "./hand-back.ts";
+import type { PathOptions } from "./options.ts";
+import { persist } from "./patience.ts";
+import type { Said } from "./said.ts";
+import { createUndelivered, onceOf } from "./undelivered.ts";
+import { isOfQueue } from "./unread.ts";
+import { findRoute } from "./walk.ts";
+
+export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Walk, said: Said) => Promise<void> {
+  const { hooks, store, accounts, clock, signal, newTrace, lanes } = ground;
+  const { now, random } = clock;
+  const account = accounts.get;
+  const sending = { hooks, store, now, random, signal, account, contact: accounts.contact };
+  const report = createReport({ log, hooks });
+  const reportUnread = createUnreadLine(log);
+  const apologize = createUndelivered({
+    ...{ store, now, signal },
+    find: (unit) => findRoute(ground, { unit, trace: newTrace() }),
+    render: (apology, trace) => renderNotice(apology, { account, trace }),
+    // Its rows wait in the store, like those that an earlier process left.
+    deliver: (rows, how) => deliver(rows, { ...sending, ...how, resumed: true }),
+  });
+  return async ({ unit, trace }, said) => {
+    const { ending, rows, inbound, usage } = said;
+    const once = onceOf(ending, said.failure);
+    const delivered = await deliver(rows, { ...sending, trace, resumed: unit.stage === "delivery", admission: said.admission, once });
+    if (delivered.interrupted === true) throw new Interrupted();
+    const failure = said.failure ?? delivered.failure;
+    const undelivered = failure !== undefined && ending.outcome === "answered";
+    const end: Ending = undelivered ? { ...ending, outcome: "failed", reason: failure } : ending;
+    const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
+    const sent = undelivered ? await apologize({ unit, end, rows, sent: delivered, inbound, trace }) : delivered;
+    if (sent.interrupted === true) throw new Interrupted();
+    const at = now();
+    const settlement = { ...end, unitId: unit.id, at, decisions: trace.take(), ...(sent.last === undefined ? {} : { sent: sent.last }) };
+    if (end.unread === true && isOfQueue(unit)) {
+      await persist(() => store.requeue(settlement), signal);
+      reportUnread({ unit, end, deciding });
+      return;
+    }
+    if (!(await persist(() => store.settle(settlement), signal))) return;
+    // What it gave back may have been due meanwhile.
+    if (end.unread === true && end.sessionKey !== undefined) lanes.notify(end.sessionKey, 0);
+    report({ unit, inbound, end, at, deciding, receipts: sent.receipts, usage });
+  };
+}

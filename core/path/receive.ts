@@ -1,0 +1,45 @@
+/** Accepts an event: stores it with the claim of its lane, so that its turn can begin as soon as it is committed. */
+import type { Store } from "../state/index.ts";
+import type { Path } from "./door.ts";
+import { settledSilent, type Trace } from "./ending.ts";
+import type { Lanes } from "./lanes.ts";
+import type { PathOptions } from "./options.ts";
+
+/** Dedupe keys are kept for seven days. */
+const dedupeMs = 7 * 24 * 60 * 60_000;
+
+export function createReceive(options: {
+  readonly store: Pick<Store, "accept">;
+  readonly lanes: Pick<Lanes, "begin" | "notify">;
+  readonly clock: Pick<PathOptions["clock"], "now" | "newId">;
+  readonly pathsOf: PathOptions["gate"]["pathsOf"];
+  readonly newTrace: () => Trace;
+}): Path["receive"] {
+  const { store, lanes, clock, pathsOf, newTrace } = options;
+  return (event, { silent, ...given } = {}) => {
+    const at = clock.now();
+    const { fingerprint, follows } = given;
+    const settled = silent === undefined ? given.settled : settledSilent(event, silent, { trace: newTrace(), pathsOf });
+    // Asked before the commit, so that the claim travels with the acceptance and shares its commit: a whole trip to the writer less
+    // before the turn. An event that waits to be gathered starts nothing by itself.
+    const due = settled !== undefined || event.gather?.due === null ? undefined : (event.gather?.due ?? 0);
+    const run = due !== undefined && due <= at ? lanes.begin(event.lane) : undefined;
+    const accepting = store.accept({
+      event,
+      id: clock.newId(),
+      at,
+      ...(run === undefined ? {} : { claim: true as const }),
+      ...(event.dedupeKey === undefined ? {} : { dedupeUntil: at + dedupeMs }),
+      ...(fingerprint === undefined ? {} : { fingerprint }),
+      ...(settled === undefined ? {} : { settled }),
+      ...(follows === undefined ? {} : { follows }),
+    });
+    if (run !== undefined) run(accepting);
+    if (run !== undefined || due === undefined) return accepting;
+    return accepting.then((accepted) => {
+      // After the commit: a lane that looked earlier would find nothing, and never look again.
+      lanes.notify(event.lane, due);
+      return accepted;
+    });
+  };
+}

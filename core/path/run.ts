@@ -1,0 +1,46 @@
+/** One unit of work, from its lane to its end: it walks the stations, or resumes with what an earlier process left in the outbox. */
+import type { Unit } from "../state/index.ts";
+import { Visit } from "../stations/index.ts";
+import type { Acknowledgements } from "./acknowledging.ts";
+import type { Ground, Walk } from "./ground.ts";
+import type { createHandBack } from "./hand-back.ts";
+import type { Said } from "./said.ts";
+import type { TurnSlot } from "./turn-slots.ts";
+import { walkStations } from "./walk.ts";
+
+/** The result never rejects: a unit is settled, or handed back to the store. */
+export function createRun(
+  ground: Ground,
+  steps: {
+    readonly acknowledgements: Pick<Acknowledgements, "mend">;
+    readonly finish: (walk: Walk, said: Said) => Promise<void>;
+    readonly handBack: ReturnType<typeof createHandBack>;
+  },
+): (unit: Unit, slot: TurnSlot) => Promise<void> {
+  const { acknowledgements, finish, handBack } = steps;
+  const { lanes, newTrace } = ground;
+  return async (unit, slot) => {
+    const walk: Walk = { unit, trace: newTrace(), visit: new Visit(), slot };
+    try {
+      const said = unit.stage === "delivery" ? await resume(ground, unit) : await walkStations(ground, walk);
+      slot.release();
+      try {
+        await finish(walk, said);
+      } finally {
+        if (said.presence !== undefined) said.presence.done();
+        else if (unit.attempts > 1 || unit.stage === "delivery") void acknowledgements.mend(unit.id);
+      }
+    } catch (error) {
+      await handBack(unit, error, walk.trace);
+      // It waits in its lane again, and what its turn took from the session's queue in that one's.
+      lanes.notify(unit.lane, 0);
+      if (walk.sessionKey !== undefined) lanes.notify(walk.sessionKey, 0);
+    }
+  };
+}
+
+/** What an earlier process said and did not send. */
+async function resume({ store }: Ground, unit: Unit): Promise<Said> {
+  const [rows, failure] = await Promise.all([store.unsent(unit.id), store.failedPart(unit.id)]);
+  return { ending: unit.ending ?? { outcome: "answered", reason: "answered" }, rows, ...(failure === null ? {} : { failure }) };
+}

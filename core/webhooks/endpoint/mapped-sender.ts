@@ -1,0 +1,76 @@
+/** The sender of a request to a mapping: judged by the headers alone where they say enough, else by what was signed. */
+import type { IncomingMessage } from "node:http";
+import type { HttpProblem } from "../../http/index.ts";
+import type { MappingTable } from "../mapping/mapping.ts";
+import { createSignatureFaults, SignatureProblem } from "../signature/signature-faults.ts";
+import type { Unverified } from "../signature/verdict.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { addressRefused, type MappedChecks, type MappedTarget } from "./checks.ts";
+import { type Verified, verifySigned } from "./signed.ts";
+
+const nothing = Buffer.alloc(0);
+
+export interface MappedSenders extends MappedChecks {
+  /** Counts a signature that does not fit as a wrong token is counted. One that fits may be a replay, so it proves nothing yet. */
+  verify(raw: IncomingMessage, target: MappedTarget, body: Buffer): Verified;
+  /** Whether the secret that a delivery was signed with is still one of its path. */
+  signs(verified: Verified, path: string): boolean;
+}
+
+export function createMappedSenders(
+  deps: {
+    readonly mappings: () => MappingTable;
+    readonly clientAddress: (request: IncomingMessage) => string;
+    readonly now: () => number;
+    readonly log: { warn(fields: object, message: string): void };
+  },
+  authenticate: Authenticate,
+): MappedSenders {
+  const faults = createSignatureFaults(deps);
+
+  function refusal(raw: IncomingMessage, { path, way }: MappedTarget, { fault, reason }: Unverified): HttpProblem {
+    const authenticates = way.signatures.find(({ signature }) => signature.authenticates !== undefined)?.signature.authenticates;
+    const problem = new SignatureProblem({ fault, reason }, authenticates);
+    // Clients of Basic authentication ask first without a password, to learn that one is wanted: nothing was guessed.
+    if (authenticates === "Basic" && fault === "missing") return problem;
+    const counted = authenticate.failed(raw, way.credential, problem);
+    // A client that is answered 429 has its own line.
+    if (counted === problem) faults.report({ hook: path, client: deps.clientAddress(raw), fault, reason });
+    return counted;
+  }
+
+  function verify(raw: IncomingMessage, target: MappedTarget, body: Buffer): Verified {
+    const verified = verifySigned(target.way, { raw, body, now: deps.now() });
+    if (!("ok" in verified)) return verified;
+    throw refusal(raw, target, verified);
+  }
+
+  const isHeld = (raw: IncomingMessage, { way }: MappedTarget): boolean =>
+    way.mappings.length > 0 && way.mappings.every(({ admits }) => admits?.(deps.clientAddress(raw)) === false);
+
+  return {
+    judge(raw, target, query) {
+      const { way } = target;
+      const locked = authenticate.locked(raw, way.credential);
+      if (locked !== undefined) return locked;
+      if (isHeld(raw, target)) return addressRefused;
+      for (const { signature } of way.signatures) {
+        const greeted = signature.greet?.({ method: raw.method ?? "", query });
+        if (greeted !== undefined) return "ok" in greeted ? refusal(raw, target, greeted) : greeted;
+      }
+      if (way.signatures.every(({ signature }) => signature.headersOnly === true)) {
+        const verified = verifySigned(way, { raw, body: nothing, now: deps.now() });
+        if ("ok" in verified) return refusal(raw, target, verified);
+        authenticate.proved(raw, way.credential);
+      }
+      return undefined;
+    },
+    held: (raw, target) => (isHeld(raw, target) ? addressRefused : undefined),
+    verify,
+    signs: ({ signer }, path) =>
+      deps
+        .mappings()
+        .way(path)
+        .signatures.some(({ signature }) => signature.signers.includes(signer)),
+  };
+}

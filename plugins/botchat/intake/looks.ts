@@ -1,0 +1,76 @@
+/** What messages looked like when they were last seen: an edit that changes nothing needs no turn. */
+import { hash } from "node:crypto";
+import type { Json } from "service-gateway/sdk";
+import type { ChannelAccount } from "service-gateway/sdk/channel";
+import type { AccountOptions } from "../options.ts";
+import { botIdOf } from "../token.ts";
+import { parseContent } from "./content.ts";
+import { type Fields, list, record, text } from "./fields.ts";
+import type { Version } from "./gathered.ts";
+import { createMemory } from "./memory.ts";
+
+/** Of messages that may be edited. */
+const remembered = 2_500;
+const shortText = 64;
+const seenKey = "seen";
+/** No text begins with it. */
+const keptMark = "\u0000";
+/** So many, for as long as the platform lets people edit. */
+const seenKept = 1_000;
+const seenKeptSeconds = 48 * 3_600;
+
+interface Seen {
+  readonly update: number;
+  readonly looks: string;
+}
+
+export interface Looks {
+  /** Whether an edit shows nothing new; of a message that is not remembered it counts as one that does. */
+  changesNothing(version: Version, at: { readonly chat: string; readonly messageId: string; readonly update: number }): boolean;
+  /** Stores what messages look like for the next start. */
+  keep(): Promise<void>;
+}
+
+export async function openLooks({ store, options }: Pick<ChannelAccount<AccountOptions>, "store" | "options">): Promise<Looks> {
+  const seen = createMemory<Seen>(remembered);
+  const bot = botIdOf(options.botToken ?? "");
+  for (const [at, known] of readSeen(await store.get(seenKey), bot)) seen.set(at, known);
+
+  return {
+    changesNothing({ kind, message }, { chat, messageId, update }) {
+      const at = `${chat} ${messageId}`;
+      const looks = looksOf(message);
+      const before = seen.get(at);
+      // What comes again (its commit failed) is judged once; a later version is not forgotten for it.
+      if (before !== undefined && update <= before.update) return false;
+      seen.set(at, { update, looks });
+      return kind === "edit" && before !== undefined && (before.looks === looks || before.looks === asKept(looks));
+    },
+    async keep() {
+      const known = seen.newest(seenKept).map(([at, { update, looks }]) => [at, update, asKept(looks)]);
+      await store.set(seenKey, { bot, known }, { ttlSeconds: seenKeptSeconds });
+    },
+  };
+}
+
+function looksOf(message: Fields): string {
+  const written = text(message.text);
+  // By far the most: a few words. They are their own look, which costs next to nothing.
+  if (written !== undefined && written.length <= shortText && message.entities === undefined) return written;
+  const content = parseContent(message);
+  const seen = "silent" in content ? null : [content.text, content.media.map((file) => file.uniqueId ?? file.ref)];
+  return hash("sha1", JSON.stringify(seen), "base64");
+}
+
+/** No message text is stored outside of its event; earlier entries stay as they are. */
+const asKept = (looks: string): string => (looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`);
+
+/** What an earlier process of the same bot wrote; the ids of another one count for themselves. */
+function readSeen(value: Json | null, bot: string): readonly (readonly [at: string, known: Seen])[] {
+  const fields = record(value ?? undefined);
+  if (fields === undefined || fields.bot !== bot) return [];
+  return list(fields.known).flatMap((each) => {
+    const [at, update, looks] = list(each);
+    return typeof at === "string" && typeof update === "number" && typeof looks === "string" ? [[at, { update, looks }] as const] : [];
+  });
+}

@@ -1,0 +1,88 @@
+/** What people wrote last, each in their place: stored, so that a text that goes on after a restart is one message all the same. */
+import type { Json } from "service-gateway/sdk";
+import type { ChannelAccount } from "service-gateway/sdk/channel";
+import type { AccountOptions } from "../options.ts";
+import { list, number, record, text } from "./fields.ts";
+import { createMemory } from "./memory.ts";
+
+/** Of people who wrote something that may go on. */
+const remembered = 2_500;
+const rememberedSeconds = 3_600;
+const storePrefix = "gather:";
+
+/** What one person wrote last in one place, while more may belong to it. */
+export interface Strand {
+  readonly key: string;
+  readonly messages: readonly number[];
+  readonly due: number;
+  readonly at: number;
+  /** When it was first written: seconds, by the platform's clock. */
+  readonly date: number;
+  /** The last part is long enough that the app may have cut the text there. */
+  readonly cut: boolean;
+  readonly quick: boolean;
+  /** Whose words it passes on; empty: its own. */
+  readonly origin: string;
+}
+
+export interface Strands {
+  get(place: string): Strand | undefined;
+  store(place: string, strand: Strand): void;
+  forget(place: string): void;
+  /** The gather key of a message that stands under the key of another one. */
+  keyOf(chat: string, messageId: string): string | undefined;
+  /** Resolves when everything that was stored is on the disk. */
+  noted(): Promise<unknown>;
+}
+
+/** A place is a text: chat, topic and person, separated by spaces. */
+export async function openStrands({ store }: Pick<ChannelAccount<AccountOptions>, "store">): Promise<Strands> {
+  const strands = createMemory<Strand>(remembered);
+  const joined = createMemory<string>(remembered);
+  let noting: Promise<unknown> = Promise.resolve();
+
+  function weave(place: string, strand: Strand): void {
+    strands.set(place, strand);
+    const chat = place.slice(0, place.indexOf(" "));
+    for (const message of strand.messages.slice(1)) joined.set(`${chat} ${message}`, strand.key);
+  }
+
+  for (const { key, value } of await store.list({ prefix: storePrefix, limit: remembered })) {
+    const strand = readStrand(value);
+    if (strand !== undefined) weave(key.slice(storePrefix.length), strand);
+  }
+
+  return {
+    get: (place) => strands.get(place),
+    store(place, strand) {
+      weave(place, strand);
+      const value = { ...strand, messages: [...strand.messages] };
+      // Lost, a message that goes on is two messages: not worth a word.
+      const stored = store.set(`${storePrefix}${place}`, value, { ttlSeconds: rememberedSeconds }).catch(() => {});
+      noting = noting.then(() => stored);
+    },
+    forget(place) {
+      if (strands.delete(place)) store.delete(`${storePrefix}${place}`).catch(() => {});
+    },
+    keyOf: (chat, messageId) => joined.get(`${chat} ${messageId}`),
+    noted: () => noting,
+  };
+}
+
+/** What an earlier process wrote, of this version or another. */
+function readStrand(value: Json): Strand | undefined {
+  const fields = record(value);
+  const key = text(fields?.key);
+  const messages = list(fields?.messages).filter((message) => typeof message === "number");
+  if (fields === undefined || key === undefined || messages.length === 0) return undefined;
+  return {
+    key,
+    messages,
+    due: number(fields.due) ?? 0,
+    at: number(fields.at) ?? 0,
+    date: number(fields.date) ?? 0,
+    cut: fields.cut === true,
+    quick: fields.quick === true,
+    origin: text(fields.origin) ?? "",
+  };
+}

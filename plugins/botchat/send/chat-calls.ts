@@ -1,0 +1,119 @@
+/** Calls to one chat: they give way to the platform's limits, and a flood wait that one of them runs into holds the chat for all. */
+
+import type { PluginLog } from "service-gateway/sdk";
+import { type ChannelConnection, ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
+import type { AccountOptions } from "../options.ts";
+import type { BotApi } from "../wire/api.ts";
+import { pause } from "../wire/backoff.ts";
+import type { Limits } from "./limits.ts";
+import { messagesIn } from "./part-body.ts";
+import { createPreview } from "./preview.ts";
+import { actionTarget, type Sender } from "./send.ts";
+import type { Shown } from "./shown.ts";
+
+/** A reaction gives way to messages, and is set all the same while it still says something. */
+const mostReactionMs = 3_000;
+
+/** What an earlier process showed is still there, though nothing is shown any more: the answer takes it over, or it goes. */
+const noPreview = (resume: readonly string[]): ChannelPreview => ({ update() {}, close: async () => resume });
+
+type Call = "admit" | "send" | "remove" | "preview" | "react" | "typing";
+
+export interface ChatCalls extends Required<Pick<ChannelConnection, Call>> {
+  /** Resolves when no send is under way. */
+  settled(): Promise<unknown>;
+}
+
+export function createChatCalls(parts: {
+  readonly limits: Limits;
+  readonly shown: Shown;
+  /** The client and its sender, made on first use. `loaded`: what is there already. */
+  readonly live: () => Promise<{ readonly api: BotApi; readonly sender: Sender }>;
+  readonly loaded: () => { readonly sender: Sender } | undefined;
+  readonly settings: () => AccountOptions;
+  readonly log: PluginLog;
+  /** Aborted when the account closes. */
+  readonly signal: AbortSignal;
+}): ChatCalls {
+  const { limits, shown, live, loaded, settings, log, signal } = parts;
+  /** Sends that are under way. */
+  const open = new Set<Promise<unknown>>();
+
+  /** While the platform wants nothing in a chat, nothing is tried there. */
+  function refuseHeld(chat: string): void {
+    const held = limits.held(chat);
+    if (held > 0) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: held, detail: "the platform asked to wait" });
+  }
+
+  /** A flood wait holds its chat, whatever ran into it. */
+  function heeded(chat: string, error: unknown): unknown {
+    if (error instanceof ChannelError && error.reason === "flood_wait") limits.hold(chat, error.retryAfterMs ?? 1_000);
+    return error;
+  }
+
+  return {
+    admit(part, address, admitSignal) {
+      if (shown.has(part, address)) return undefined;
+      return limits.admit(address.chat, part.replaces === undefined ? messagesIn(part) : 0, admitSignal);
+    },
+    async send(part, address, sendSignal) {
+      const { sender } = loaded() ?? (await live());
+      refuseHeld(address.chat);
+      const done = limits.sending(address.chat);
+      const sending = sender.send(part, address, sendSignal);
+      open.add(sending);
+      try {
+        return await sending;
+      } catch (error) {
+        throw heeded(address.chat, error);
+      } finally {
+        open.delete(sending);
+        done();
+      }
+    },
+    async remove(messageId, address, removeSignal) {
+      const { api } = await live();
+      refuseHeld(address.chat);
+      try {
+        await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) }, removeSignal);
+      } catch (error) {
+        if (!(error instanceof ChannelError && error.reason === "message_gone")) throw heeded(address.chat, error);
+      }
+    },
+    preview(address, { resume, trigger, onMessage }) {
+      const options = settings();
+      if (options.streamMode === "off" || options.blockStreaming === true) return noPreview(resume);
+      return createPreview({
+        api: async () => (await live()).api,
+        address,
+        settings: options,
+        pace: limits,
+        shown,
+        log,
+        resume,
+        ...(trigger !== undefined && { trigger }),
+        onMessage,
+      });
+    },
+    async react(messageId, emoji, address, patience = signal) {
+      const { api } = await live();
+      const delay = limits.delay(address.chat);
+      // A timer may be early by one.
+      if (delay > 0) await pause(Math.min(delay + 1, mostReactionMs), patience === signal ? signal : AbortSignal.any([signal, patience]));
+      if (patience.aborted) throw new ChannelError("aborted", { retryable: true, detail: "the reaction is no longer needed" });
+      refuseHeld(address.chat);
+      const reaction = emoji === null ? [] : [{ type: "emoji" as const, emoji: emoji as never }];
+      try {
+        await api.call("setMessageReaction", { chat_id: address.chat, message_id: Number(messageId), reaction }, signal);
+      } catch (error) {
+        throw heeded(address.chat, error);
+      }
+    },
+    async typing(address) {
+      const { api } = await live();
+      if (limits.delay(address.chat) > 0) return;
+      await api.call("sendChatAction", { ...actionTarget(address), action: "typing" } as never, signal);
+    },
+    settled: () => Promise.allSettled([...open]),
+  };
+}

@@ -1,0 +1,140 @@
+/** What was sent to each chat lately, and by the bot as a whole: how long the next has to wait by the platform's limits. */
+import type { AccountOptions } from "../options.ts";
+import { createWindow, type Slot, type Window } from "./window.ts";
+
+export interface Waiter {
+  readonly messages: number;
+  go(): void;
+}
+
+export interface Chat {
+  readonly name: string;
+  readonly second: Window | undefined;
+  readonly minute: Window | undefined;
+  readonly waiters: Waiter[];
+  /** What was let go last, and has not begun. */
+  booked: Slot | undefined;
+  heldUntil: number;
+  /** For what is unimportant. */
+  until: number;
+  sending: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** A clock may be read late, and a connection's end heard early. */
+const slackMs = 50;
+/** A minute's wait that is a second too long is none. */
+const minuteSlackMs = 1_000;
+/** If two chats are held within this time, the bot itself is too fast. */
+const togetherMs = 1_000;
+const fewChats = 10_000;
+
+export interface ChatLimits {
+  of(name: string): Chat;
+  /** The chat, where something is known of it. */
+  known(name: string): Chat | undefined;
+  all(): Iterable<Chat>;
+  /** Milliseconds that `messages` new messages, or an edit (0), have to wait for their chat. */
+  chatDelay(chat: Chat, messages: number): number;
+  /** The same, for the bot as a whole. */
+  botDelay(messages: number): number;
+  /** Milliseconds for which the platform wants nothing in the chat. */
+  held(name: string): number;
+  hold(name: string, ms: number): void;
+  /** Whether the platform has ever asked to wait. */
+  wasHeld(): boolean;
+  /** Counts what may go now. */
+  book(chat: Chat, messages: number): Slot;
+  /** A booked call begins; it has ended when the returned function is called. */
+  begin(chat: Chat, slot: Slot): () => void;
+}
+
+export function createChatLimits({ now, limits }: { readonly now: () => number; readonly limits: AccountOptions["limits"] }): ChatLimits {
+  const { perBotPerSecond, perChatPerSecond, perGroupPerMinute } = limits;
+  const chats = new Map<string, Chat>();
+  const bot = createWindow(perBotPerSecond, 1_000 + slackMs);
+  let botHeldUntil = 0;
+  let lastHold = { chat: "", at: Number.NEGATIVE_INFINITY };
+  let sweepAt = fewChats;
+
+  function of(name: string): Chat {
+    const found = chats.get(name);
+    if (found !== undefined) return found;
+    if (chats.size >= sweepAt) sweep();
+    const made: Chat = {
+      name,
+      second: createWindow(perChatPerSecond, 1_000 + slackMs),
+      minute: name.startsWith("-") ? createWindow(perGroupPerMinute, 60_000 + minuteSlackMs) : undefined,
+      waiters: [],
+      booked: undefined,
+      heldUntil: 0,
+      until: 0,
+      sending: 0,
+      timer: undefined,
+    };
+    chats.set(name, made);
+    return made;
+  }
+
+  /** Drops what says nothing any more, seldom enough that it costs each chat little. */
+  function sweep(): void {
+    const at = now();
+    for (const chat of chats.values()) if (isIdle(chat, at)) chats.delete(chat.name);
+    sweepAt = Math.max(fewChats, chats.size * 2);
+  }
+
+  function isIdle({ heldUntil, until, sending, waiters, second, minute }: Chat, at: number): boolean {
+    if (sending > 0 || waiters.length > 0 || Math.max(heldUntil, until) > at) return false;
+    return second?.isIdle(at) !== false && minute?.isIdle(at) !== false;
+  }
+
+  function chatDelay({ heldUntil, second, minute }: Chat, messages: number): number {
+    const at = now();
+    return Math.max(0, heldUntil - at, second?.delay(at) ?? 0, messages > 0 ? (minute?.delay(at, messages) ?? 0) : 0);
+  }
+
+  function botDelay(messages: number): number {
+    const at = now();
+    // An edit is as much work for the platform as a message.
+    return Math.max(0, botHeldUntil - at, bot?.delay(at, Math.max(1, messages)) ?? 0);
+  }
+
+  function count({ second, minute }: Chat, slot: Slot): void {
+    second?.add(slot);
+    bot?.add(slot, Math.max(1, slot.messages));
+    if (slot.messages > 0) minute?.add(slot, slot.messages);
+  }
+
+  function book(chat: Chat, messages: number): Slot {
+    const slot = { at: now(), underWay: false, messages };
+    count(chat, slot);
+    return slot;
+  }
+
+  /** The platform counts what arrives: somewhere between the beginning of the call and its end. */
+  function begin(chat: Chat, slot: Slot): () => void {
+    const turn = (underWay: boolean) => {
+      slot.at = now();
+      slot.underWay = underWay;
+      // Counted again if it was too long ago to count.
+      count(chat, slot);
+    };
+    turn(true);
+    return () => turn(false);
+  }
+
+  return {
+    ...{ of, chatDelay, botDelay, book, begin },
+    known: (name) => chats.get(name),
+    all: () => chats.values(),
+    held: (name) => Math.max(0, (chats.get(name)?.heldUntil ?? 0) - now(), botHeldUntil - now()),
+    hold(name, ms) {
+      const at = now();
+      const chat = of(name);
+      chat.heldUntil = Math.max(chat.heldUntil, at + ms);
+      if (lastHold.chat !== "" && lastHold.chat !== name && at - lastHold.at < togetherMs) botHeldUntil = Math.max(botHeldUntil, at + ms);
+      lastHold = { chat: name, at };
+    },
+    wasHeld: () => lastHold.chat !== "",
+  };
+}

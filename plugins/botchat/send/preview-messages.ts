@@ -1,0 +1,121 @@
+/** The messages of a live preview: what they show, and the one call that brings them nearer to the newest text. */
+import type { Address, Json } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
+import { id, record } from "../intake/fields.ts";
+import type { AccountOptions } from "../options.ts";
+import type { BotApi } from "../wire/api.ts";
+import { createGrowingText } from "./growing-text.ts";
+import { blockEnd } from "./preview-blocks.ts";
+import { messageLimit } from "./render.ts";
+import { replyFields, sendTarget } from "./send.ts";
+import type { Shown } from "./shown.ts";
+
+/** Less is not worth a notification. */
+export const leastChars = 30;
+
+export interface PreviewMessagesOptions {
+  /** The client is made on first use. */
+  readonly api: () => Promise<BotApi>;
+  readonly address: Address;
+  readonly settings: AccountOptions;
+  /** Receives at the end what the messages show. */
+  readonly shown: Shown;
+  readonly resume: readonly string[];
+  /** The message that is being answered. */
+  readonly trigger?: string;
+  onMessage(messageIds: readonly string[]): void;
+}
+
+type Payload = { readonly [key: string]: Json };
+
+export interface Change {
+  /** The first message that does not show what it should. */
+  readonly index: number;
+  readonly payload: Payload;
+}
+
+/** Fields of a preview's message that is sent again. Only the first makes a sound: it becomes the answer by an edit, which makes none. */
+function sendFields(
+  index: number,
+  { address, settings, trigger }: Pick<PreviewMessagesOptions, "address" | "settings" | "trigger">,
+): object {
+  const { replyToMode } = settings;
+  const replies = replyToMode === "all" || (replyToMode === "first" && index === 0);
+  return {
+    ...sendTarget(address),
+    ...(index > 0 && { disable_notification: true }),
+    ...(replies && replyFields(trigger)),
+  };
+}
+
+export interface PreviewMessages {
+  /** The first difference between the text and what is shown; `undefined`: all of it is shown, or it is too little to begin with. */
+  next(text: string): Change | undefined;
+  /** Whether the change sends a message, in place of an edit. */
+  sends(change: Change): boolean;
+  /** Makes the call. Until it has resolved, it is unknown what the message shows. */
+  apply(change: Change, signal: AbortSignal): Promise<void>;
+  /** The platform says that the message shows it already. */
+  confirm(change: Change): void;
+  /** Hands over what the messages show, and returns their ids. */
+  keep(): readonly string[];
+}
+
+export function createPreviewMessages(options: PreviewMessagesOptions): PreviewMessages {
+  const { address, settings } = options;
+  const ids = [...options.resume];
+  /** What each message shows, as far as this process knows. */
+  const shown: (Payload | undefined)[] = ids.map(() => undefined);
+  const messagesOf = createGrowingText(settings);
+  /** All of this is shown. */
+  let whole: string | undefined;
+  let blockAt = 0;
+
+  function visible(wanted: string): string {
+    if (settings.streamMode !== "block") return wanted;
+    blockAt = blockEnd(wanted, blockAt, settings.draftChunk, Math.min(settings.textChunkLimit, messageLimit));
+    return wanted.slice(0, blockAt);
+  }
+
+  return {
+    next(wanted) {
+      const text = visible(wanted);
+      if (text === whole) return undefined;
+      whole = undefined;
+      if (text.trim().length < leastChars && ids.length === 0) return undefined;
+      for (const [index, payload] of messagesOf(text).entries()) {
+        if (shown[index]?.text !== payload.text) return { index, payload };
+      }
+      whole = text;
+      return undefined;
+    },
+    sends: ({ index }) => ids[index] === undefined,
+    async apply({ index, payload }, signal) {
+      const api = await options.api();
+      const existing = ids[index];
+      shown[index] = undefined;
+      if (existing !== undefined) {
+        await api.call("editMessageText", { ...payload, chat_id: address.chat, message_id: Number(existing) } as never, signal);
+      } else {
+        const sent = await api.call("sendMessage", { ...sendFields(index, options), ...payload } as never, signal);
+        const messageId = id(record(sent as never)?.message_id);
+        if (messageId === undefined) {
+          throw new ChannelError("bad_answer", { fate: "unknown", detail: "sendMessage: the answer names no message" });
+        }
+        ids.push(messageId);
+        options.onMessage([...ids]);
+      }
+      shown[index] = payload;
+    },
+    confirm({ index, payload }) {
+      shown[index] = payload;
+    },
+    keep() {
+      for (const [index, messageId] of ids.entries()) {
+        const payload = shown[index];
+        if (payload !== undefined) options.shown.keep(address.chat, messageId, payload);
+      }
+      return [...ids];
+    },
+  };
+}

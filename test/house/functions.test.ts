@@ -1,0 +1,56 @@
+import ts from "typescript";
+import { expect, test } from "vitest";
+import { read, sources } from "./sources.ts";
+
+const mostLines = 120;
+
+/** Files with a longer function that is still to be split. */
+const toSplit = [
+  "core/transforms/engine.ts",
+  "core/transforms/files.ts",
+  "core/transforms/pool.ts",
+  "core/transforms/worker.ts",
+  "plugins/mail/mailbox.ts",
+];
+
+interface LongFunction {
+  readonly line: number;
+  readonly lines: number;
+}
+
+/** Functions of more than 120 lines, those inside of them included in the count. */
+function longFunctions(path: string, text: string): readonly LongFunction[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line + 1;
+  const found: LongFunction[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
+      const line = lineAt(node.getStart());
+      const lines = lineAt(node.getEnd()) - line + 1;
+      if (lines > mostLines) found.push({ line, lines });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+/** The rules of a contract are one list of tests, read from top to bottom. */
+const isContract = (path: string) => path.startsWith("core/testkit/store/");
+
+test(`a function has at most ${mostLines} lines`, () => {
+  const long = sources("{core,plugins}/**/*.ts")
+    .filter((path) => !isContract(path))
+    .flatMap((path) => longFunctions(path, read(path)).map(({ line, lines }) => ({ path, at: `${path}:${line}: ${lines} lines` })));
+  expect(long.filter(({ path }) => !toSplit.includes(path)).map(({ at }) => at)).toEqual([]);
+  expect(toSplit.filter((path) => !long.some((one) => one.path === path))).toEqual([]);
+});
+
+test("a longer function is found, whatever its form", () => {
+  const body = "\n".repeat(mostLines - 1);
+  const forms = ["function one() {#}", "const two = async () => {#};", "const three = { four() {#} };", "class Five { get six() {#} }"];
+  for (const form of forms) {
+    expect(longFunctions("form.ts", form.replace("#", body))).toEqual([]);
+    expect(longFunctions("form.ts", form.replace("#", `${body}\n`))).toEqual([{ line: 1, lines: mostLines + 1 }]);
+  }
+});
