@@ -179,7 +179,7 @@ module.exports = {
     },
     oneImporter("tapable", ["tapable"], ["core/stations/stations\\."]),
     oneImporter("jiti", ["jiti"], ["core/host/load\\.", "core/transforms/(compiler|trusted-runner)\\."]),
-    oneImporter("quickjs", ["quickjs-emscripten-core", "@jitl/[^/]+"], ["core/transforms/(bridge|engine|linker|quickjs)\\."]),
+    oneImporter("quickjs", ["quickjs-emscripten-core", "@jitl/[^/]+"], ["core/transforms/(bridge|engine|guest-side|linker|quickjs)\\."]),
     oneImporter("pino", ["pino"], ["core/log/log\\."]),
     oneImporter("fastify", ["fastify"], ["core/http/", "core/webhooks/"]),
     oneImporter("grammy", ["grammy", "@grammyjs/[^/]+"], ["plugins/botchat/", "plugins/playground/"]),

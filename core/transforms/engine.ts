@@ -3,11 +3,10 @@
  * come out, so no object of Node's can be reached. Time is measured while code computes; memory ends where the WebAssembly memory ends.
  */
 import type { QuickJSHandle } from "quickjs-emscripten-core";
-import { installBridge } from "./bridge.ts";
+import { type Call, type CallLimits, createCallEffects, type Outcome } from "./call-effects.ts";
 import { TransformError } from "./error.ts";
 import type { Files } from "./files.ts";
-import { maxQuestion, operations } from "./host.ts";
-import { createLinker } from "./linker.ts";
+import { connectGuest } from "./guest-side.ts";
 import type { Level } from "./printer.ts";
 import type { QuickJs } from "./quickjs.ts";
 
@@ -26,14 +25,6 @@ export interface EngineOptions {
   readonly fetch?: ((request: unknown) => Promise<string>) | undefined;
 }
 
-export interface CallLimits {
-  readonly cpuMs: number;
-  readonly timeoutMs: number;
-}
-
-/** JSON of the result, `undefined` for none, or why there is none. */
-export type Outcome = string | undefined | TransformError;
-
 /** Both answer by a callback, at once where nothing is waited for: a promise's turn would come only after a loop that follows. */
 export interface Engine {
   /** The outcome lists the functions that the module exports. */
@@ -42,24 +33,6 @@ export interface Engine {
   /** Whether a call exceeded a limit: the next one needs a new engine. */
   readonly isSpent: () => boolean;
 }
-
-interface Call {
-  readonly id: number;
-  readonly limits: CallLimits;
-  readonly done: (outcome: Outcome) => void;
-  readonly timers: Map<number, NodeJS.Timeout>;
-  requests: number;
-  spentMs: number;
-  printed: number;
-  /** It is known before the code has come to rest, and what the code still does counts. */
-  settled: { readonly outcome: Outcome } | undefined;
-  deadline: NodeJS.Timeout | undefined;
-}
-
-const maxPrinted = 65_536;
-const perLine = 100;
-const maxTimers = 1_000;
-const maxRequests = 32;
 
 export async function createEngine({
   quickjs,
@@ -89,61 +62,11 @@ export async function createEngine({
     return interrupted;
   });
 
-  const linker = createLinker({
-    runtime,
-    context,
-    guestSource: quickjs.guestSource,
-    files,
-    entry,
-    namesOf(name) {
-      const given = context.newString(name);
-      const names = context.unwrapResult(context.callFunction(functionOf("namesOf"), context.undefined, given));
-      return JSON.parse(names.consume((handle) => context.getString(handle))) as readonly string[];
-    },
+  const effects = createCallEffects({ calls, current: () => current, enter, print, fetch });
+  const guest = connectGuest({
+    ...{ runtime, context, guestSource: quickjs.guestSource, files, entry, effects, settle },
+    hasNetwork: fetch !== undefined,
   });
-
-  const effects = new Map<string, (...given: readonly never[]) => unknown>([
-    ["network", () => fetch !== undefined],
-    ["read", (name: string) => files.read(name)],
-    ["require", linker.require],
-    ["print", printBounded],
-    ["timer", startTimer],
-    ["clear", stopTimer],
-    ["fetch", send],
-  ]);
-
-  function answer(name: string, given: readonly string[]): unknown {
-    if (given.some(({ length }) => length > maxQuestion))
-      throw new RangeError(`A function of the host takes at most ${maxQuestion} characters`);
-    const operation = effects.get(name) ?? operations.get(name);
-    if (operation === undefined) throw new TypeError("The host has no such function");
-    return operation(...given.map((text) => JSON.parse(text) as never));
-  }
-
-  installBridge(context, {
-    ask(name, ...given) {
-      try {
-        return context.newString(JSON.stringify({ value: answer(name, given) }));
-      } catch (error) {
-        const { name, message } = error as Error;
-        return context.newString(JSON.stringify({ error: { name, message } }));
-      }
-    },
-    settle(id, kind, text, stack) {
-      settle(Number(id), kind, text, stack);
-      return context.undefined;
-    },
-    compile: linker.compile,
-    importNow: linker.importNow,
-  });
-  const guest = linker.importGuest();
-  const functions = new Map<string, QuickJSHandle>();
-
-  function functionOf(name: string): QuickJSHandle {
-    const known = functions.get(name) ?? context.getProp(guest, name);
-    functions.set(name, known);
-    return known;
-  }
 
   /** Lets code compute for a call, until nothing of it is left to be done at once. */
   function enter(call: Call, name: string, ...given: readonly (string | number)[]): void {
@@ -152,9 +75,7 @@ export async function createEngine({
     enteredAt = performance.now() - compiledMs();
     interrupted = false;
     try {
-      const handles = given.map((value) => (typeof value === "string" ? context.newString(value) : context.newNumber(value)));
-      const called = context.callFunction(functionOf(name), context.undefined, ...handles);
-      for (const handle of handles) handle.dispose();
+      const called = guest.call(name, ...given);
       if (called.error !== undefined) left(call, called.error);
       // A text is the answer of a call that waited for nothing.
       else called.value.consume((value) => context.typeof(value) === "string" && settle(call.id, "value", context.getString(value)));
@@ -186,7 +107,7 @@ export async function createEngine({
     }
     const { name, message } = error.consume((handle) => context.dump(handle) as { readonly name?: unknown; readonly message?: unknown });
     if (message === "out of memory") overMemory(call);
-    else printBounded("warn", `a timer of the transform failed: ${String(name)}: ${String(message)}`);
+    else effects.print("warn", `a timer of the transform failed: ${String(name)}: ${String(message)}`);
   }
 
   const memoryError = (): TransformError => new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
@@ -210,54 +131,11 @@ export async function createEngine({
     else {
       const message = text.replace(/^TransformError: /, "");
       call.settled = {
-        outcome: new TransformError(linker.isRefusal(message) ? "refused" : kind === "result" ? "result" : "threw", message, {
+        outcome: new TransformError(guest.isRefusal(message) ? "refused" : kind === "result" ? "result" : "threw", message, {
           where: stack,
         }),
       };
     }
-  }
-
-  /** Whether the call may print more. */
-  function printBounded(level: Level, line: string): boolean {
-    if (current === undefined) return false;
-    const before = current.printed;
-    current.printed += line.length + perLine;
-    if (current.printed <= maxPrinted) {
-      print(level, line);
-      return true;
-    }
-    if (before <= maxPrinted) print("warn", `the rest of this call's output was cut: a call may print ${maxPrinted} characters`);
-    return false;
-  }
-
-  function startTimer(id: number, ms: number): void {
-    const call = current;
-    if (call === undefined || call.settled !== undefined) return;
-    if (call.timers.size >= maxTimers) throw new RangeError(`A call can have at most ${maxTimers} timers`);
-    const timer = setTimeout(() => {
-      call.timers.delete(id);
-      enter(call, "fire", id);
-    }, ms);
-    call.timers.set(id, timer);
-  }
-
-  function stopTimer(id: number): void {
-    for (const { timers } of calls.values()) {
-      clearTimeout(timers.get(id));
-      timers.delete(id);
-    }
-  }
-
-  function send(id: number, request: unknown): void {
-    const call = current;
-    if (call === undefined || fetch === undefined || call.requests >= maxRequests) {
-      throw new RangeError(`A call can have at most ${maxRequests} requests at a time`);
-    }
-    call.requests += 1;
-    void fetch(request).then((json) => {
-      call.requests -= 1;
-      enter(call, "received", id, json);
-    });
   }
 
   function end(call: Call, outcome: Outcome): void {
@@ -265,7 +143,7 @@ export async function createEngine({
     clearTimeout(call.deadline);
     for (const [id, timer] of call.timers) {
       clearTimeout(timer);
-      if (!spent) context.unwrapResult(context.callFunction(functionOf("forget"), context.undefined, context.newNumber(id))).dispose();
+      if (!spent) context.unwrapResult(guest.call("forget", id)).dispose();
     }
     call.done(outcome);
   }

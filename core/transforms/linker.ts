@@ -4,6 +4,7 @@ import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from "quickjs-emsc
 import { product } from "../contract/index.ts";
 import { TransformError } from "./error.ts";
 import type { Files } from "./files.ts";
+import type { ImportKind } from "./resolver.ts";
 
 export interface Linker {
   /** The path of what `require` names. Throws `TransformError`. */
@@ -56,7 +57,7 @@ export function createLinker({
   /** What facades import; no other module knows it. */
   const inner = `${guest}${crypto.randomUUID()}`;
 
-  function resolve(specifier: string, by: string, kind: "import" | "require"): string {
+  function resolve(specifier: string, by: string, kind: ImportKind): string {
     // Code that was made of a text has no file: it imports as the entry does.
     const from = by.startsWith("/") ? by : entry;
     const plain = specifier.replace(/^node:/, "");

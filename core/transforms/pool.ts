@@ -1,9 +1,9 @@
 /** Which thread runs which call. A module that takes long has to leave threads for the others. */
-import { Worker } from "node:worker_threads";
-import { reasonOf } from "../contract/index.ts";
 import { TransformError } from "./error.ts";
 import type { Level } from "./printer.ts";
 import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";
+import { Thread } from "./thread.ts";
+import { createWaitingCalls } from "./waiting-calls.ts";
 
 export type PoolCall = Omit<CallRequest, "id">;
 
@@ -24,25 +24,6 @@ export interface PoolOptions {
   readonly idleMs: number;
 }
 
-interface Waiting {
-  readonly request: CallRequest;
-  readonly resolve: (json: string | undefined) => void;
-  readonly reject: (error: TransformError) => void;
-  readonly since: number;
-  readonly timer: NodeJS.Timeout;
-}
-
-interface Thread {
-  readonly worker: Worker;
-  readonly sent: Map<number, Waiting>;
-  /** Modules that it has loaded. */
-  readonly known: Set<string>;
-  free: boolean;
-  /** The module of the calls that it computes. */
-  module: string | undefined;
-  heardAt: number;
-}
-
 /** Calls that travel to a thread together. Those that have not begun come back when one of them takes long. */
 const together = 32;
 /** So that a single module never has all threads, and those that exceeded a limit never have all of them either. */
@@ -50,23 +31,17 @@ const half = (size: number): number => Math.max(1, Math.floor(size / 2));
 const exceededMs = 60_000;
 /** Another thread starts when calls have waited for this time, or a thread computes for long. */
 const patienceMs = 50;
-const waitMs = 30_000;
-const maxWaiting = 1_000;
-const maxWaitingOfModule = 600;
 /**
  * A thread that computes without an answer for this time is stuck: the engine's own limits are shorter, including those of a compilation.
  */
 const silentMs = 40_000;
 const sweepMs = 5_000;
-/** The engine recurses on the thread's stack; its own limit has to come first. */
-const stackSizeMb = 16;
 
 export function createPool({ settings, limits, print, now, size, idleMs }: PoolOptions): Pool {
   const threads = new Set<Thread>();
-  /** Calls by module, oldest first; the module that was served longest ago comes first. */
-  const queues = new Map<string, Waiting[]>();
+  const waiting = createWaitingCalls();
+  /** When a module last exceeded a limit. */
   const exceeded = new Map<string, number>();
-  let waiting = 0;
   let lastId = 0;
   let closed = false;
   let dispatching: NodeJS.Immediate | undefined;
@@ -80,34 +55,21 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     busyWith((other) => other === module) < half(size) && (!isSlow(module) || busyWith(isSlow) < half(size));
 
   function startThread(): Thread {
-    const worker = new Worker(new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url), {
-      workerData: settings,
-      env: {},
-      execArgv: ["--disable-warning=ExperimentalWarning"],
-      resourceLimits: { stackSizeMb },
-    });
-    worker.unref();
-    const thread: Thread = { worker, sent: new Map(), known: new Set(), free: true, module: undefined, heardAt: now() };
+    const thread = new Thread({ settings, now, heard, lost });
     threads.add(thread);
-    worker.on("message", (report: Report) => heard(thread, report));
-    worker.on("error", (error: unknown) => lost(thread, `Its thread ended: ${reasonOf(error)}`));
-    worker.on("exit", () => lost(thread, "Its thread ended"));
     sweep ??= setInterval(look, Math.min(sweepMs, idleMs)).unref();
     return thread;
   }
 
   function heard(thread: Thread, report: Report): void {
-    thread.heardAt = now();
     if ("line" in report) {
       print(report.module, report.level, report.line);
       return;
     }
     for (const one of report.ended) settle(thread, one);
     for (const id of [...(report.back ?? [])].reverse()) {
-      const call = thread.sent.get(id);
-      if (call === undefined) continue;
-      thread.sent.delete(id);
-      enqueue(call, "first");
+      const call = thread.take(id);
+      if (call !== undefined) waiting.putBack(call);
     }
     thread.free = report.free;
     if (report.computing !== undefined) thread.module = report.computing;
@@ -115,10 +77,8 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
   }
 
   function settle(thread: Thread, { id, json, error }: Ended): void {
-    const call = thread.sent.get(id);
+    const call = thread.take(id);
     if (call === undefined) return;
-    thread.sent.delete(id);
-    release(thread);
     clearTimeout(call.timer);
     if (error === undefined) {
       call.resolve(json);
@@ -126,11 +86,6 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     }
     if (error.kind === "timeout" || error.kind === "memory") exceeded.set(call.request.module, now());
     call.reject(new TransformError(error.kind, error.message, { where: error.where }));
-  }
-
-  /** A gateway that waits for nothing else may end. */
-  function release(thread: Thread): void {
-    if (thread.sent.size === 0) thread.worker.unref();
   }
 
   function lost(thread: Thread, message: string): void {
@@ -142,40 +97,21 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     if (!closed) dispatch();
   }
 
-  function enqueue(call: Waiting, place: "first" | "last"): void {
-    const queue = queues.get(call.request.module) ?? [];
-    queues.set(call.request.module, queue);
-    queue[place === "first" ? "unshift" : "push"](call);
-    waiting += 1;
-  }
-
-  /** Once for all requests that arrive together: waking a thread costs as much as a call. */
-  function dispatchSoon(): void {
-    dispatching ??= setImmediate(() => {
-      dispatching = undefined;
-      dispatch();
-    });
-  }
-
   /** Hands out what may run now. */
   function dispatch(isBlocked = false): void {
-    for (const [module, queue] of [...queues]) {
+    dispatching = undefined;
+    for (const { module, since } of waiting.modules()) {
       if (!mayRun(module)) continue;
       const free = [...threads].filter((thread) => thread.free);
-      const late = isBlocked || now() - (queue[0]?.since ?? now()) >= patienceMs;
+      const late = isBlocked || now() - since >= patienceMs;
       const thread =
         free.find(({ known }) => known.has(module)) ??
         free[0] ??
         (threads.size === 0 || (late && threads.size < size) ? startThread() : undefined);
       if (thread === undefined) break;
-      const taken = queue.splice(0, together);
-      waiting -= taken.length;
-      // Served last, so that the other modules come first the next time.
-      queues.delete(module);
-      if (queue.length > 0) queues.set(module, queue);
-      send(thread, module, taken);
+      thread.send(waiting.take(module, together), { module, limits: limits(), at: now() });
     }
-    if (waiting > 0 && threads.size < size) {
+    if (waiting.modules().length > 0 && threads.size < size) {
       patience ??= setTimeout(() => {
         patience = undefined;
         dispatch();
@@ -183,64 +119,36 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     }
   }
 
-  function send(thread: Thread, module: string, taken: readonly Waiting[]): void {
-    for (const call of taken) thread.sent.set(call.request.id, call);
-    thread.free = false;
-    thread.module = module;
-    thread.known.add(module);
-    thread.heardAt = now();
-    thread.worker.ref();
-    thread.worker.postMessage({ calls: taken.map(({ request }) => request), limits: limits() } satisfies Batch);
-  }
-
   /** Ends threads that are idle or lost. */
   function look(): void {
     for (const thread of [...threads].slice(1)) {
-      if (thread.free && thread.sent.size === 0 && now() - thread.heardAt >= idleMs) void thread.worker.terminate();
+      if (thread.free && thread.sent.size === 0 && now() - thread.heardAt >= idleMs) void thread.end();
     }
     for (const thread of threads) {
-      if (!thread.free && now() - thread.heardAt > silentMs) void thread.worker.terminate();
+      if (!thread.free && now() - thread.heardAt > silentMs) void thread.end();
     }
     for (const [module, at] of exceeded) if (now() - at >= exceededMs) exceeded.delete(module);
-  }
-
-  /** A call that was not begun in time. */
-  function giveUp(call: Waiting): void {
-    const queue = queues.get(call.request.module);
-    const at = queue?.indexOf(call) ?? -1;
-    if (queue === undefined || at === -1) return;
-    queue.splice(at, 1);
-    waiting -= 1;
-    if (queue.length === 0) queues.delete(call.request.module);
-    call.reject(new TransformError("timeout", `It waited ${waitMs / 1_000} s for a free thread`));
   }
 
   return {
     run: (given) =>
       new Promise((resolve, reject) => {
-        const queued = queues.get(given.module)?.length ?? 0;
         if (closed) return reject(new TransformError("refused", "The gateway closes"));
-        if (waiting >= maxWaiting || queued >= maxWaitingOfModule) {
-          return reject(new TransformError("refused", `${queued} calls of this transform and ${waiting} of all transforms wait already`));
-        }
         lastId += 1;
-        const request = { ...given, id: lastId };
-        const call: Waiting = { request, resolve, reject, since: now(), timer: setTimeout(() => giveUp(call), waitMs) };
-        enqueue(call, "last");
-        dispatchSoon();
+        waiting.add({ request: { ...given, id: lastId }, resolve, reject, since: now() });
+        // Once for all requests that arrive together: waking a thread costs as much as a call.
+        dispatching ??= setImmediate(dispatch);
       }),
     async close() {
       closed = true;
       clearImmediate(dispatching);
       clearTimeout(patience);
       clearInterval(sweep);
-      const left = [...[...queues.values()].flat(), ...[...threads].flatMap(({ sent }) => [...sent.values()])];
-      queues.clear();
-      for (const { timer, reject } of left) {
+      for (const { timer, reject } of [...waiting.takeAll(), ...[...threads].flatMap(({ sent }) => [...sent.values()])]) {
         clearTimeout(timer);
         reject(new TransformError("refused", "The gateway closes"));
       }
-      await Promise.all([...threads].map(({ worker }) => worker.terminate()));
+      await Promise.all([...threads].map((thread) => thread.end()));
     },
   };
 }

@@ -1,48 +1,26 @@
 /** A thread that runs transforms: an engine for each module, calls one after the other, those that wait beside each other. */
-import { relative, sep } from "node:path";
+import { sep } from "node:path";
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
-import { compile } from "./compiler.ts";
-import { createEngine, type Engine, type Outcome } from "./engine.ts";
+import type { Outcome } from "./call-effects.ts";
 import { TransformError } from "./error.ts";
-import { createFiles, type Files } from "./files.ts";
+import { createLoadedModules, type LoadedModule } from "./loaded-modules.ts";
 import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";
-import { createQuickJs } from "./quickjs.ts";
-import { resolveModule } from "./root.ts";
 
-/** A module as its files were at some moment. */
-interface Loaded {
-  readonly root: string;
-  readonly module: string;
-  readonly file: string;
-  readonly files: Files;
-  readonly engine: Promise<Engine>;
-  /** Known once the module is loaded. */
-  ready: Engine | undefined;
-  exports: readonly string[];
-  failed: { readonly error: TransformError; readonly at: number } | undefined;
-}
-
-const maxModules = 32;
-/** A module that cannot be loaded is not tried again for each call of a flood, unless its file is edited. */
-const failedMs = 500;
-/** A call that computes for longer keeps its thread to itself. */
-const longMs = 10;
 const whereLines = 5;
 
 /** Serves the calls that come through a port. */
 function serve(port: MessagePort, settings: WorkerSettings): void {
-  const quickjs = createQuickJs();
-  const loaded = new Map<string, Loaded>();
+  const modules = createLoadedModules(settings, {
+    print: (module, level, line) => post({ module, level, line }),
+    takesLong: giveBack,
+  });
   const queue: CallRequest[] = [];
-  /** Modules whose files were looked at for the batch under way. */
-  const looked = new Set<string>();
   let limits: Batch["limits"] = { cpuMs: 0, timeoutMs: 0 };
   let ended: Ended[] = [];
   let creating = 0;
   let busy = false;
   let flushing = false;
-  let compiledMs = 0;
 
   const post = (report: Report): void => port.postMessage(report);
 
@@ -72,52 +50,12 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
     flushSoon();
   }
 
-  function load(root: string, module: string): Loaded {
-    const known = loaded.get(module);
-    const isUsable = known?.root === root && known.ready?.isSpent() !== true;
-    if (isUsable && looked.has(module)) return known;
-    const { realRoot, file } = resolveModule(root, module);
-    looked.add(module);
-    if (isUsable && known.file === file) {
-      const isOld = known.failed !== undefined && performance.now() - known.failed.at > failedMs;
-      if (!isOld && !known.files.isStale(performance.now())) return known;
-    }
-    const files = createFiles({
-      realRoot,
-      compile(source, name) {
-        giveBack(module);
-        const started = performance.now();
-        const code = compile(source, name);
-        compiledMs += performance.now() - started;
-        return code;
-      },
-    });
-    creating += 1;
-    const engine = createEngine({
-      quickjs,
-      files,
-      entry: `/${relative(realRoot, file).split(sep).join("/")}`,
-      memoryMb: settings.memoryMb,
-      print: (level, line) => post({ module, level, line }),
-      computing(ms) {
-        if (ms > longMs) giveBack(module);
-      },
-      compiledMs: () => compiledMs,
-      fetch: settings.network ? async (request) => (await import("./requests.ts")).send(request) : undefined,
-    });
-    const fresh: Loaded = { root, module, file, files, engine, ready: undefined, exports: [], failed: undefined };
-    loaded.delete(module);
-    loaded.set(module, fresh);
-    const [oldest] = loaded.keys();
-    if (loaded.size > maxModules && oldest !== undefined) loaded.delete(oldest);
-    return fresh;
-  }
-
   /** Calls whose module is being loaded. */
-  const waiting = new Map<Loaded, readonly CallRequest[]>();
+  const waiting = new Map<LoadedModule, readonly CallRequest[]>();
 
   /** `creating` counts until the module's code has run for the first time. */
-  async function bringUp(one: Loaded): Promise<void> {
+  async function bringUp(one: LoadedModule): Promise<void> {
+    creating += 1;
     const settle = (failed?: TransformError): void => {
       if (failed !== undefined) one.failed = { error: failed, at: performance.now() };
       // Through the queue, from which they are given back where one of them takes long.
@@ -149,7 +87,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
       flushSoon();
     };
     try {
-      const one = load(request.root, request.module);
+      const one = modules.get(request.root, request.module);
       if (one.failed !== undefined) done(one.failed.error);
       else if (one.ready === undefined) {
         const others = waiting.get(one);
@@ -170,7 +108,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
   port.on("message", (batch: Batch) => {
     limits = batch.limits;
     queue.push(...batch.calls);
-    looked.clear();
+    modules.lookAgain();
     startAll();
   });
 }
