@@ -32,7 +32,7 @@ export interface GuardedCalls {
   /** The call of what may answer at once or later. */
   started<T>(call: string, run: () => T): T;
   /** The call of what returns nothing: an async function may return nothing as well, and its rejection would be unhandled. */
-  tell(call: string, run: () => void): void;
+  withoutAnswer(call: string, run: () => void): void;
 }
 
 export function createGuardedCalls({ plugin, name, onFault, timed = (_, call) => call() }: GuardOptions): GuardedCalls {
@@ -64,7 +64,7 @@ export function createGuardedCalls({ plugin, name, onFault, timed = (_, call) =>
       }
     },
     atOnce: (call, run) => callAtOnce(asked(call), () => watched(call, run)),
-    tell(call, run) {
+    withoutAnswer(call, run) {
       const answer: unknown = started(call, run);
       if (isThenable(answer)) Promise.resolve(answer).catch((thrown: unknown) => onFault(pluginFault(asked(call), thrown)));
     },

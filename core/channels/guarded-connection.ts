@@ -58,12 +58,12 @@ export function guardConnection(connection: ChannelConnection, options: GuardOpt
 
 /** The calls that a channel may leave out. */
 function guardOptional(connection: ChannelConnection, calls: GuardedCalls): Partial<ChannelConnection> {
-  const { within, timely, tell } = calls;
+  const { within, timely, withoutAnswer } = calls;
   const { remove, preview, react, typing, menu, findMedia, resolve, probe, members, fetchMedia, admit, pause, update } = connection;
   return {
     ...(admit && { admit: guardAdmit(admit.bind(connection), calls) }),
     ...(pause && { pause: () => within("pause", () => pause.call(connection)) }),
-    ...(update && { update: (options) => tell("update", () => update.call(connection, options)) }),
+    ...(update && { update: (options) => withoutAnswer("update", () => update.call(connection, options)) }),
     ...(remove && {
       remove: (messageId, address, signal) => within("remove", () => remove.call(connection, messageId, address, signal)),
     }),

@@ -47,9 +47,9 @@ class KnownIds {
   }
 }
 
-function guardPreview(preview: ChannelPreview, ids: KnownIds, { asked, onFault, tell, timely }: GuardedCalls): ChannelPreview {
+function guardPreview(preview: ChannelPreview, ids: KnownIds, { asked, onFault, withoutAnswer, timely }: GuardedCalls): ChannelPreview {
   return {
-    update: (text) => tell("preview update", () => preview.update(text)),
+    update: (text) => withoutAnswer("preview update", () => preview.update(text)),
     async close() {
       try {
         const shown: unknown = await timely("preview close", pluginDeadlines.closePreview, () => preview.close());

@@ -32,6 +32,7 @@ export interface HookSide {
 }
 
 export function createHookSide(parts: {
+  readonly config: () => GatewayConfig;
   readonly loaded: () => LoadedConfig;
   readonly runtime: Runtime;
   readonly secrets: Secrets;
@@ -41,8 +42,8 @@ export function createHookSide(parts: {
   readonly undo: Undo;
 }): HookSide {
   const { loaded, runtime, store, log, now, undo } = parts;
-  const settings = () => loaded().config.hooks;
-  const policies = hookPolicies(() => loaded().config, {
+  const settings = () => parts.config().hooks;
+  const policies = hookPolicies(parts.config, {
     channels: () => runtime.registry.channels.keys(),
     available: (id) => runtime.accounts.of(id).length > 0,
   });

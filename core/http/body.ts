@@ -1,5 +1,5 @@
-/** Reading of request bodies: bounded in size here, in time by the server's request timeout. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+/** Request bodies: the type that is declared, and the bytes, bounded in size here and in time by the server's request timeout. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { HttpProblem } from "./problem.ts";
 
 const empty = Buffer.alloc(0);
@@ -55,4 +55,33 @@ export function askForBody(request: IncomingMessage, response: ServerResponse): 
 
 function tooLarge(limit: number): HttpProblem {
   return new HttpProblem("payload_too_large", `The body is larger than ${limit} bytes.`);
+}
+
+interface MediaTypeRule {
+  /** The type that nearly every client sends, which needs no closer look. */
+  readonly usual: readonly string[];
+  readonly accepts: RegExp;
+  /** For people: the end of the sentence "Content-Type must be ...". */
+  readonly expected: string;
+}
+
+/** The problem of a request whose declared body is not what is expected, in UTF-8, or `undefined`. A missing type is accepted. */
+export function checkMediaType(headers: IncomingHttpHeaders, { usual, accepts, expected }: MediaTypeRule): HttpProblem | undefined {
+  const encoding = headers["content-encoding"];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity" && encoding.trim() !== "") {
+    return new HttpProblem("unsupported_media_type", "The body must not be compressed: send it without Content-Encoding.");
+  }
+  const type = headers["content-type"];
+  if (type === undefined || usual.includes(type)) return undefined;
+  const [media = "", ...parameters] = type.split(";");
+  if (!accepts.test(media.trim())) return new HttpProblem("unsupported_media_type", `Content-Type must be ${expected}.`);
+  for (const parameter of parameters) {
+    const [name = "", value = ""] = parameter.split("=");
+    if (name.trim().toLowerCase() !== "charset") continue;
+    const charset = value.trim().replaceAll('"', "").toLowerCase();
+    if (charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
+      return new HttpProblem("unsupported_media_type", "The charset of the body must be UTF-8.");
+    }
+  }
+  return undefined;
 }

@@ -1,7 +1,7 @@
 /** The HTTP server: access, bodies, answers. */
 
 export { type Attempts, type AttemptsOptions, createAttempts, createCredentialName } from "./attempts.ts";
-export { askForBody, readBody } from "./body.ts";
+export { askForBody, checkMediaType, readBody } from "./body.ts";
 export { createJudgeCaller } from "./callers.ts";
 export { checkTrustedProxy, clientKey, createAddressList, createClientAddress } from "./client-address.ts";
 export { onClientEnd } from "./client-end.ts";
@@ -9,7 +9,6 @@ export { createTokenCheck, isSameDigest, presentedToken } from "./credentials.ts
 export { exactDigits, parseExactJson } from "./exact-json.ts";
 export { gatewayToken } from "./gateway-token.ts";
 export { checkJsonType, parseJson } from "./json.ts";
-export { checkMediaType } from "./media-type.ts";
 export { createMetrics } from "./metrics.ts";
 export { HttpProblem, jsonType, type ProblemCode } from "./problem.ts";
 export { routeAddress } from "./route-table.ts";

@@ -1,8 +1,8 @@
 /** JSON bodies: declared types, UTF-8, depth, and keys that could reach a prototype. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
+import { checkMediaType } from "./body.ts";
 import { exactDigits } from "./exact-json.ts";
-import { checkMediaType } from "./media-type.ts";
 import { HttpProblem } from "./problem.ts";
 
 const maxDepth = 64;

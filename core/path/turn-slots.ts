@@ -1,4 +1,4 @@
-/** The right to run a turn: as many at a time as the configuration allows, served in order. */
+/** The places of turns that run: as many at a time as the configuration allows, served in order. */
 
 /** The right to run a turn; given back as soon as the turn is done, before its parts are sent. */
 export interface TurnSlot {

@@ -1,10 +1,10 @@
 /** The checks that need no byte of the body, in their order. Everything is refused that no check let through. */
 import type { IncomingMessage } from "node:http";
 import { product } from "../../contract/index.ts";
-import { HttpProblem } from "../../http/index.ts";
+import { checkJsonType, HttpProblem } from "../../http/index.ts";
 import { hasTokenParameter, isBlankPath } from "../mapping/address.ts";
 import type { Way } from "../mapping/mapping.ts";
-import { type BodyKind, checkBodyType } from "../mapping/payload.ts";
+import { checkBodyType } from "../mapping/payload.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
 import type { Authenticate } from "./authenticate.ts";
 
@@ -37,8 +37,6 @@ export interface MappedChecks {
   held(raw: IncomingMessage, target: MappedTarget): HttpProblem | undefined;
 }
 
-const onlyJson: readonly BodyKind[] = ["json"];
-
 export function judgeHeaders(
   raw: IncomingMessage,
   { subPath, query, target }: { readonly subPath: string; readonly query: string; readonly target: Target },
@@ -69,9 +67,9 @@ const isGreeted = (target: Target): boolean =>
 
 /** One of the mappings must take the declared type; what no mapping takes is judged as JSON. */
 function checkType(way: Way | undefined, { headers }: IncomingMessage): HttpProblem | undefined {
-  const kinds = way === undefined || way.kinds.length === 0 ? onlyJson : way.kinds;
+  if (way === undefined || way.kinds.length === 0) return checkJsonType(headers);
   let first: HttpProblem | undefined;
-  for (const kind of kinds) {
+  for (const kind of way.kinds) {
     const problem = checkBodyType(kind, headers);
     if (problem === undefined) return undefined;
     first ??= problem;

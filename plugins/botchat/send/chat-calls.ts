@@ -1,5 +1,4 @@
 /** Calls to one chat: they give way to the platform's limits, and a flood wait that one of them runs into holds the chat for all. */
-
 import type { PluginLog } from "service-gateway/sdk";
 import { type ChannelConnection, ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";

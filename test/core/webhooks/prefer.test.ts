@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parsePrefer } from "../../../core/webhooks/endpoint/prefer.ts";
+import { parsePrefer } from "../../../core/webhooks/endpoint/run-answer.ts";
 
 const seconds = (prefer: string) => parsePrefer({ prefer });
 
