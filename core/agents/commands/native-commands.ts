@@ -1,4 +1,4 @@
-/** The built-in chat commands. Their answers are short Markdown. */
+/** The built-in chat commands. They answer in short Markdown. */
 
 import { type AgentSettings, type AgentsView, agentSettings, aliasOf, knownAgentId, modelNames, resolveModel } from "../../config/index.ts";
 import { type Inbound, type Json, reasonOf, type Thinking } from "../../contract/index.ts";
@@ -21,21 +21,21 @@ export interface NativeCommandsOptions {
   readonly engines: Engines;
   readonly turns: Pick<AgentTurns, "stop" | "running">;
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
-  /** Events that wait for the next turn of the conversation are dropped. */
+  /** Drops the events that wait for the next turn of the conversation. */
   readonly forget: (call: CommandCall) => Promise<unknown>;
-  /** Whether anything that came before waits for its turn in the same chat. */
+  /** Whether earlier messages still wait for their turn in the same chat. */
   readonly waits: (inbound: Inbound) => Promise<boolean>;
-  /** Those that have files of their own, last in the menu. */
+  /** Commands defined in other files. The menu lists them last. */
   readonly more: readonly CommandDefinition[];
   readonly now: () => number;
 }
 
-/** Another user's name inside an answer: it must not become markup. */
+/** Escapes a user's name so that it cannot act as markup. */
 function escaped(name: string): string {
   return plainName(name).replace(/[\\*_~|#+=!-]/g, "\\$&");
 }
 
-/** The name is not formatted as code, so that platforms make it a command that can be tapped. */
+/** The name is not formatted as code, so that apps let users tap it. */
 function commandLine({ name, args, summary }: CommandDefinition): string {
   return `- /${name}${args === undefined ? "" : ` \`${args}\``}: ${summary}`;
 }
@@ -54,7 +54,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
     await store.updateSession(call.route.sessionKey, { agentId: call.route.agentId, at: now(), settings: { [key]: value } });
   }
 
-  /** What would answer the next message; a sentence when nothing can. */
+  /** The model and engine that would answer the next message, or a sentence that says why none can. */
   function answering(agent: AgentSettings, asked: string | undefined): string {
     try {
       const allowed = asked === undefined || resolveModel(asked, agent.models) !== undefined;
@@ -126,7 +126,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
     return `This conversation now uses \`${chosen}\`.${doubt}`;
   }
 
-  /** A setting with a few words for values. */
+  /** Shows or changes a setting that accepts only the given words. */
   async function choose(call: CommandCall, key: string, words: readonly string[], current: string): Promise<string> {
     const asked = call.args.toLowerCase();
     const usage = `\`/${call.name} ${words.join("|")}\``;
@@ -144,7 +144,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
   }
 
   async function reset(call: CommandCall): Promise<string> {
-    // A conversation that is new does not begin with what was said beside the old one.
+    // A new conversation must not begin with events of the old one.
     await forget(call);
     await resetSession(store, { key: call.route.sessionKey, agentId: call.route.agentId, at: now() });
     return "A new conversation begins. The old one is kept, and I no longer look at it.";

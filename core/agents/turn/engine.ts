@@ -1,4 +1,4 @@
-/** Runs a turn: chooses engine and model, builds what the engine is handed, and ends it in time. */
+/** Runs a turn: chooses the engine and the model, builds the engine's input and enforces the time limit. */
 import type { PlaceSettings } from "../../access/index.ts";
 import { type AgentSettings, type AgentsView, agentIds, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
 import {
@@ -25,32 +25,29 @@ import { cameBeforeStop, placeOf } from "./stops.ts";
 
 export interface Engines {
   get(id: string): EngineDefinition | undefined;
-  /** The plugin that brought it. */
+  /** The plugin that registered the engine. */
   plugin?(id: string): string | undefined;
   ids(): readonly string[];
 }
 
-/** A turn that is under way. */
+/** A turn in progress. */
 export interface RunningTurn {
   readonly sessionKey: string;
-  /** `fetching`: the files of its message. */
+  /** `fetching` while the files of the message are downloaded. */
   readonly doing: "fetching" | "answering";
-  /** Since when, epoch milliseconds. */
+  /** Start time, epoch milliseconds. */
   readonly startedAt: number;
 }
 
 export interface AgentTurns {
-  /**
-   * What has to be done before a turn can begin, such as fetching the files of its message. `/stop` aborts it, and what it resolves with
-   * then is not answered.
-   */
+  /** Runs the work that precedes a turn, such as fetching the files of its message. `/stop` aborts it; its result is then not answered. */
   before(
     at: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
     work: (signal: AbortSignal) => Promise<Inbound>,
   ): Promise<Inbound>;
   /**
-   * The same between a turn and its answer, such as fetching the files of that. `null`: `/stop` came meanwhile, and nothing is to be
-   * said.
+   * Runs work between a turn and its reply, such as fetching the reply's files. Resolves with `null` if `/stop` arrived meanwhile; then
+   * nothing is sent.
    */
   after<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null>;
   /**
@@ -58,15 +55,15 @@ export interface AgentTurns {
    * `engine_failed`), or the signal's reason.
    */
   turn(inbound: Inbound, route: Route, signal: AbortSignal, visit: Visit): Promise<AsyncIterable<TurnEvent> | null>;
-  /** The same for the stream that a tap of a plugin returned in place of an engine's. */
+  /** Applies the same limits to a stream that a plugin's tap returned instead of an engine's. */
   guard(
     source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
     signal: AbortSignal,
   ): AsyncIterable<TurnEvent>;
-  /** Ends the turns that have begun and speak in the chat and thread of the route; their number. */
+  /** Stops the running turns that reply to the chat and thread of the route. Returns their number. */
   stop(route: Pick<Route, "to">): number;
   running(): readonly RunningTurn[];
-  /** Lets the engines of the configured agents load what takes long; call it after the start. What fails is logged. */
+  /** Lets the engines of the configured agents load slow resources ahead of time. Call it after the start. Failures are logged. */
   prepare(): Promise<void>;
 }
 
@@ -76,24 +73,24 @@ export interface AgentTurnsOptions {
   readonly engines: Engines;
   readonly providers: () => Readonly<Record<string, EngineProvider>>;
   readonly tools?: (inbound: Inbound, route: Route) => readonly EngineTool[];
-  /** What of the tools the instructions tell; `undefined`: there are none. */
+  /** What the instructions say about the acting tools; `undefined` if there are none. */
   readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
   readonly skills?: Skills;
-  /** What a channel can do, for the instructions. */
+  /** The capabilities of a channel, for the instructions. */
   readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
-  /** What the model reads before the current message: what happened since its last turn. */
+  /** The context before the current message: what happened since the session's last turn. */
   readonly context?: (inbound: Inbound, route: Route, visit: Visit) => Promise<string>;
-  /** What the configuration says about the place of a message. */
+  /** The configuration of the message's group or topic. */
   readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
-  /** How many user turns of the transcript the model is sent; absent: all. */
+  /** How many user turns of the transcript the model receives; absent: all. */
   readonly historyLimit?: (inbound: Inbound, route: Route) => number | undefined;
-  /** A turn is about to begin. */
+  /** Called when a turn is about to begin. */
   readonly onTurn?: (turn: EngineTurn, visit: Visit) => void;
   readonly log: Pick<PluginLog, "info" | "warn" | "debug">;
   readonly now: () => number;
 }
 
-/** `/stop` came while the files of the message were fetched. */
+/** Set if `/stop` arrived while the files of the message were being fetched. */
 const stoppedBefore = carried<true>("stoppedBefore");
 
 interface Preparing extends RunningTurn {
@@ -103,10 +100,10 @@ interface Preparing extends RunningTurn {
 }
 
 const defaultTimeoutSeconds = 600;
-/** Bounds the prompt where no history limit is configured. */
+/** Limits the prompt if no history limit is configured. */
 const defaultHistoryTurns = 100;
 
-/** Configured by name, else the first that fits: one that needs a model when there is one, one that does not otherwise. */
+/** The configured engine, else the first suitable one: one that needs a model if the agent has a model, one that needs none otherwise. */
 export function chooseEngine(engines: Engines, agent: AgentSettings, model: string | undefined): EngineDefinition {
   const all = engines.ids().flatMap((id) => engines.get(id) ?? []);
   const chosen =
@@ -132,10 +129,12 @@ function stoppedTurn(): EngineError {
 export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const { store, engines, log, now } = options;
   const running = createRunningTurns({ now });
-  /** Turns whose beginning is being read, or whose files are being fetched; to be stopped they are marked, and what can be is cut. */
+  /** Turns that are still being prepared. `/stop` marks them and aborts what it can. */
   const preparing = new Set<Preparing>();
 
-  /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
+  /**
+   * The model chosen in the session. If the list of allowed models no longer contains it, the default answers instead of a permanent error.
+   */
   function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
     const chosen = setting(session, "model");
     if (chosen === undefined || resolveModel(chosen, agent.models) !== undefined) return chosen;
@@ -143,7 +142,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     return undefined;
   }
 
-  /** Everything that one turn needs, read once: it ends under the configuration that it began with. */
+  /** Reads everything that a turn needs once, so that a turn ends with the configuration it began with. */
   async function prepare(inbound: Inbound, route: Route, visit: Visit) {
     const config = options.config();
     const agent = agentSettings(config, knownAgentId(config, route.agentId));
@@ -154,7 +153,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
-    // An engine that uses only the current message gets nothing else.
+    // A stateless engine uses only the current message.
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
     const place = options.place?.(inbound);
     const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
@@ -168,7 +167,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       ...models,
       thinking: inbound.request?.thinking ?? setting<Thinking>(session, "thinking") ?? agent.thinking ?? "off",
       ...(place?.skills === undefined ? {} : { skills: place.skills }),
-      // The following is created when an engine asks for it: one that uses only the current message never does.
+      // These are created lazily, because a stateless engine never reads them.
       get messages() {
         messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)];
         return messages;
@@ -202,7 +201,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     return new PluginError("engine_failed", details, { cause: thrown });
   }
 
-  /** Work beside a turn that `/stop` aborts. */
+  /** Runs work around a turn in such a way that `/stop` can abort it. */
   async function stoppable<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>) {
     const stopper = new AbortController();
     const { sessionKey } = route;
