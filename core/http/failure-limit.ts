@@ -1,23 +1,23 @@
 /**
- * Counts failed authentications for each client, in fixed windows. Both tables are bounded: the oldest entry is removed first.
+ * Counts failed authentications for each client in fixed windows. Both tables are bounded; the oldest entry is removed first.
  *
- * A credential is named by its kind and its secret, so a success with one neither clears nor excuses guesses at another.
+ * A credential is identified by its kind and secret, so that success with one does not excuse guesses at another.
  */
 
 export interface FailureLimit {
   /**
-   * Whole seconds until the client's window ends, when it has failed so often that this credential must not be compared; else 0.
-   * A client that succeeded with the credential in the last hour is never locked out of it.
+   * Seconds until the client's window ends, if it has failed too often to try this credential; otherwise 0. A client that succeeded with
+   * the credential within the last hour is never locked out of it.
    */
   locked(client: string, credential: string): number;
   /**
-   * Counts one failure. `wait`: 0 while the client is within its budget, else the whole seconds until its window ends.
-   * `first`: this failure is the first beyond the budget. `lock`: from now on nothing of the client is compared.
+   * Counts one failure. `wait`: 0 while the client is within its limit, else whole seconds until its window ends. `first`: this failure is
+   * the first beyond the limit. `lock`: from now on, the client's credentials are not compared.
    */
   fail(client: string, credential: string): { readonly wait: number; readonly first: boolean; readonly lock: boolean };
-  /** Clears the failures of this credential alone, and remembers the success for an hour. */
+  /** Clears the failures with this credential only, and remembers the success for an hour. */
   succeed(client: string, credential: string): void;
-  /** True while no client has failed: then none is locked out, and no address has to be determined. */
+  /** True if no client has failures. Then no client is locked, and its address need not be determined. */
   isEmpty(): boolean;
 }
 
@@ -29,7 +29,7 @@ interface Window {
 
 const within = { wait: 0, first: false, lock: false } as const;
 const trustMs = 3_600_000;
-/** A success is written down again only after this time: a busy client costs one look-up for each request. */
+/** A success is recorded again only after this time, so that a busy client costs one look-up for each request. */
 const renewMs = 60_000;
 
 export function createFailureLimit(options: {
@@ -40,7 +40,7 @@ export function createFailureLimit(options: {
   readonly maxClients?: number;
 }): FailureLimit {
   const { now, failures = 20, lockAfter = 200, windowMs = 60_000, maxClients = 10_000 } = options;
-  // Insertion order is the order of time in both, so the first entry is always the oldest.
+  // Both maps are in order of time, so that the first entry is the oldest.
   const windows = new Map<string, Window>();
   const successes = new Map<string, Map<string, number>>();
   const secondsLeft = ({ until }: Window, at: number): number => Math.max(1, Math.ceil((until - at) / 1_000));
@@ -73,7 +73,7 @@ export function createFailureLimit(options: {
       const own = successes.get(client);
       const before = own?.get(credential);
       if (before === undefined || at - before >= renewMs) {
-        // Secrets that were replaced leave with their hour.
+        // This also drops secrets that were replaced, once their hour has passed.
         const recent = [...(own ?? [])].filter(([, succeeded]) => at - succeeded <= trustMs);
         successes.delete(client);
         dropOldest(successes, maxClients);

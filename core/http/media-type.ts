@@ -1,16 +1,16 @@
-/** The declared type of a body: media type, charset, encoding. */
+/** Checks the declared type of a body: media type, charset and encoding. */
 import type { IncomingHttpHeaders } from "node:http";
 import { HttpProblem } from "./problem.ts";
 
 interface MediaTypeRule {
-  /** The type that nearly every client sends, which needs no closer look. */
+  /** Types that nearly every client sends. They are accepted without parsing. */
   readonly usual: readonly string[];
   readonly accepts: RegExp;
-  /** For people: the end of the sentence "Content-Type must be ...". */
+  /** The end of the sentence "Content-Type must be ...". */
   readonly expected: string;
 }
 
-/** The problem of a request whose declared body is not what is expected, in UTF-8, or `undefined`. A missing type is accepted. */
+/** The problem of a request whose declared body has the wrong type or is not in UTF-8, or `undefined`. A missing type is accepted. */
 export function checkMediaType(headers: IncomingHttpHeaders, { usual, accepts, expected }: MediaTypeRule): HttpProblem | undefined {
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity" && encoding.trim() !== "") {
