@@ -1,18 +1,18 @@
-/** Finds what imitates the wrapper, a control token or a turn of a conversation, in what a text looks like. */
+/** Finds imitations of the wrapper, of control tokens and of conversation turns in the visible form of a text. */
 import { findControlTokens } from "./control-tokens.ts";
 import type { Skeleton } from "./lookalike.ts";
 import { findMarks } from "./marks.ts";
 import { findRoleLines } from "./role-lines.ts";
 
 export interface Imitation {
-  /** `label`: a line that may begin a turn, and may be a field of a form. */
+  /** `label` is a line that may begin a turn but may also be a form field. */
   readonly kind: "marker" | "control_token" | "turn" | "label";
-  /** Range in the text as it came. */
+  /** Start of the range in the original text. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Ordered by where they begin, the longest first; they may overlap. `source` is the text of the skeleton. */
+/** Finds all imitations, ordered by their start, longest first; they may overlap. `source` is the text that the skeleton was built from. */
 export function findImitations(skeleton: Skeleton, source: string): readonly Imitation[] {
   const found: Imitation[] = [];
   const add = (kind: Imitation["kind"], { first, last }: { readonly first: number; readonly last: number }): void => {
