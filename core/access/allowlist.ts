@@ -1,17 +1,17 @@
-/** Allowlists of platform ids: one parser, one question. An empty list admits no sender. */
+/** Parses and checks allowlists of platform ids. An empty list admits no sender. */
 import { type AccountAccess, type PathOf, pathsBelow } from "./place.ts";
 
 export interface IdentityRule {
-  /** Prefixes that may stand before an id, in lower case, without the colon. */
+  /** Prefixes allowed before an id, in lower case, without the colon. */
   readonly prefixes: readonly string[];
-  /** A whole id. */
+  /** Matches a whole id. */
   readonly pattern: RegExp;
 }
 
 export interface Allowlist {
   readonly everybody: boolean;
   readonly ids: ReadonlySet<string>;
-  /** Entries that are not ids; they admit no sender. */
+  /** Entries that are not ids. They admit no sender. */
   readonly ignored: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function identityRule(
   };
 }
 
-/** An entry's id, `*`, or `null` when it is neither. */
+/** The id in an entry, `*`, or `null` when the entry is neither. */
 export function parseAllowlistEntry(entry: string | number, rule: IdentityRule): string | null {
   const text = String(entry).trim();
   if (text === "*") return "*";
@@ -51,7 +51,9 @@ export function allows(list: Allowlist, senderId: string): boolean {
   return list.everybody || (senderId !== "" && list.ids.has(senderId));
 }
 
-/** Entries of an account's lists that are not ids, with the path of their list: they admit no sender, which their author may not know. */
+/**
+ * Entries of an account's lists that are not ids, with the path of their list. They admit no sender, so the operator should learn of them.
+ */
 export function ignoredEntries(
   access: AccountAccess,
   rule: IdentityRule,

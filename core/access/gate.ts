@@ -1,4 +1,4 @@
-/** Asks authorize() what it needs to know, says who is owner, and hands a stranger a pairing code where the policy says so. */
+/** Collects what authorize() needs, decides who is an owner, and gives strangers a pairing code if the policy allows it. */
 
 import type { GatewayConfig } from "../config/index.ts";
 import { type Inbound, programCommand, type Refusal } from "../contract/index.ts";
@@ -13,7 +13,7 @@ import { authorize, isListed, type Verdict } from "./policy.ts";
 import { accountGone, commandForListed, commandForOwner, commandForPeople, pairingFull, pairingNotice } from "./refusals.ts";
 import { settingPath } from "./setting-path.ts";
 
-/** What the gate needs to know of an open account. */
+/** What the gate needs to know about an open account. */
 export interface GatedAccount {
   readonly access: AccountAccess;
   readonly identity: IdentityRule;
@@ -24,9 +24,9 @@ export interface GateOptions {
   readonly config: () => GatewayConfig;
   readonly account: (channel: string, account: string) => GatedAccount | undefined;
   readonly pairing: Pairing;
-  /** The agent that would answer, for its mention patterns. */
+  /** The agent that would answer; its mention patterns apply. */
   readonly agentFor: (inbound: Inbound) => string;
-  /** What `/activation` said in the session of this group; `undefined`: nothing. */
+  /** The mode that `/activation` set in this group's session; `undefined` if it was not used. */
   readonly activation: (inbound: Inbound) => "always" | "mention" | undefined;
   /** Whether a message is a control command. */
   readonly isControl: (inbound: Inbound) => boolean;
@@ -34,23 +34,25 @@ export interface GateOptions {
 }
 
 export interface Gate {
-  /** Whether it may come in; what let it in is left in the visit. Changes nothing else: it may be asked outside the lanes too. */
+  /**
+   * Decides whether a message is admitted and stores the reason in the visit. It has no other effect, so it may also run outside the lanes.
+   */
   check(inbound: Inbound, visit?: Visit): Refusal | undefined | Promise<Refusal | undefined>;
-  /** Where in the file an option of its account stands. */
+  /** Finds the configuration path of an option of the account. */
   pathsOf(at: Pick<Inbound, "channel" | "account">): PathOf;
-  /** The refusal with a pairing code for the sender, where the policy hands one out; it is the same one while it lives. */
+  /** Adds a pairing code to the refusal if the policy offers one. The sender gets the same code until it expires. */
   offer(inbound: Inbound, refusal: Refusal): Promise<Refusal>;
-  /** Whether a sender who was let in may use a command with this role. */
+  /** Whether an admitted sender may use a command with this role. */
   checkCommand(inbound: Inbound, command: { readonly name: string; readonly role: CommandRole }): Promise<Refusal | undefined>;
   /**
-   * `commands.ownerAllowFrom` when it is set; else the explicit ids of the account's `allowFrom`, and whom pairing made owner of that
-   * account.
+   * Whether the sender is an owner: named in `commands.ownerAllowFrom` if that is set, else by an explicit id in the account's `allowFrom`,
+   * or made an owner of the account by pairing.
    */
   isOwner(inbound: Inbound): Promise<boolean>;
 }
 
 export function createGate({ config, account, pairing, agentFor, activation, isControl, onInvalidPattern }: GateOptions): Gate {
-  // One matcher for each list of patterns: compiling is dear, and lists are few.
+  // Matchers are cached by pattern list, because compiling is expensive and there are few lists.
   const matchers = new Map<string, MentionMatcher>();
 
   function matcherFor(inbound: Inbound): MentionMatcher {
@@ -83,13 +85,13 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     const live = account(channel, inbound.account);
     if (authority !== "channel" || live === undefined || sender.id === "" || sender.anonymous === true) return false;
     const listed = config().commands.ownerAllowFrom;
-    // A star may let every sender in, but it makes none an owner.
+    // `*` may admit every sender, but it makes none of them an owner.
     const ids = (listed ?? live.access.allowFrom ?? []).map((entry) => parseAllowlistEntry(entry, live.identity));
     if (ids.includes(sender.id)) return true;
     return listed === undefined && (await pairing.owners(channel, inbound.account)).includes(sender.id);
   }
 
-  /** The place whose list has to name the sender and does not; `undefined`: nothing more is asked of the sender. */
+  /** The place whose list must name the sender but does not; `undefined` if the sender passes. */
   function unlistedPlace(inbound: Inbound): PlaceSettings | undefined {
     if (inbound.authority !== "channel" || inbound.chat.kind === "direct") return undefined;
     const live = account(inbound.channel, inbound.account);
@@ -119,7 +121,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     },
     async offer(inbound, refusal) {
       const { channel, chat, sender } = inbound;
-      // Only a message asks for a code; a reaction, a press or an edit of a stranger is ignored.
+      // Only a message requests a code. Reactions, button presses and edits of strangers are ignored.
       if (refusal.code !== "pairing_required" || inbound.kind !== "message" || sender.isBot === true) return refusal;
       const offer = await pairing.request({
         address: { channel, account: inbound.account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) },

@@ -1,4 +1,4 @@
-/** Who may write, where, and as whom. */
+/** Access control: who may write, where, and with which role. */
 
 export { type IdentityRule, identityRule, ignoredEntries, parseAllowlist, parseAllowlistEntry } from "./allowlist.ts";
 export { approvedText, namesOwner } from "./approving.ts";

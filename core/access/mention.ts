@@ -1,13 +1,13 @@
-/** Mention patterns from the configuration, by a linear-time engine: no pattern can stall the process. */
+/** Matches the configured mention patterns with a linear-time engine, so that no pattern can stall the process. */
 
 import { type GatewayConfig, type LinearPattern, linearPatterns } from "../config/index.ts";
 
 /**
- * The search takes no backtracking, but each character costs in proportion to the pattern: so much a search may cost, in milliseconds at
- * most tens.
+ * Upper bound on pattern size times text length. The engine never backtracks, but each character costs time in proportion to the pattern.
+ * This limit corresponds to some tens of milliseconds at most.
  */
 const maxWork = 1_000_000;
-/** However large a pattern is, it sees a whole message of ordinary length. */
+/** Even the largest pattern scans a whole message of ordinary length. */
 const alwaysScannedChars = 4_096;
 const maxPatternSize = 1_000;
 
@@ -33,12 +33,12 @@ export function createMentionMatcher(patterns: readonly string[]): MentionMatche
   }
   return {
     invalid,
-    // test() and not matcher().find(): only it may use the engine without positions, which is some ten times as fast.
+    // test() instead of matcher().find(): it needs no match positions and is about ten times as fast.
     matches: (text) => compiled.some(({ search, maxChars }) => search.test(text.slice(0, maxChars))),
   };
 }
 
-/** The patterns that mention an agent: its own, else those for all, else its name. With the entry of the configuration that has them. */
+/** The mention patterns of an agent (its own, else the global ones, else its name) and their configuration path. */
 export function mentionPatterns(
   { agents, messages }: Pick<GatewayConfig, "agents" | "messages">,
   agentId: string,
@@ -52,7 +52,7 @@ export function mentionPatterns(
   return { patterns, path: "messages.groupChat.mentionPatterns" };
 }
 
-/** The default pattern, when none is configured: the agent's name as a whole word. */
+/** The default pattern if none is configured: the agent's name as a whole word. */
 export function patternFromName(name: string): string {
   const words = name
     .trim()

@@ -1,4 +1,4 @@
-/** Pairing of strangers in direct chats: codes, approvals and owners, durable, scoped to one account. */
+/** Pairing of strangers in direct chats. Codes, approvals and owners are stored and belong to one account. */
 import { randomInt } from "node:crypto";
 import type { Address, Json } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
@@ -8,7 +8,7 @@ import { createWrongCodeLimit } from "./wrong-codes.ts";
 
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const codeLength = 8;
-/** How long a code is valid. */
+/** How long a code is valid, in milliseconds. */
 export const pairingLifetimeMs = 60 * 60_000;
 const maxPending = 3;
 const tellAgainMs = 10 * 60_000;
@@ -23,8 +23,8 @@ export interface PairingRequest {
   readonly createdAt: number;
   readonly toldAt: number;
   /**
-   * Unit of work that sent the code. It is noted before the notice is in the outbox: after a crash between the two, the unit must send it
-   * again.
+   * The unit of work that sent the code. It is recorded before the notice is in the outbox, so that the unit sends the notice again after a
+   * crash between the two.
    */
   readonly toldBy: string;
 }
@@ -42,8 +42,8 @@ export type ApproveResult =
 
 export interface Pairing {
   /**
-   * A code for this sender, the same one while it lives. `tell`: whether `unit` is to send it, also because it was not sent before.
-   * `null`: too many wait.
+   * Returns a code for this sender; the same one until it expires. `tell` is true if `unit` must send the code, for example because an
+   * earlier send failed. `null` when too many requests are pending.
    */
   request(who: {
     readonly address: Address;
@@ -55,8 +55,8 @@ export interface Pairing {
   paired(channel: string, account?: string): Promise<readonly PairedSender[]>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
   /**
-   * The first one approved on an account becomes its owner, unless `ownerNamed` says that the configuration names one for that account;
-   * `owner`: in any case.
+   * Approves a code. The first sender approved for an account becomes its owner, unless `ownerNamed` says that the configuration names one.
+   * With `owner`, the sender becomes an owner in any case.
    */
   approve(
     channel: string,
@@ -64,9 +64,9 @@ export interface Pairing {
     options?: { readonly account?: string; readonly owner?: boolean; readonly ownerNamed?: (account: string) => boolean },
   ): Promise<ApproveResult>;
   deny(channel: string, code: string, account?: string): Promise<PairingRequest | null>;
-  /** Also takes ownership back; of one account, or of all. */
+  /** Withdraws approval and ownership, for one account or for all. */
   revoke(channel: string, senderId: string, account?: string): Promise<boolean>;
-  /** Senders that pairing made owners of this account. */
+  /** Ids of the senders that pairing made owners of this account. */
   owners(channel: string, account: string): Promise<readonly string[]>;
 }
 
@@ -88,7 +88,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
     return rows.map((row) => alive(row.value));
   }
 
-  /** Takes a request out of the row of its account, once: of two who ask, one gets it. */
+  /** Removes a request from the row of its account. If two callers compete, only one gets it. */
   async function take(channel: string, code: string, account?: string): Promise<PairingRequest | null> {
     const wanted = code.trim().toUpperCase();
     const found = (await accounts(channel, account)).flat().find((request) => request.code === wanted);
@@ -108,7 +108,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
       const before = alive(await store.get(pairingNamespace(address.channel), pendingKey(address.account))).find(
         (one) => one.senderId === senderId,
       );
-      // A code that never arrived is sent with the next message; a send that is still being retried is not repeated.
+      // A code whose delivery failed is sent with the next message. A delivery that is still being retried is not repeated.
       const lost = before !== undefined && (await store.failedPart(before.toldBy)) !== null ? before.toldBy : undefined;
       await store.update(pairingNamespace(address.channel), pendingKey(address.account), (value) => {
         const pending = alive(value);

@@ -1,4 +1,4 @@
-/** What of an account's options holds at one place, a group or one of its topics, and which entry of the file says so. */
+/** The options that apply to a group or topic, and the configuration entry that sets each of them. */
 import { parsePath, renderPath } from "../config/index.ts";
 import type { InboundChat } from "../contract/index.ts";
 
@@ -18,7 +18,7 @@ export interface GroupAccess extends PlaceAccess {
   readonly topics?: Readonly<Record<string, PlaceAccess>> | undefined;
 }
 
-/** The access options of one account, accounts merged. */
+/** The access options of one account, merged with those of its channel. */
 export interface AccountAccess {
   readonly dmPolicy?: "pairing" | "allowlist" | "open" | "disabled" | undefined;
   readonly allowFrom?: Senders | undefined;
@@ -27,28 +27,28 @@ export interface AccountAccess {
   readonly groups?: Readonly<Record<string, GroupAccess>> | undefined;
 }
 
-/** The configuration path of an option, by its keys below the account. */
+/** Returns the configuration path of an option, given its keys below the account. */
 export type PathOf = (keys: readonly string[]) => string;
 
 export interface PlaceSettings {
-  /** False when `groups` is set and names neither the chat nor `*`. */
+  /** False if `groups` is set and contains neither the chat nor `*`. */
   readonly listed: boolean;
-  /** False when the group or the topic is switched off; `off` says which of the two. */
+  /** False if the group or the topic is disabled; `off` says which of the two. */
   readonly enabled: boolean;
   readonly off?: "group" | "topic";
-  /** True when nothing says otherwise; direct chats need no mention. */
+  /** Defaults to true. Direct chats need no mention. */
   readonly requireMention: boolean;
   readonly groupPolicy: GroupPolicy;
   readonly allowFrom: Senders;
   /** Absent: all skills; empty: none. */
   readonly skills?: readonly string[];
-  /** The group's instructions, then the topic's. */
+  /** The group's instructions, followed by the topic's. */
   readonly systemPrompt?: readonly string[];
-  /** Where each setting was decided, or where it would be set when nothing decides it. */
+  /** The configuration path of each setting, or the path at which to set it. */
   paths(): Readonly<Record<"listed" | "enabled" | "requireMention" | "groupPolicy" | "allowFrom" | "skills" | "systemPrompt", string>>;
 }
 
-/** One entry of `groups`, or of its topics, that speaks about the place. */
+/** One entry of `groups` or of its topics that applies to the place. */
 interface Layer {
   readonly keys: readonly string[];
   readonly own: PlaceAccess;
@@ -56,13 +56,13 @@ interface Layer {
 
 interface Found<T> {
   readonly value: T;
-  /** The entry that says it. */
+  /** The entry that sets the value. */
   readonly keys: readonly string[];
 }
 
 /**
- * A group takes the fields of `*` where its own are missing, a topic its group's. `path`: that of the account, or how to find each
- * option's.
+ * The settings of a place. A group inherits missing fields from `*`, a topic from its group. `path` is the account's path, or a function
+ * that finds the path of each option.
  */
 export function placeSettings(access: AccountAccess, path: string | PathOf, chat: InboundChat): PlaceSettings {
   const { topics, groups } = layersOf(access, chat);
@@ -92,7 +92,7 @@ export function placeSettings(access: AccountAccess, path: string | PathOf, chat
     allowFrom: senders?.value ?? access.groupAllowFrom ?? access.allowFrom ?? [],
     ...(skills === undefined ? {} : { skills: skills.value }),
     ...(prompts.length === 0 ? {} : { systemPrompt: prompts.map(({ value }) => value) }),
-    // Most who ask for the settings never ask where they stand.
+    // Computed on demand, because most callers never need the paths.
     paths() {
       const pathOf = typeof path === "string" ? pathsBelow(path) : path;
       const at = (keys: readonly string[] | undefined, field: keyof PlaceAccess) => pathOf([...(keys ?? narrowest), field]);
@@ -109,7 +109,7 @@ export function placeSettings(access: AccountAccess, path: string | PathOf, chat
   };
 }
 
-/** The groups and topics, as keys below the account, that list senders of their own while their policy is `open`. */
+/** The groups and topics, as keys below the account, that list senders although their policy is `open`. */
 export function openPlaces(access: AccountAccess): readonly (readonly string[])[] {
   return Object.entries(access.groups ?? {}).flatMap(([id, group]) => {
     const topics = Object.entries(group.topics ?? {}).map(([thread, topic]) => ({
@@ -130,13 +130,13 @@ export function openPlaces(access: AccountAccess): readonly (readonly string[])[
   });
 }
 
-/** Every option below one path, as they are when nothing is inherited. */
+/** Places every option below one path, for configurations without inheritance. */
 export function pathsBelow(path: string): PathOf {
   const base = parsePath(path) ?? [path];
   return (keys) => renderPath([...base, ...keys]);
 }
 
-/** Narrowest first: the topic of the group, that of `*`, the group, `*`. */
+/** The matching entries, most specific first: the group's topic, the topic of `*`, the group, `*`. */
 function layersOf({ groups: all }: AccountAccess, { id, kind, thread }: InboundChat): Record<"topics" | "groups", readonly Layer[]> {
   if (kind === "direct") return { topics: [], groups: [] };
   const groups = [id, "*"].flatMap((key) => {
@@ -150,12 +150,12 @@ function layersOf({ groups: all }: AccountAccess, { id, kind, thread }: InboundC
   return { topics, groups };
 }
 
-/** Own properties only: a chat named `constructor` is not a group. */
+/** Checks own properties only, so that a chat named `constructor` is not found. */
 function ownOf<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** `groupAllowFrom`, else `allowFrom`. Where neither names anybody, `groupAllowFrom` is what to fill. */
+/** The path of the list in use: `groupAllowFrom`, else `allowFrom`. If both are empty, `groupAllowFrom` is the one to fill. */
 function accountSendersPath({ allowFrom = [], groupAllowFrom }: AccountAccess, pathOf: PathOf): string {
   return pathOf([groupAllowFrom === undefined && allowFrom.length > 0 ? "allowFrom" : "groupAllowFrom"]);
 }

@@ -1,6 +1,6 @@
 /**
- * The one authorize(), for every channel and every way in. Pure: what it needs to know is handed in,
- * what follows from a refusal is done by others. Absent or empty means no.
+ * The only authorize(), for every channel and every kind of event. It is pure: callers pass the facts in and act on the refusal. Absent or
+ * empty settings refuse.
  */
 import type { Inbound, InboundSender, Refusal } from "../contract/index.ts";
 import { type Allowlist, allows, type IdentityRule, parseAllowlist } from "./allowlist.ts";
@@ -26,24 +26,24 @@ export interface AuthorizeInput {
   readonly inbound: Inbound;
   readonly access: AccountAccess;
   readonly rule: IdentityRule;
-  /** Configuration path of the account, such as `channels.irc`, or how to find the path of each option. */
+  /** Configuration path of the account, such as `channels.irc`, or a function that finds the path of each option. */
   readonly path: string | PathOf;
-  /** Whether a pairing code of this sender was approved for this account. Asked for direct messages only. */
+  /** Whether this sender's pairing code was approved for this account. Called for direct messages only. */
   readonly approved: (senderId: string) => boolean | Promise<boolean>;
   /** Whether a configured mention pattern matches the text. */
   readonly mentioned: (text: string) => boolean;
-  /** What `/activation` said, in place of `requireMention`. */
+  /** The mode set by `/activation`, which overrides `requireMention`. */
   readonly activation?: "always" | "mention" | undefined;
-  /** The message is a control command, which a listed sender or an owner may give without a mention. */
+  /** The message is a control command, which a listed sender or an owner may use without a mention. */
   readonly control?: boolean;
-  /** Presses in groups are for listed senders and owners. */
+  /** Only listed senders and owners may press buttons in groups. */
   readonly listedPresses?: boolean;
-  /** Whether the sender is an owner. Asked only where it decides. */
+  /** Whether the sender is an owner. Called only if the answer matters. */
   readonly owner?: () => boolean | Promise<boolean>;
 }
 
 export type Verdict =
-  /** Let in. `code` and `path` say by what, for the trace. */
+  /** Admitted; `code` and `path` give the reason, for the trace. */
   { readonly pass: true; readonly code: string; readonly path?: string } | { readonly pass: false; readonly refusal: Refusal };
 
 type Asked = Omit<AuthorizeInput, "path"> & { readonly pathOf: PathOf };
@@ -51,7 +51,7 @@ type Asked = Omit<AuthorizeInput, "path"> & { readonly pathOf: PathOf };
 const pass = (code: string, path?: string): Verdict => ({ pass: true, code, ...(path === undefined ? {} : { path }) });
 const refuse = (refusal: Refusal): Verdict => ({ pass: false, refusal });
 
-/** At once, unless it has to be asked whether a pairing was approved: every message passes here. */
+/** Decides whether a message is admitted. Synchronous unless a pairing must be looked up, because every message passes here. */
 export function authorize({ path, ...input }: AuthorizeInput): Verdict | Promise<Verdict> {
   const { inbound } = input;
   if (inbound.authority !== "channel") return pass(inbound.authority === "hook" ? "hook_token" : "operator");
@@ -67,7 +67,7 @@ export function authorize({ path, ...input }: AuthorizeInput): Verdict | Promise
   }
 }
 
-/** Only an id that the platform vouches for is compared; who writes as a chat has none. */
+/** Compares only ids that the platform vouches for. A message sent on behalf of a chat has none. */
 function letsIn(list: Allowlist, { id, anonymous }: InboundSender): boolean {
   return allows(list, anonymous === true ? "" : id);
 }
@@ -102,7 +102,7 @@ function authorizeGroup(asked: Asked): Verdict | Promise<Verdict> {
   return typeof owner === "boolean" ? judge(owner) : owner.then(judge);
 }
 
-/** Whether the list of the place names the sender, whatever the policy of the place is. */
+/** Whether the place's list contains the sender, regardless of the place's policy. */
 export function isListed({ inbound, rule }: Pick<Asked, "inbound" | "rule">, { allowFrom }: Pick<PlaceSettings, "allowFrom">): boolean {
   return letsIn(parseAllowlist(allowFrom, rule), inbound.sender);
 }
@@ -114,14 +114,14 @@ function authorizeGroupSender(asked: Asked, place: PlaceSettings): Verdict {
   return isListed(asked, place) ? pass("group_sender_allowed", paths().allowFrom) : refuse(groupSenderNotAllowed(asked.inbound, place));
 }
 
-/** The refusal of a message that does not address the bot where it has to. */
+/** The refusal of a message that must address the bot and does not. */
 function unaddressed(asked: Asked, place: PlaceSettings): Refusal | undefined {
   if (isAddressed(asked)) return undefined;
   if (asked.activation === "mention") return mentionActivated();
   return place.requireMention && asked.activation === undefined ? mentionRequired(place) : undefined;
 }
 
-/** A press is on the bot's own button, and a reaction has no words to mention anybody with. */
+/** A press is always on the bot's own button, and a reaction has no text that could mention the bot. */
 function isAddressed({ inbound, mentioned }: Asked): boolean {
   return inbound.mention || inbound.kind === "press" || inbound.kind === "reaction" || mentioned(inbound.plain ?? inbound.text);
 }

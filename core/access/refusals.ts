@@ -1,4 +1,4 @@
-/** The text of each refusal: the option that decided, with its path in the file, and what to change there. */
+/** The text of each refusal: the option that caused it, its configuration path, and how to change it. */
 import { type Inbound, type InboundSender, product, programCommand, type Refusal } from "../contract/index.ts";
 import type { PathOf, PlaceSettings } from "./place.ts";
 
@@ -130,7 +130,7 @@ export const pairingFull = ({ channel, sender }: Inbound, refusal: Refusal): Ref
   hint: `Approve or deny them: ${programCommand} pairing list ${channel}`,
 });
 
-/** What a stranger reads. The code and the command stand alone, so that they can be copied. */
+/** The text that a stranger reads. The code and the command are on their own lines, so that they can be copied. */
 export function pairingNotice({ channel, account, sender }: Inbound, code: string): string {
   const named = account === "default" ? "" : ` --account ${account}`;
   return [

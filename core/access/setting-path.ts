@@ -1,8 +1,8 @@
-/** Where in the file an option of an account stands: in the account's own entry, or at the root, which every account inherits. */
+/** Finds where an account's option is set: in the account's own entry, or at the channel's root, which every account inherits. */
 import { accountEntry, getPath, renderPath } from "../config/index.ts";
 import type { PathOf } from "./place.ts";
 
-/** An option that is not set is reported at the account itself. */
+/** Returns a function that finds the path of an option. An option that is not set is reported at the account itself. */
 export function settingPath(section: unknown, channel: string, accountId: string): PathOf {
   const root = ["channels", channel];
   return (keys) => {

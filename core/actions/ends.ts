@@ -1,4 +1,4 @@
-/** Waiting for the end of an event that an action became. */
+/** Waits for the end of the event that an action was stored as. */
 
 import type { Outcome, TurnRecord } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
@@ -10,7 +10,7 @@ export interface End {
 }
 
 export interface Ends {
-  /** `undefined`: it has none within `ms`, or the signal ended the waiting. */
+  /** Resolves with the event's end; `undefined` if it does not end within `ms` or the signal aborts. */
   wait(eventId: string, options: { readonly ms: number; readonly signal: AbortSignal }): Promise<End | undefined>;
 }
 
@@ -31,7 +31,7 @@ export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap"
   return {
     async wait(eventId, { ms, signal }) {
       const { promise, resolve } = Promise.withResolvers<End | undefined>();
-      // Before the store is asked, so that an end between the two is not missed.
+      // Registered before the store is queried, so that an end in between is not missed.
       const listeners = waiting.get(eventId) ?? new Set();
       waiting.set(eventId, listeners.add(resolve));
       const leave = () => resolve(undefined);

@@ -1,6 +1,6 @@
 /**
- * What an action has to say is an event like any other: it is stored before it is sent, waits for its platform, is sent part by part, and
- * leaves a trace. It walks beside the turns, so that a tool never waits for the turn that called it.
+ * Stores the message of an action as an event, like any other: it is stored before it is sent, waits for its platform, is sent in parts and
+ * leaves a trace. Actions run in lanes of their own, so that a tool never waits for the turn that called it.
  */
 import { createHash } from "node:crypto";
 import type { Button, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/index.ts";
@@ -12,9 +12,9 @@ import type { ActionCall } from "./schema.ts";
 
 const source = "operator";
 
-/** What is said, and how: the body of the event. */
+/** The body of such an event: what to send, and how. */
 export interface Saying extends NoticeBody {
-  /** Whose workspace its files may come from; absent: the default agent's. */
+  /** The agent whose workspace may provide the files; absent: the default agent. */
   readonly agentId?: string;
   readonly media?: readonly OutboundMedia[];
   readonly buttons?: readonly (readonly Button[])[];
@@ -29,21 +29,21 @@ export function actionEvent(saying: Saying, call: ActionCall, caller: ActionCall
     source,
     kind: "action",
     lane: `action:${channel}:${account}:${chat}${controlSuffix}`,
-    // What a hook caused has no more rights when a tool says it.
+    // A turn caused by a webhook gains no authority by sending through a tool.
     authority: caller.by === "agent" && caller.inbound.authority === "hook" ? "hook" : "operator",
     ...(caller.by === "agent" ? { dedupeKey: `action:${caller.inbound.id}:${caller.ordinal}:${digest(call)}` } : {}),
     body: JSON.parse(JSON.stringify(saying)) as Json,
   };
 }
 
-/** A turn that a crash made run again calls its tools again: the same call at the same place is the same message. */
+/** After a crash, a repeated turn repeats its tool calls. The same call at the same position therefore has the same key. */
 function digest(call: ActionCall): string {
   return createHash("sha256").update(JSON.stringify(call)).digest("hex").slice(0, 32);
 }
 
 const saying = carried<Saying>("saying");
 
-/** The body of an event, which an earlier version may have stored: with `callback_data` for the value of a button, and `video-note` for a round video. */
+/** Reads the body of an event. Earlier versions stored a button's value as `callback_data`, and a round video as `video-note`. */
 function sayingIn(body: Json): Saying {
   const said = body as unknown as Saying;
   const { media, buttons } = said;
@@ -55,7 +55,7 @@ function sayingIn(body: Json): Saying {
   return { ...said, ...(media && { media: media.map(renamed) }), ...(buttons && { buttons: buttons.map((row) => row.map(fresh)) }) };
 }
 
-/** The stations of what an operator or an agent said by itself: actions, and notices such as that of a pairing. */
+/** Registers the stations for what an operator or agent sends directly: actions, and notices such as that of a pairing. */
 export function tapSaid(hooks: Hooks, agentId: () => string): void {
   hooks.tap("core", "ingress", (event, _gathered, visit) => {
     if (event.source !== source || (event.kind !== "notice" && event.kind !== "action")) return undefined;
@@ -73,7 +73,7 @@ export function tapSaid(hooks: Hooks, agentId: () => string): void {
       mention: true,
       timestamp: event.acceptedAt,
       authority: event.authority,
-      // It is sent as it was given: its author has chosen the words.
+      // Sent verbatim, because its author chose the words.
       ...(event.kind === "action" ? { request: { deliverOnly: true } } : {}),
     };
   });
@@ -93,7 +93,7 @@ export function tapSaid(hooks: Hooks, agentId: () => string): void {
   hooks.tap("core", "formatting", (reply, _context, visit) => complete(reply, visit.get(saying)), { order: "early" });
 }
 
-/** The reply with what no engine says: what it answers, replaces, how loud it is. `undefined`: nothing of an action. */
+/** Adds what engines do not produce: the message replied to, the message replaced, and silence. `undefined` if none of these is set. */
 function complete(reply: Reply, said: Saying | undefined): Reply | undefined {
   const { replyTo, silent, replaces } = said ?? {};
   if (replyTo === undefined && silent === undefined && replaces === undefined) return undefined;

@@ -1,11 +1,11 @@
-/** What an account lets be done: the switches of its options, what its channel can do, how freely the agent may react, where buttons go. */
+/** Decides which actions an account allows: by its options, its channel's capabilities, the reaction level and the button scope. */
 import { buttonScope, type PathOf } from "../access/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
 import { type ActionRefusal, refuse } from "./result.ts";
 import type { ActionCall, ActionName } from "./schema.ts";
 
-/** The switch below `actions` that an action needs. */
+/** The key under `actions` that enables each action. */
 const switches: Readonly<Record<ActionName, string>> = {
   send: "sendMessage",
   edit: "editMessage",
@@ -15,7 +15,7 @@ const switches: Readonly<Record<ActionName, string>> = {
   "sticker-search": "sticker",
 };
 
-/** Stickers are off until they are switched on; every other action is on until it is switched off. */
+/** Stickers must be enabled; all other actions must be disabled. */
 const offByDefault = "sticker";
 
 const needs: Readonly<Record<ActionName, { readonly capability?: keyof ChannelCapabilities; readonly what: string }>> = {
@@ -29,7 +29,7 @@ const needs: Readonly<Record<ActionName, { readonly capability?: keyof ChannelCa
 
 export interface Gated {
   readonly live: Pick<LiveAccount, "channel" | "capabilities" | "options">;
-  /** Where in the file an option of the account stands. */
+  /** Finds the configuration path of an account option. */
   readonly pathOf: PathOf;
   readonly by: "agent" | "operator";
 }
@@ -37,7 +37,7 @@ export interface Gated {
 const isOff = (path: string, value: unknown, more = ""): ActionRefusal =>
   refuse("action_off", `${path} is ${JSON.stringify(value)}${more}`);
 
-/** Whether the action may be done at all by that account; where it goes is asked apart. */
+/** Whether the account allows the action at all. The recipient is checked separately. */
 export function checkAction(action: ActionName, { live, pathOf, by }: Gated): ActionRefusal | undefined {
   const { capability, what } = needs[action];
   if (capability !== undefined && live.capabilities[capability] !== true)
@@ -53,12 +53,12 @@ export function checkAction(action: ActionName, { live, pathOf, by }: Gated): Ac
     : isOff(pathOf(["reactionLevel"]), level, ": the agent reacts with minimal or extensive.");
 }
 
-/** How freely the agent reacts. */
+/** How freely the agent may react. */
 export function reactionLevel(options: LiveAccount["options"]): string {
   return typeof options.reactionLevel === "string" ? options.reactionLevel : "minimal";
 }
 
-/** Whether the buttons of a call may go to a chat of that kind. */
+/** Whether the buttons of a call are allowed in this kind of chat. */
 export function checkButtons(call: ActionCall, { live, pathOf }: Gated, kind: "direct" | "group"): ActionRefusal | undefined {
   if (call.buttons === undefined || call.buttons.length === 0) return undefined;
   if (!live.capabilities.buttons) return refuse("not_supported", `The channel ${live.channel} has no buttons.`);

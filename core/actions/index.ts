@@ -1,4 +1,4 @@
-/** What an agent or a program may do in chats. */
+/** Actions that agents and programs can perform in chats. */
 export { createEnds } from "./ends.ts";
 export { tapSaid } from "./events.ts";
 export { type ActionRunner, createActionRunner } from "./run.ts";

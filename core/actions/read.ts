@@ -1,4 +1,4 @@
-/** A call as a model, a program or a person wrote it, read and checked. */
+/** Reads and validates a call from a model, a program or a person. */
 
 import type { Button, Json } from "../contract/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
@@ -12,7 +12,7 @@ const buttonDataBytes = 64;
 
 const invalid = (error: string): ActionRefusal => refuse("invalid_arguments", error);
 
-/** Both names, and every spelling of a parameter; a number stands for the text of an id. `null` is as good as absent. */
+/** Accepts both names of an action and every spelling of its parameters. Ids may be numbers. `null` means absent. */
 export function readAction(name: string, args: Json): ActionCall | ActionRefusal {
   const schema = schemaOf(name);
   if (schema === undefined)
@@ -44,7 +44,10 @@ export function readAction(name: string, args: Json): ActionCall | ActionRefusal
 
 const ids = ["messageId", "replyTo", "thread"] as const;
 
-/** An id that is none for the channel would go out as if none had been given: into another topic, or to no message. */
+/**
+ * Checks ids against the channel's format. Otherwise an invalid id would be ignored, and the message would go to another topic or reply to
+ * nothing.
+ */
 export function checkIds(call: ActionCall, { messageIds }: Pick<ChannelCapabilities, "messageIds">): ActionRefusal | undefined {
   if (messageIds === undefined) return undefined;
   const whole = new RegExp(`^(?:${messageIds.pattern})$`);
@@ -52,7 +55,7 @@ export function checkIds(call: ActionCall, { messageIds }: Pick<ChannelCapabilit
   return odd && invalid(`${odd} must be ${messageIds.description}, not "${call[odd]?.slice(0, 64)}".`);
 }
 
-/** An empty emoji takes the reaction away. */
+/** An empty emoji is not blank: it removes the reaction. */
 const isBlank = (value: unknown, key: FieldKey): boolean =>
   value === undefined || (key !== "emoji" && typeof value === "string" && value.trim() === "");
 

@@ -1,4 +1,4 @@
-/** Where an action goes: an operator says where, an agent stays among the chats that the configuration lets it write to. */
+/** Determines the recipient of an action. An operator may choose any; an agent is limited to the chats that the configuration allows. */
 import { type PathOf, parseAllowlist, placeSettings } from "../access/index.ts";
 import { parseTarget } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
@@ -6,7 +6,7 @@ import { type Address, ChannelError, type Inbound, type Route } from "../contrac
 import { type ActionRefusal, isRefusal, refuse, sentences } from "./result.ts";
 import type { ActionCall } from "./schema.ts";
 
-/** Who asks for an action. An agent asks from within a turn; an operator holds the gateway token, or the state. */
+/** The caller of an action: an agent during a turn, or an operator with the gateway token or access to the state directory. */
 export type ActionCaller =
   | { readonly by: "agent"; readonly inbound: Inbound; readonly route: Route; readonly ordinal: number }
   | { readonly by: "operator"; readonly dryRun?: boolean };
@@ -19,7 +19,7 @@ export interface RecipientDeps {
   readonly isPaired: (channel: string, account: string, id: string) => Promise<boolean>;
 }
 
-/** The current chat: where the message came from or, for an event that no user wrote, where the answer goes. */
+/** The current chat: where the message came from or, for an event that no user wrote, where the reply goes. */
 export function placeAtHand(caller: ActionCaller): Address | undefined {
   if (caller.by === "operator") return undefined;
   const { inbound, route } = caller;
@@ -28,12 +28,12 @@ export function placeAtHand(caller: ActionCaller): Address | undefined {
   return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
 }
 
-/** The account that acts: of the channel that was named, else of the current one. */
+/** The account that performs the action, in the named channel, else in the current one. */
 export function accountFor(call: ActionCall, caller: ActionCaller, deps: RecipientDeps): LiveAccount | ActionRefusal {
   const here = placeAtHand(caller);
   const channel = call.channel ?? here?.channel;
   if (channel === undefined) return refuse("invalid_arguments", "channel is missing: there is no current chat.");
-  // An agent speaks as the account that it was spoken to.
+  // An agent uses the account through which it was addressed.
   const named = caller.by === "operator" ? call.account : undefined;
   const account = named ?? (here?.channel === channel ? here.account : undefined);
   const live = account === undefined ? deps.accountsOf(channel)[0] : deps.account(channel, account);
@@ -60,7 +60,7 @@ export async function recipientFor(
   if (target === undefined) return refuse("invalid_arguments", "to is missing: there is no current chat.");
   if (isRefusal(target)) return target;
   const { chat } = target;
-  // A model often adds the current topic to a target; a user or a program that gives two topics means one of them.
+  // Models often add the current topic to a target that already has one. For a user or program, two different topics are a mistake.
   if (caller.by === "operator" && call.thread !== undefined && target.thread !== undefined && call.thread !== target.thread)
     return refuse("invalid_arguments", `to: it names topic ${target.thread}, and thread names topic ${call.thread}: leave one out.`);
   const thread = call.thread ?? target.thread ?? (nearby?.chat === chat ? nearby.thread : undefined);
@@ -80,7 +80,7 @@ async function readTarget(to: string, live: LiveAccount): Promise<{ readonly cha
   }
 }
 
-/** Without further information, an id that begins with a minus belongs to a group. */
+/** Guesses the kind of chat. Without further information, an id that begins with a minus belongs to a group. */
 function kindOf({ channel, account, chat }: Address, caller: ActionCaller, { access }: LiveAccount): Recipient["kind"] {
   if (caller.by === "agent" && caller.inbound.authority === "channel") {
     const { inbound } = caller;
@@ -96,8 +96,9 @@ const isSame = (a: Address | null | undefined, b: Address): boolean =>
   a !== null && a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat;
 
 /**
- * A turn caused by a webhook may write only where its answer goes: its content may come from anyone. Any other turn may also write to the
- * current chat, to users whom the configuration or a pairing names, and to groups that it names; a star names none.
+ * Limits where a turn may write. A turn caused by a webhook may only write where its reply goes, because anyone may have written its
+ * content. Any other turn may also write to the current chat, to users named by the configuration or a pairing, and to groups named by the
+ * configuration; `*` does not name a group.
  */
 async function keepOut(
   { address, kind }: Recipient,

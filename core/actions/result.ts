@@ -1,13 +1,13 @@
-/** What an action comes to. Agents, programs and the command line read the same shapes. */
+/** The results of actions, the same for agents, programs and the command line. */
 
-/** It was not done, and why: `error` is a sentence that names what decided, `code` is stable. */
+/** The action was not performed. `error` is a sentence that names the cause; `code` is stable. */
 export interface ActionRefusal {
   readonly ok: false;
   readonly error: string;
   readonly code: string;
 }
 
-/** A message that was sent or changed; of several that an action became, the first, with all of them beside it. */
+/** A message was sent or changed. If the action became several messages, this is the first; `messageIds` lists all. */
 export interface SaidResult {
   readonly ok: true;
   readonly messageId: string;
@@ -23,13 +23,13 @@ export interface FoundSticker {
   readonly description: string;
 }
 
-/** What an action would come to, while nothing is done. */
+/** What an action would do. Nothing was done. */
 export interface DryResult {
   readonly ok: true;
   readonly dryRun: true;
   readonly chatId?: string;
   readonly threadId?: string;
-  /** The messages that it would become. */
+  /** The messages that would be sent. */
   readonly parts?: readonly { readonly kind: string; readonly chars: number }[];
 }
 
@@ -44,7 +44,7 @@ export function refuse(code: string, error: string): ActionRefusal {
   return { ok: false, error, code };
 }
 
-/** What it was, and what can be done about it. */
+/** Joins the cause and the hint to sentences. */
 export function sentences(what: string, hint?: string): string {
   return hint === undefined ? sentence(what) : `${sentence(what)} ${sentence(hint)}`;
 }

@@ -1,4 +1,4 @@
-/** Does an action: read, gated, addressed, and only then done. */
+/** Performs an action: reads it, checks permissions, determines the recipient, then acts. */
 import type { PathOf } from "../access/index.ts";
 import { type LiveAccount, retryPolicy, sleep, waitBefore } from "../channels/index.ts";
 import {
@@ -25,7 +25,7 @@ import { type ActionRefusal, type ActionResult, isRefusal, refuse, sentences } f
 import type { ActionCall } from "./schema.ts";
 
 export interface ActionsDeps extends Omit<RecipientDeps, "pathOf"> {
-  /** Where in the file an option of an account stands. */
+  /** Finds the configuration paths of an account's options. */
   readonly pathsOf: (at: { readonly channel: string; readonly account: string }) => PathOf;
   readonly receive: (event: RawEvent) => Promise<Accepted>;
   readonly ends: Ends;
@@ -36,26 +36,26 @@ export interface ActionsDeps extends Omit<RecipientDeps, "pathOf"> {
 }
 
 export interface ActionRunner {
-  /** Never throws for what a caller can do something about: that is a refusal. */
+  /** Performs an action. Anything the caller can correct is returned as a refusal, not thrown. */
   run(name: string, args: Json, caller: ActionCaller, signal?: AbortSignal): Promise<ActionResult>;
-  /** Answers every caller who waits that the message waits. */
+  /** Ends all waiting calls; they return that the message is still queued. */
   close(): void;
 }
 
-/** After this time the caller learns that the message still waits; it is sent all the same. */
+/** After this time, in milliseconds, the call returns that the message is still queued. It is sent all the same. */
 const waitMs = 60_000;
-/** A call that is not stored waits no longer than this for a platform. */
+/** Longest wait for a platform in a call that is not stored, in milliseconds. */
 const longestWaitMs = 60_000;
 const usualStickers = 5;
 
-/** What an action is done with, once it may be done. */
+/** An action that passed all checks. */
 interface Doing {
   readonly call: ActionCall;
   readonly caller: ActionCaller;
   readonly live: LiveAccount;
   readonly address: Address;
   readonly signal: AbortSignal;
-  /** Ends the waiting alone, also when the gateway closes. */
+  /** Aborts only the waiting, for example when the gateway closes. */
   readonly patience: AbortSignal;
 }
 
@@ -82,7 +82,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     return await speak(doing);
   }
 
-  /** What people read: it walks the path of every answer. */
+  /** Sends a message through the same path as every reply. */
   async function speak(doing: Doing): Promise<ActionResult> {
     const { call, caller, live, address, patience } = doing;
     const saying = sayingOf(doing);
@@ -98,21 +98,21 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
         "action_waits",
         `It is accepted and will be sent as soon as the platform accepts it. Event ${eventId} shows what became of it.`,
       );
-    // The chat as it was sent to: a group may have got another id on the way.
+    // The chat that the message was actually sent to, because the group may have got a new id meanwhile.
     const sent = await deps.sentBy(eventId);
     if (end.outcome !== "answered") {
       const failure = failureOf(await deps.event(eventId), end);
       const [first] = sent;
       return first === undefined ? failure : { ...failure, error: `${failure.error} Part of it was sent, as message ${first.messageId}.` };
     }
-    // Not only those that this process knows of: an earlier one may have sent the first parts.
+    // Read from the store, because an earlier process may have sent the first parts.
     const ids = sent.map(({ messageId }) => messageId);
     const [messageId] = ids;
     if (messageId === undefined) return refuse("nothing_sent", "Nothing was sent.");
     return { ok: true, messageId, chatId: sent[0]?.chat ?? address.chat, ...(ids.length > 1 ? { messageIds: ids } : {}) };
   }
 
-  /** What is done to a message that is there: at once, and again where that is safe; done twice it is done once. */
+  /** Changes an existing message at once, and retries where that is safe. These calls are idempotent. */
   async function change({ call, caller, live, address, signal, patience }: Doing): Promise<ActionResult> {
     const messageId = messageOf(call, caller, address);
     if (messageId === undefined) return refuse("invalid_arguments", "messageId is missing: there is no current message in that chat.");
@@ -157,7 +157,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
       try {
         return await run(call, caller, signal);
       } catch (error) {
-        // A mistake of the channel's plugin, which is named: nothing was stored, and nothing is wrong with the gateway.
+        // The channel plugin is at fault, so the error names it. Nothing was stored.
         if (error instanceof PluginError) return refuse("channel_failed", sentences(error.message, error.hint));
         throw error;
       }
@@ -166,7 +166,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
   };
 }
 
-/** The message that is meant: the one that was named, else the current one if it is in that chat. */
+/** The target message: the named one, else the current one if it is in that chat. */
 function messageOf(call: ActionCall, caller: ActionCaller, { channel, account, chat }: Address): string | undefined {
   if (call.messageId !== undefined || caller.by === "operator") return call.messageId;
   const here = placeAtHand(caller);
@@ -186,7 +186,7 @@ function sayingOf({ call, caller, live, address }: Doing): Saying | ActionRefusa
     text: given.text,
     ...(caller.by === "agent" ? { agentId: caller.route.agentId } : {}),
     ...(given.media.length === 0 ? {} : { media: given.media }),
-    // A row without a button, where an edit is to take away what stands there.
+    // In an edit, an empty row removes the existing buttons.
     ...(call.buttons === undefined ? {} : { buttons: call.buttons.length === 0 && replaces !== undefined ? [[]] : call.buttons }),
     ...(given.replyTo === undefined ? {} : { replyTo: given.replyTo }),
     ...(call.silent === true ? { silent: true } : {}),
@@ -197,7 +197,7 @@ function sayingOf({ call, caller, live, address }: Doing): Saying | ActionRefusa
   return parts.length === 1 ? saying : refuse("edit_too_long", `The text would be ${parts.length} messages; an edit changes one.`);
 }
 
-/** Text and files, without the tags that are understood in answers and the words for silence: an agent may write them here as well. */
+/** The text and files without reply tags and silence tokens, which agents sometimes write here, too. */
 function wordsOf(call: ActionCall, caller: ActionCaller, address: Address): Pick<Reply, "text" | "media" | "replyTo"> {
   const media = mediaOf(call);
   const { text = "", replyTo } = call;
@@ -217,7 +217,7 @@ function mediaOf({ action, media, fileName, fileId, asVoice, asVideoNote }: Acti
   return [{ ...at, ...(fileName === undefined ? {} : { fileName }), ...(as === undefined ? {} : { as }) }];
 }
 
-/** What the fetch of a file would refuse; a dry run asks no network, so names are not looked up. */
+/** Checks addresses like the download would. Names are not looked up, because a dry run does not use the network. */
 async function judgeMedia(media: readonly OutboundMedia[] = []): Promise<ActionRefusal | undefined> {
   for (const { url } of media) {
     try {
@@ -237,7 +237,7 @@ function partsOf({ address, text, media = [], buttons = [] }: Saying, { connecti
   return { parts: parts.map(({ kind, chars }) => ({ kind, chars })) };
 }
 
-/** The decision that ended it explains why. */
+/** The decision that ended the event provides the explanation. */
 function failureOf(report: EventReport | null, { outcome, reason }: End): ActionRefusal {
   const isDeciding = ({ verdict }: Decision) => verdict === "failed" || verdict === "refused" || verdict === "silent";
   const { detail, path, hint } = report?.decisions.findLast(isDeciding) ?? {};

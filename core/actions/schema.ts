@@ -1,22 +1,22 @@
-/** The actions as data: their names and their parameters. Each has a short name; three have a second one, with spellings of its own. */
+/** The names and parameters of the actions, as data. Each has a short name; three also have a second name with different spellings. */
 import type { Button, Json } from "../contract/index.ts";
 
 export type ActionName = "send" | "edit" | "delete" | "react" | "sticker" | "sticker-search";
 
-/** One call, read. Which fields an action has, and which it needs, its schema says. */
+/** One parsed call. The action's schema says which fields it has and which are required. */
 export interface ActionCall {
   readonly action: ActionName;
   readonly channel?: string;
   readonly account?: string;
-  /** A chat, or one of its topics. */
+  /** A chat, optionally with a topic. */
   readonly to?: string;
   readonly thread?: string;
   readonly messageId?: string;
   readonly text?: string;
-  /** An address, or the path of a file. */
+  /** A URL or the path of a file. */
   readonly media?: string;
   readonly fileName?: string;
-  /** Set and empty: no buttons from now on. */
+  /** An empty list removes the buttons. */
   readonly buttons?: readonly (readonly Button[])[];
   readonly replyTo?: string;
   readonly silent?: boolean;
@@ -34,18 +34,18 @@ export type FieldKind = "id" | "text" | "flag" | "count" | "buttons";
 export interface Field {
   readonly key: FieldKey;
   readonly kind: FieldKind;
-  /** The short name's spelling, then the long name's where it has another; the rest are understood, and not shown. */
+  /** The spellings: that of the short name, then that of the second name if it differs. Further ones are accepted but not shown. */
   readonly names: readonly string[];
   readonly description: string;
 }
 
 export interface ActionSchema {
   readonly name: ActionName;
-  /** Its second name. */
+  /** The second name. */
   readonly also?: string;
   readonly description: string;
   readonly fields: readonly Field[];
-  /** Each needs one of the group. */
+  /** Groups of fields. At least one field of each group is required. */
   readonly needs: readonly (readonly FieldKey[])[];
 }
 
@@ -171,7 +171,7 @@ export const actionSchemas: readonly ActionSchema[] = [
   },
 ];
 
-/** Every name that an action can be called by: its own, then the second one. */
+/** Every name of an action: each short name, followed by its second name. */
 export const actionNames: readonly string[] = actionSchemas.flatMap(({ name, also }) => (also === undefined ? [name] : [name, also]));
 
 export function schemaOf(name: string): ActionSchema | undefined {
@@ -199,9 +199,9 @@ const types: Readonly<Record<FieldKind, Json>> = {
   },
 };
 
-/** JSON Schema of the arguments, in the spellings of the first name. */
+/** JSON Schema of the arguments, with the spellings of the short name. */
 export function parametersOf(schema: ActionSchema): Json {
-  // Which account speaks is not the model's to choose.
+  // The model does not choose the account.
   const fields = schema.fields.filter(({ key }) => key !== "account");
   const needed = schema.needs.flatMap((keys) => (keys.length === 1 ? fields.filter(({ key }) => key === keys[0]) : []));
   return {

@@ -1,4 +1,4 @@
-/** The actions as tools of an engine: those that are open in the current chat. */
+/** Offers the actions that the current chat allows as tools of an engine. */
 import type { ActingHint } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import type { Inbound, Json, Route } from "../contract/index.ts";
@@ -13,11 +13,11 @@ interface Open extends ActingHint {
 
 export interface ActionTools {
   tools(inbound: Inbound, route: Route): readonly EngineTool[];
-  /** `undefined`: no action is open, or there is no current chat. */
+  /** What to say about the tools in the instructions; `undefined` if no action is allowed or there is no current chat. */
   hint(inbound: Inbound, route: Route): ActingHint | undefined;
 }
 
-/** One for each action, by its first name: a second tool that does the same costs every turn its tokens. It never changes. */
+/** One tool for each action, under its short name. A duplicate tool would cost tokens in every turn. */
 const declared: readonly (Omit<EngineTool, "run" | "name"> & { readonly name: ActionName })[] = actionSchemas.map((schema) => ({
   name: schema.name,
   description: schema.description,
@@ -28,11 +28,11 @@ export function createActionTools(options: {
   readonly runner: ActionRunner;
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
 }): ActionTools {
-  // Options of an account are replaced whole when they change, so what follows from them is found once.
+  // Cached by the account's options object, which is replaced as a whole when it changes.
   const hints = new WeakMap<object, Open>();
 
   function hint(inbound: Inbound, route: Route): Open | undefined {
-    // Asked for every turn: the current account, without its chat.
+    // Called for every turn. It depends on the current account, but not on the chat.
     const here = inbound.authority === "channel" ? inbound : route.to;
     const live = here === null ? undefined : options.account(here.channel, here.account);
     if (live === undefined) return undefined;
@@ -48,7 +48,7 @@ export function createActionTools(options: {
     hint,
     tools(inbound, route) {
       const open = hint(inbound, route)?.actions ?? [];
-      // Counted over the turn: the same call made twice is two messages, made again after a crash it is one.
+      // Numbers the calls of a turn: two identical calls are two messages, but a call repeated after a crash is one.
       let ordinal = 0;
       return declared
         .filter(({ name }) => open.includes(name))

@@ -1,4 +1,4 @@
-/** The route of what no plugin routes: the agent by bindings, the session by its rules, the answer back to where it came from. */
+/** The default route: the agent by bindings, the session by its rules, and the reply to where the message came from. */
 
 import type { AgentsView } from "../config/index.ts";
 import type { Address, Inbound, Route, TurnRequest } from "../contract/index.ts";
@@ -9,19 +9,19 @@ import { parseTarget } from "./target.ts";
 export interface RouterOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "updateSession">;
-  /** The first account of a channel, for a recipient that names none. */
+  /** The first account of a channel, for a recipient that names no account. */
   readonly defaultAccount: (channel: string) => string | undefined;
-  /** Turns a name such as `@name` into the platform's chat id. */
+  /** Resolves a name such as `@name` to the platform's chat id. */
   readonly resolve: (target: string, channel: string, account: string) => Promise<string>;
-  /** Whether the chats of a channel have topics, so that a recipient may name one. */
+  /** Whether the channel's chats have topics, so that a recipient may name one. */
   readonly threads: (channel: string) => boolean;
   readonly now: () => number;
 }
 
 export interface Router {
-  /** At once, unless the store or the channel has to be asked: every message passes here. */
+  /** Routes a message. Synchronous unless the store or the channel must be asked, because every message passes here. */
   route(inbound: Inbound): Route | Promise<Route>;
-  /** Where a direct message of the agent's main session came from last. */
+  /** The address of the last direct message in the agent's main session. */
   lastRecipient(agentId: string): Promise<Address | undefined>;
 }
 
@@ -31,7 +31,7 @@ function sameAddress(a: Address | undefined, b: Address): boolean {
 
 export function createRouter(options: RouterOptions): Router {
   const { config, store, now } = options;
-  /** What this router has to write, or wrote last, for each agent. */
+  /** The last recipient of each agent, whether written or still waiting to be written. */
   const latest = new Map<string, Address>();
   const unwritten = new Set<string>();
 
@@ -39,7 +39,7 @@ export function createRouter(options: RouterOptions): Router {
     return latest.get(agentId) ?? (await store.session(mainSessionKey(agentId)))?.lastRecipient;
   }
 
-  /** Where many write at once, only the last of them is worth a write; one that fails is made good by the next message. */
+  /** When many messages arrive at once, only the last recipient is written. The next message makes up for a failed write. */
   function write(): void {
     for (const agentId of unwritten) {
       const lastRecipient = latest.get(agentId);
@@ -49,7 +49,7 @@ export function createRouter(options: RouterOptions): Router {
     unwritten.clear();
   }
 
-  /** Direct messages set the main session's last recipient; written only when it changes. */
+  /** Remembers the sender of a direct message as the main session's last recipient. Writes only on a change. */
   function remember(inbound: Inbound, agentId: string): Promise<void> | undefined {
     const recipient = recipientOf(inbound);
     if (recipient === undefined) return undefined;

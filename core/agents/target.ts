@@ -1,16 +1,16 @@
-/** A recipient as people write it: a chat, alone or with one of its topics. */
+/** A recipient as people write it: a chat, optionally with a topic. */
 
 export interface Target {
   readonly chat: string;
   readonly thread?: string;
 }
 
-/** Any chat, for the word says what follows it. Topics are numbered from 1 on: a 0 would be sent as no topic at all. */
+/** Accepts any chat, because the word `topic` makes the meaning clear. Topics are numbered from 1; platforms treat 0 as no topic. */
 const worded = /^(.+):topic:(0*[1-9]\d{0,19})$/is;
-/** A number or a name of a chat, perhaps behind a prefix such as `tg:`: only then a second number can be nothing but a topic. */
+/** The short form requires a numeric id or a username, perhaps with a prefix such as `tg:`. Only then must a second number be a topic. */
 const short = /^((?:[a-z]+:)*(?:-?\d{1,20}|@\w+)):(0*[1-9]\d{0,19})$/i;
 
-/** `<chat>`, `<chat>:topic:<n>` or `<chat>:<n>`. Where a channel has no topics, the whole text is the chat. */
+/** Parses `<chat>`, `<chat>:topic:<n>` or `<chat>:<n>`. If the channel has no topics, the whole text is the chat. */
 export function parseTarget(text: string, { threads }: { readonly threads: boolean }): Target {
   const trimmed = text.trim();
   const found = threads ? (worded.exec(trimmed) ?? short.exec(trimmed)) : null;

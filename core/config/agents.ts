@@ -1,10 +1,10 @@
-/** What the configuration says about agents, and the settings of one of them. */
+/** The agent settings of the configuration: their types, and the merged settings of one agent. */
 
 import type { Thinking } from "../contract/index.ts";
 import type { ModelChoice, ModelTable } from "./model-names.ts";
 
 export interface HeartbeatSettings {
-  /** Duration such as `30m`; `0`: no timer. */
+  /** A duration such as `30m`; `0` disables the timer. */
   readonly every?: string;
   readonly prompt?: string;
   readonly ackMaxChars?: number;
@@ -20,11 +20,11 @@ export interface AgentFields {
   readonly models?: ModelTable;
   readonly thinking?: Thinking;
   readonly timeoutSeconds?: number;
-  /** User turns of a conversation that the model is sent, where no direct chat says otherwise. */
+  /** How many user turns of a conversation the model receives, unless a direct chat sets its own limit. */
   readonly historyTurns?: number;
   readonly workspace?: string;
   readonly systemPrompt?: string;
-  /** Names; absent: all. */
+  /** Names of skills; absent: all. */
   readonly skills?: readonly string[];
   readonly heartbeat?: HeartbeatSettings;
 }
@@ -48,7 +48,7 @@ export interface Binding {
 
 export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
 
-/** The part of the configuration that this room reads; the whole one fits it. */
+/** The part of the configuration that concerns agents. The whole configuration is assignable to it. */
 export interface AgentsView {
   readonly agents?: { readonly defaults?: AgentFields; readonly list?: readonly ListedAgent[] };
   readonly bindings?: readonly Binding[];
@@ -56,7 +56,7 @@ export interface AgentsView {
   readonly models?: { readonly providers?: Readonly<Record<string, unknown>> };
 }
 
-/** One agent with the defaults filled in. */
+/** One agent with the defaults applied. */
 export interface AgentSettings extends AgentFields {
   readonly id: string;
   readonly name?: string;
@@ -66,7 +66,7 @@ export interface AgentSettings extends AgentFields {
 
 const mainAgentId = "main";
 
-/** The default agent: marked `default`, else the first, else `main`. */
+/** The default agent: the one marked `default`, else the first, else `main`. */
 export function defaultAgentId(config: AgentsView): string {
   const list = config.agents?.list ?? [];
   return (list.find((agent) => agent.default === true) ?? list[0])?.id ?? mainAgentId;
@@ -77,7 +77,7 @@ export function agentIds(config: AgentsView): readonly string[] {
   return list.length > 0 ? list.map((agent) => agent.id) : [mainAgentId];
 }
 
-/** The id when an agent has it, else the default agent's: an unknown one is never an error. */
+/** Returns the id if such an agent exists, else the default agent's id. An unknown id is never an error. */
 export function knownAgentId(config: AgentsView, id: string | undefined): string {
   return id !== undefined && agentIds(config).includes(id) ? id : defaultAgentId(config);
 }

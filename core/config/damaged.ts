@@ -1,4 +1,4 @@
-/** A file whose syntax is broken in places: what is broken, and what the rest of it says. */
+/** Reads a file with syntax errors: lists the errors and recovers the remaining values. */
 import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { parsePath, type Segment } from "./path.ts";
 import type { Problem } from "./problem.ts";
@@ -16,22 +16,22 @@ import {
 
 export interface DamagedDocument {
   readonly document: ConfigDocument;
-  /** What is broken, one for each line of the file. */
+  /** The syntax errors, at most one for each line of the file. */
   readonly faults: readonly Problem[];
-  /** Every value could be read all the same, as where a comma is missing. */
+  /** True if every value was recovered, for example when only a comma is missing. */
   readonly complete: boolean;
-  /** Whether a problem is the file's own, and not what a fault has left of a value. */
+  /** Whether a problem was in the file itself, rather than caused by a syntax error. */
   isSound(problem: Problem): boolean;
-  /** Whether a top-level section was read as it is; one that is not in the file, too. */
+  /** Whether a top-level section was read completely. True also for sections that the file does not contain. */
   isRead(section: string): boolean;
 }
 
-/** After these, all values are there. */
+/** Errors that lose no values. */
 const harmless = ["CommaExpected", "InvalidCommentToken"];
-/** After these as well, but for the text that has the fault. */
+/** Errors that only affect the text in which they occur. */
 const inText = ["InvalidEscapeCharacter", "InvalidCharacter", "InvalidUnicode"];
 
-/** `undefined`: nothing of the text can be trusted. */
+/** Parses a damaged text; `undefined` if nothing in it can be trusted. */
 export function parseDamaged(source: string): DamagedDocument | undefined {
   const text = withoutMark(source);
   if (tooDeepAt(text) !== undefined) return undefined;
@@ -40,7 +40,7 @@ export function parseDamaged(source: string): DamagedDocument | undefined {
   if (root?.type !== "object" || errors.length === 0) return undefined;
   const unbalanced = unbalancedAt(text);
   const first = errors[0]?.offset ?? 0;
-  // Where a bracket is missing, all that follows may be in the wrong place; and it may be missing long before that is noticed.
+  // After a missing bracket, everything may be nested wrongly, and the parser may notice it only much later.
   const trusted = unbalanced === undefined ? Number.POSITIVE_INFINITY : sectionStart(root, Math.min(first, unbalanced));
   const codes = errors.map(({ error }) => printParseErrorCode(error));
   const complete = unbalanced === undefined && codes.every((code) => harmless.includes(code) || inText.includes(code));
@@ -52,7 +52,7 @@ export function parseDamaged(source: string): DamagedDocument | undefined {
     complete,
     isSound({ path, severity }) {
       const at: readonly Segment[] = parsePath(path) ?? [];
-      // A key that is unknown, or there twice, may have lost the object that it belongs to.
+      // An unknown or duplicate key may have lost the object that it belongs to.
       const parent = severity === "warning" && !complete ? at.slice(0, -1) : at;
       return isWhole(nearestNode(root, parent));
     },
@@ -63,12 +63,12 @@ export function parseDamaged(source: string): DamagedDocument | undefined {
   };
 }
 
-/** The first fault of each line: what follows on the line follows from it. */
+/** Keeps the first error of each line, because later ones are usually its consequence. */
 function faultsOf(text: string, errors: readonly ParseError[], codes: readonly string[]): readonly Problem[] {
   const faults: Problem[] = [];
   for (const [index, { error, offset }] of errors.entries()) {
     const place = positionAt(text, offset);
-    // A text that is not closed takes the comma behind it along.
+    // An unterminated string also swallows the comma after it.
     const follows = codes[index] === "CommaExpected" && codes[index - 1] === "UnexpectedEndOfString";
     if (follows || faults.some(({ line }) => line === place.line)) continue;
     faults.push({ severity: "error", path: "", message: reasonFor(error), ...place });
@@ -76,7 +76,7 @@ function faultsOf(text: string, errors: readonly ParseError[], codes: readonly s
   return faults;
 }
 
-/** Where a bracket closes what it did not open, or the end of a text in which one is open. */
+/** Offset of a bracket that closes nothing, or the end of the text if a bracket is still open; `undefined` if all brackets match. */
 function unbalancedAt(text: string): number | undefined {
   const scanner = createScanner(text, true);
   const open: number[] = [];
@@ -88,7 +88,7 @@ function unbalancedAt(text: string): number | undefined {
   return open.length === 0 ? undefined : text.length;
 }
 
-/** Where the top-level section begins in which the place lies. */
+/** Offset of the top-level section that contains the given offset. */
 function sectionStart(root: Node, offset: number): number {
   const sections = (root.children ?? []).map((section) => section.offset);
   return sections.findLast((start) => start <= offset) ?? root.offset;

@@ -1,4 +1,4 @@
-/** The configuration: read, checked, edited and shown. */
+/** The configuration: loading, checking, editing and display. */
 
 export {
   type AgentSettings,

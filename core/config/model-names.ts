@@ -1,16 +1,16 @@
-/** Names of models: aliases, and the list of those that may be asked for. One rule for chats, webhooks and the file itself. */
+/** Model names, their aliases and the list of allowed models. The same rules apply in chats, webhooks and the file. */
 
 export type ModelChoice = string | { readonly primary?: string; readonly fallbacks?: readonly string[] };
 
-/** Allowed models: a list of `provider/model`, or a map from it to an alias. */
+/** The allowed models: a list of `provider/model`, or a map from such names to settings with an alias. */
 export type ModelTable = readonly string[] | { readonly [model: string]: { readonly alias?: string } };
 
 /** Whether a text has the form `provider/model`. */
 export const isFullModelName = (name: string): boolean => /^[^/\s]+\/\S+$/.test(name);
 
 /**
- * `provider/model` of an alias or of a full name; `undefined` when the name is neither, or is not allowed. Without a table every
- * full name is allowed; an empty table allows none.
+ * Resolves an alias or full name to `provider/model`; `undefined` if the name is unknown or not allowed. Without a table every full name is
+ * allowed; an empty table allows none.
  */
 export function resolveModel(name: string, table: ModelTable | undefined): string | undefined {
   const wanted = name.trim().toLowerCase();
@@ -19,7 +19,7 @@ export function resolveModel(name: string, table: ModelTable | undefined): strin
   return found !== undefined && isFullModelName(found) ? found : undefined;
 }
 
-/** Every model of the table, as it is written there; none where there is no table. */
+/** Every model in the table, as written there; empty without a table. */
 export function modelNames(table: ModelTable | undefined): readonly string[] {
   if (table === undefined) return [];
   return Array.isArray(table) ? table : Object.keys(table);

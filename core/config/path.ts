@@ -1,8 +1,8 @@
-/** Dotted paths: `a.b[0].c`; a key that is not a plain word is quoted, `groups["a.b"]`. */
+/** Dotted paths such as `a.b[0].c`. Keys that are not plain words are quoted: `groups["a.b"]`. */
 
 export type Segment = string | number;
 
-/** Never keys of ours: assigned somewhere, they would reach a prototype. */
+/** Keys that are rejected everywhere, because assigning to them could reach a prototype. */
 export const forbiddenKeys: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 const plainKey = /^[^.[\]"'\s]+$/;
@@ -10,7 +10,7 @@ const arrayIndex = /^\[(0|[1-9][0-9]{0,8})\]/;
 const quotedKey = /^\["((?:[^"\\]|\\.)*)"\]/;
 const bareKey = /^[^.[\]"'\s]+/;
 
-/** `undefined` when the text is not a path, or names a forbidden key. Digits behind a dot are a key, in brackets an index. */
+/** Parses a path; `undefined` if the text is not a path or contains a forbidden key. Digits after a dot are a key, in brackets an index. */
 export function parsePath(text: string): readonly Segment[] | undefined {
   const segments: Segment[] = [];
   let rest = text.trim();
@@ -48,7 +48,7 @@ function unquote(inner: string): string | undefined {
   }
 }
 
-/** The text of a path; `parsePath` reads it back. */
+/** Renders a path as text that `parsePath` accepts. */
 export function renderPath(segments: readonly Segment[]): string {
   let text = "";
   for (const segment of segments) {
@@ -59,7 +59,7 @@ export function renderPath(segments: readonly Segment[]): string {
   return text;
 }
 
-/** Reads own properties only; `undefined` when there is nothing. A key of digits also reads an array. */
+/** Reads the value at a path, from own properties only; `undefined` if it does not exist. A numeric key also reads an array. */
 export function getPath(value: unknown, path: string | readonly Segment[]): unknown {
   const segments = typeof path === "string" ? parsePath(path) : path;
   if (segments === undefined) return undefined;

@@ -4,17 +4,17 @@ import { accessSchema } from "./schema/channels.ts";
 import { configSchema } from "./schema.ts";
 import { isMap, nodeOf, propertyOf, type SchemaNode } from "./schema-node.ts";
 
-/** Schemas of the plugins that are loaded; without them their sections are taken as they are. */
+/** Schemas of the loaded plugins. Without them, their sections are accepted unchecked. */
 export interface PluginSchemas {
-  /** By channel id: options of one account, and the names of those that hold a secret. */
+  /** By channel id: the options of one account, and the names of those that contain a secret. */
   readonly channels?: Readonly<Record<string, { readonly options: TObject; readonly secrets?: readonly string[] }>>;
-  /** By plugin id: schema of `plugins.entries.<id>.options`. */
+  /** By plugin id: the schema of `plugins.entries.<id>.options`. */
   readonly plugins?: Readonly<Record<string, TSchema>>;
 }
 
 const anything: SchemaNode = {};
 
-/** The whole configuration as one schema, with what is known of channels and plugins put in. */
+/** The schema of the whole configuration, including the known schemas of channels and plugins. */
 export function wholeSchema(schemas: PluginSchemas = {}): SchemaNode {
   const root = nodeOf(configSchema);
   const { channels, plugins } = root.properties ?? {};
@@ -47,7 +47,7 @@ function channelSchema(options: SchemaNode, secrets: readonly string[]): SchemaN
   return { ...account, description: "One channel.", properties: { ...properties, accounts } };
 }
 
-// In the file a secret may also be a reference, whatever the plugin's own schema says about the text.
+// In the file, a secret may also be a reference, whatever the plugin's schema says.
 function secretOf(schema: SchemaNode): SchemaNode {
   const reference = nodeOf(configSchema.properties.hooks.properties.token);
   return { ...reference, ...(schema.description === undefined ? {} : { description: schema.description }) };
@@ -62,17 +62,17 @@ function entrySchemas(entries: SchemaNode = {}, { plugins = {} }: PluginSchemas)
   return { ...withoutPatterns(entries), properties: Object.fromEntries(known), additionalProperties: entry };
 }
 
-// Otherwise every key would match the pattern of the map before its own schema is looked up.
+// Otherwise every key would match the map's pattern before its own schema is considered.
 function withoutPatterns({ patternProperties: _, ...rest }: SchemaNode = {}): SchemaNode {
   return rest;
 }
 
 export type FoundSchema =
   | { readonly schema: SchemaNode }
-  /** No schema here, but one of these keys may have been meant. */
+  /** No schema exists at this depth; `known` lists the keys that may have been meant. */
   | { readonly schema?: never; readonly depth: number; readonly known: readonly string[] };
 
-/** The schema at a path. Inside what has no schema of its own everything is known, and may be anything. */
+/** Finds the schema at a path. Below a part without a schema, every path is known and any value is valid. */
 export function findSchema(root: SchemaNode, path: readonly Segment[]): FoundSchema {
   let candidates: readonly SchemaNode[] = [root];
   for (const [depth, segment] of path.entries()) {

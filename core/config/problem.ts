@@ -1,24 +1,24 @@
-/** Something in the configuration that is not as it should be. `renderProblem` makes a line of it. */
+/** A problem in the configuration. `renderProblem` formats it as one line. */
 export interface Problem {
-  /** `error`: the value is not used. `warning`: nothing stops. */
+  /** `error`: the value is not used. `warning`: the value is used. */
   readonly severity: "error" | "warning";
   /** Dotted path, such as `channels.botchat.groups["-100123"].requireMention`. */
   readonly path: string;
-  /** What is wrong, without the path and without a full stop; secrets are never quoted. */
+  /** What is wrong, without the path and a full stop. Never quotes secrets. */
   readonly message: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint?: string;
   /**
-   * Section that is switched off by it: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`,
+   * The section that the error disables: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`,
    * `plugins.entries.<id>`.
    */
   readonly section?: string;
-  /** Position of the value in the file, both from 1. */
+  /** Line of the value in the file, from 1, like `column`. */
   readonly line?: number;
   readonly column?: number;
 }
 
-/** `error config.jsonc:3:14 gateway.port: is "x", but must be a whole number (hint)`. */
+/** Formats a problem: `error config.jsonc:3:14 gateway.port: is "x", but must be a whole number (hint)`. */
 export function renderProblem(problem: Problem, file?: string): string {
   const place = problem.line === undefined ? file : `${file ?? "line "}${file ? ":" : ""}${problem.line}:${problem.column ?? 1}`;
   const where = [place, problem.path].filter(Boolean).join(" ");

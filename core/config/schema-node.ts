@@ -1,7 +1,7 @@
 import type { TSchema } from "typebox";
 import type { Annotations } from "./schema/annotations.ts";
 
-/** A JSON Schema as the loader reads it: what TypeBox builds, with our annotations. */
+/** A JSON Schema as the loader reads it: built by TypeBox, with our annotations. */
 export interface SchemaNode extends Annotations {
   readonly type?: string;
   readonly title?: string;
@@ -30,7 +30,7 @@ export interface SchemaNode extends Annotations {
 
 export const nodeOf = (schema: TSchema): SchemaNode => schema as unknown as SchemaNode;
 
-/** The schema of one key of an object: a named property, a record's value, or none. */
+/** The schema of one key of an object: a named property or the value of a map; `undefined` if there is none. */
 export function propertyOf(schema: SchemaNode, key: string): SchemaNode | undefined {
   if (schema.properties && Object.hasOwn(schema.properties, key)) return schema.properties[key];
   for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {})) {
@@ -39,12 +39,12 @@ export function propertyOf(schema: SchemaNode, key: string): SchemaNode | undefi
   return typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined;
 }
 
-/** Whether an object of this schema is a map from free keys, and not a structure of known ones. */
+/** Whether the schema describes a map with arbitrary keys rather than an object with known keys. */
 export function isMap(schema: SchemaNode): boolean {
   return schema.properties === undefined && (schema.patternProperties !== undefined || typeof schema.additionalProperties === "object");
 }
 
-/** The same schema with more properties, which take nothing away from those that it has. */
+/** Adds properties to a schema. Existing properties take precedence. */
 export function withProperties(schema: SchemaNode, more: Readonly<Record<string, SchemaNode>>): SchemaNode {
   return { ...schema, properties: { ...more, ...schema.properties } };
 }

@@ -1,7 +1,7 @@
 /**
- * The configuration, one schema a section. Descriptions are the help that editors and `service config` show.
+ * The schema of the configuration, one file for each section. Editors and `service config` show the descriptions as help.
  *
- * A property with a default is required in the type (it is always there after loading) and optional in the file.
+ * A property with a default is required in the type, because loading sets it, and optional in the file.
  */
 import Type, { type Static } from "typebox";
 import { agentsSchema, bindingsSchema, modelsSchema } from "./schema/agents.ts";
@@ -36,10 +36,10 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-/** The configuration after loading: defaults are applied, channels and plugin options are as the file has them. */
+/** The configuration after loading. Defaults are applied; channel and plugin options are unchanged. */
 export type GatewayConfig = DeepReadonly<Static<typeof configSchema>>;
 
 type Mutable<T> = T extends readonly (infer E)[] ? Mutable<E>[] : T extends object ? { -readonly [K in keyof T]: Mutable<T[K]> } : T;
 
-/** The configuration while it is checked; frozen before anybody else sees it. */
+/** The configuration while it is being checked. It is frozen before other code sees it. */
 export type Draft = Mutable<GatewayConfig>;

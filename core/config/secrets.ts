@@ -1,4 +1,4 @@
-/** Secrets: a text, `{ env }` or `{ file }`. Each value that was handed out is remembered, so that the log can remove it. */
+/** Resolves secrets: a text, `{ env }` or `{ file }`. Every resolved value is remembered, so that the log can redact it. */
 import { readFileSync, statSync } from "node:fs";
 import { HostError, reasonOf } from "../contract/index.ts";
 import { isRecord } from "./checking/validate.ts";
@@ -9,16 +9,16 @@ export { expandPath };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Secrets {
-  /** The secret's text. Throws `secret_unavailable` that names `path`; never quotes a value. */
+  /** Resolves a secret to its text. Throws `secret_unavailable`, which names `path` and never quotes a value. */
   resolve(value: unknown, path: string): string;
-  /** Every value that was resolved, oldest first, also those that a reload has replaced. */
+  /** Every resolved value, oldest first, including values replaced by a reload. */
   values(): Iterable<string>;
 }
 
-/** A file larger than this holds no secret. */
+/** Larger files are rejected as secrets. */
 const maxFileBytes = 65_536;
 
-/** Rotated secrets stay known for redaction, but not without end. */
+/** Limits how many rotated secrets are remembered for redaction. */
 const maxRemembered = 4_096;
 
 export function createSecrets(options: { readonly env: Environment; readonly directory: string }): Secrets {
@@ -67,7 +67,10 @@ function readSecret(value: unknown, path: string, from: { readonly env: Environm
   }
 }
 
-/** The variable that a text names as a shell would: `${NAME}`, alone or inside of a word. Texts with spaces are prose, which may show one. */
+/**
+ * The variable in a text that uses shell syntax, `${NAME}`, alone or within a word; `undefined` if there is none. Texts with spaces are
+ * prose, which may mention one.
+ */
 export function variableIn(text: string): string | undefined {
   return /\s/.test(text.trim()) ? undefined : /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/.exec(text)?.[1];
 }

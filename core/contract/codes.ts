@@ -1,7 +1,7 @@
 /**
- * The registry of codes: what each reason means that an event, a reply or an account can end with, and what to do about it.
- * Errors of the gateway itself are in `error-table.ts`, answers of its HTTP server in `http/problem.ts`; a plugin registers its own codes
- * in its declaration. `core/CODES.md` is generated from all of them.
+ * The registry of codes: the meaning of each reason for which an event, a reply or an account can end, and what to do about it. Errors of
+ * the gateway itself are in `error-table.ts`, errors of its HTTP server in `http/problem.ts`. Plugins register their own codes in their
+ * declarations. `core/CODES.md` is generated from all of them.
  */
 import { accessCodes } from "./codes/access.ts";
 import { actionCodes } from "./codes/actions.ts";
@@ -15,7 +15,7 @@ import { programCommand } from "./command.ts";
 
 export type { CodeDefinition, CodeTable };
 
-/** The gateway's own codes, by the part that owns them. */
+/** The gateway's own codes, grouped by the part that owns them. */
 export const codesByOwner: Readonly<Record<string, CodeTable>> = {
   "the access rules": accessCodes,
   "the path of an event": pathCodes,
@@ -29,15 +29,15 @@ export const codesByOwner: Readonly<Record<string, CodeTable>> = {
 const gatewayCodes: CodeTable = Object.assign({}, ...Object.values(codesByOwner));
 
 /**
- * What a code means: by the table of the plugin that decided, then by the gateway's own, then by that of the channel that the event came
- * from. No other plugin has a say.
+ * Looks up a code: first in the table of the plugin that made the decision, then in the gateway's own, then in that of the event's channel.
+ * Other plugins are not consulted.
  */
 export function findCode(code: string, by: { readonly plugin?: CodeTable; readonly channel?: CodeTable } = {}): CodeDefinition | undefined {
   const found = definedIn(by.plugin, code) ?? definedIn(gatewayCodes, code) ?? definedIn(by.channel, code);
   return found && { ...found, hint: found.hint.replaceAll("{command}", programCommand) };
 }
 
-/** By its name, or by a name that ends in `*` and begins like it. */
+/** Matches the exact name, or a name that ends in `*` as a prefix. */
 function definedIn(table: CodeTable = {}, code: string): CodeDefinition | undefined {
   if (Object.hasOwn(table, code)) return table[code];
   const family = Object.keys(table).find((name) => name.endsWith("*") && code.startsWith(name.slice(0, -1)));

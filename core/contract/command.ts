@@ -1,22 +1,28 @@
-/** The command that runs this program here. Every text that says what to run names it, because `service` is taken on many Linux systems. */
+/**
+ * The command that runs this program. Texts that tell users what to run contain it, because on many Linux systems `service` is another
+ * program.
+ */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, delimiter, join, sep } from "node:path";
 import { product } from "./product.ts";
 
 interface Called {
-  /** The module that is asked: source ends in `.ts`. */
+  /** This module's URL. Source files end in `.ts`. */
   readonly module: string;
-  /** Path by which the program was started. */
+  /** Path of the script that started the program. */
   readonly script: string | undefined;
-  /** The search path of the shell. */
+  /** The shell's search path. */
   readonly path: string | undefined;
   readonly windows?: boolean;
 }
 
-/** npm and npx put their own directories first in the search path; the user's shell does not have them. */
+/** Directories that npm and npx add to the search path. The user's shell does not have them. */
 const ofNpm = (directory: string) => directory.endsWith(join("node_modules", ".bin")) || directory.endsWith("node-gyp-bin");
 
-/** What a person types: `npm run` in a clone, the name of the call when it works in a shell, else the other name, else `npx`. */
+/**
+ * The command that a person types: `npm run` in a clone; the name used for the call if it works in a shell; else the package name; else
+ * `npx`.
+ */
 export function commandFor({ module, script, path = "", windows = false }: Called): string {
   if (module.endsWith(".ts")) return `npm run -s ${product.command} --`;
   const directories = path.split(delimiter).filter((directory) => directory !== "" && !ofNpm(directory));
@@ -24,7 +30,7 @@ export function commandFor({ module, script, path = "", windows = false }: Calle
     directories.map((directory) => join(directory, windows ? `${name}.cmd` : name)).find((file) => existsSync(file));
   const called = script === undefined ? "" : basename(script);
   if (called === product.command && sameFile(found(called), script)) return called;
-  // The package's own name is taken by no other program, so the first one on the path is this one.
+  // No other program uses the package's name, so the first match on the path is this one.
   return found(product.packageName) === undefined ? `npx ${product.packageName}` : product.packageName;
 }
 
@@ -34,5 +40,5 @@ function sameFile(one: string | undefined, other: string | undefined): boolean {
 
 const [, script] = process.argv;
 
-/** `service`, `service-gateway`, `npx service-gateway` or `npm run -s service --`. */
+/** The command for this process: `service`, `service-gateway`, `npx service-gateway` or `npm run -s service --`. */
 export const programCommand = commandFor({ module: import.meta.url, script, path: process.env.PATH, windows: sep === "\\" });

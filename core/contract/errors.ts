@@ -1,4 +1,4 @@
-/** The gateway's own errors, with their texts in `error-table.ts`; those of platforms and models are in `plugin-errors.ts`. */
+/** The gateway's own errors; their texts are in `error-table.ts`. Errors of platforms and models are in `plugin-errors.ts`. */
 import { programCommand } from "./command.ts";
 import { errorTable } from "./error-table.ts";
 
@@ -11,7 +11,7 @@ function fill(template: string, details: Details): string {
   return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(known[name] ?? whole));
 }
 
-/** Ours: configuration, state, start, stop. `message` is one sentence, `hint` says what to do. */
+/** An error of the gateway: configuration, state, start or stop. `message` is one sentence; `hint` says what to do. */
 export class HostError extends Error {
   override readonly name: string = "HostError";
   readonly code: ErrorCode;
@@ -26,7 +26,7 @@ export class HostError extends Error {
   }
 }
 
-/** A plugin's: it names the plugin and, when it was at a station, the hook. */
+/** An error caused by a plugin. It names the plugin and, if it occurred at a station, the hook. */
 export class PluginError extends HostError {
   override readonly name = "PluginError";
   readonly plugin: string;
@@ -43,13 +43,13 @@ export class PluginError extends HostError {
   }
 }
 
-/** The message of whatever was thrown, as one line. */
+/** The message of any thrown value, on one line. */
 export function reasonOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return text.replace(/\s+/g, " ").trim().replace(/\.$/, "") || "unknown error";
 }
 
-/** No room on the disk: nothing is wrong with what was to be written. */
+/** Whether the disk is full. The data to be written was not at fault. */
 export function isFull(error: unknown): error is HostError {
   return error instanceof HostError && error.code === "state_full";
 }

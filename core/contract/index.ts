@@ -1,4 +1,4 @@
-/** The vocabulary of the house: types, errors and their table, the product's name. */
+/** The shared vocabulary: types, errors, codes and the product's name. */
 
 export { type CodeDefinition, type CodeTable, findCode } from "./codes.ts";
 export { programCommand } from "./command.ts";

@@ -1,14 +1,14 @@
-/** Errors that plugins throw: a channel for its platform, an engine for its model. What their codes mean is in `codes.ts`. */
+/** Errors that plugins throw: channels for their platforms, engines for their models. `codes.ts` explains their codes. */
 import { findCode } from "./codes.ts";
 
 /**
- * The platform's. A channel throws it from `send` and the other calls.
+ * An error of a platform. A channel throws it from `send` and its other calls.
  *
  * @example
  * throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 3_000, fate: "not-sent" });
  */
 export class ChannelError extends Error {
-  /** Two copies of this package in one process agree on what either of them threw. */
+  /** Recognizes errors of another copy of this package in the same process. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof Error && value.name === "ChannelError" && "reason" in value;
   }
@@ -16,20 +16,20 @@ export class ChannelError extends Error {
   override readonly name = "ChannelError";
   /**
    * Stable reason code, such as `flood_wait` or `network`. After `blocked_by_user`, `chat_not_found`, `thread_gone` and `unauthorized` the
-   * sender gets no apology, because it could not arrive either.
+   * sender gets no apology, because it could not be delivered either.
    */
   readonly reason: string;
-  /** True when the same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly retryable: boolean;
-  /** Milliseconds to wait before a retry, when the platform said so. */
+  /** Milliseconds to wait before a retry, if the platform specified them. */
   readonly retryAfterMs: number | undefined;
-  /** `not-sent`: it surely did not happen. `unknown`: it may have. */
+  /** `not-sent`: the call certainly had no effect. `unknown`: it may have had one. */
   readonly fate: "not-sent" | "unknown";
-  /** The id under which the platform leads the chat from now on, when that is why it was refused; it is sent there then. */
+  /** The chat's new id, if the platform refused the call because the id changed. The message is then sent there. */
   readonly migratedTo: string | undefined;
   /**
-   * What the operator can do about it, as a sentence: shown by `{command} why`, in the log and to the caller of an action. By default
-   * what the registry of codes says of `reason`.
+   * What the operator can do about it, as a sentence. `{command} why`, the log and the results of actions show it. Default: the hint in the
+   * registry of codes for `reason`.
    */
   readonly hint: string | undefined;
 
@@ -57,13 +57,13 @@ export class ChannelError extends Error {
 }
 
 /**
- * The model's. An engine throws it from `run`; the message is one sentence without secrets.
+ * An error of a model. An engine throws it from `run`; the message is one sentence without secrets.
  *
  * @example
  * throw new EngineError("model_unreachable", { detail: "Nothing answers at http://127.0.0.1:11434/v1", hint: "Start the model server." });
  */
 export class EngineError extends Error {
-  /** Two copies of this package in one process agree on what either of them threw. */
+  /** Recognizes errors of another copy of this package in the same process. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof Error && value.name === "EngineError" && "reason" in value;
   }
@@ -71,9 +71,9 @@ export class EngineError extends Error {
   override readonly name = "EngineError";
   /** Stable reason code, such as `model_unreachable`, `model_unauthorized`, `model_unknown`, `model_busy`, `model_stalled`. */
   readonly reason: string;
-  /** True when the same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly retryable: boolean;
-  /** What to do about it; by default what the registry of codes says of `reason`. */
+  /** What to do about it. Default: the hint in the registry of codes for `reason`. */
   readonly hint: string;
 
   constructor(

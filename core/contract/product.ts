@@ -1,19 +1,22 @@
-/** The product's name, once. Everything a user sees or types is derived from here. */
+/** The product's name, defined once. Everything a user sees or types is derived from it. */
 export const product = {
-  /** Shown to people: pairing answers, `--help`, log lines. */
+  /** Shown to people: pairing replies, `--help`, log lines. */
   name: "service",
-  /** The command on the path. */
+  /** The command on the search path. */
   command: "service",
-  /** npm package, also the prefix of the doors `service-gateway/sdk` and `service-gateway/testkit`. */
+  /** The npm package, and the prefix of the entry points `service-gateway/sdk` and `service-gateway/testkit`. */
   packageName: "service-gateway",
-  /** Header that carries the hook token when `Authorization` does not. */
+  /** The header that contains the hook token if `Authorization` does not. */
   tokenHeader: "x-service-token",
-  /** Prefix of every environment variable that the product reads. */
+  /** The prefix of every environment variable that the product reads. */
   environmentPrefix: "SERVICE_",
-  /** Directory under the user's home that holds state and, by default, the configuration. */
+  /** The directory under the user's home for the state and, by default, the configuration. */
   homeDirectory: ".service",
   configFile: "config.jsonc",
 } as const;
 
-/** Semantic version of the plugin contract; a plugin's `host` range is checked against it. Before 1.0.0, a new minor version may break plugins. */
+/**
+ * Semantic version of the plugin contract. A plugin's `host` range is checked against it. Before 1.0.0, a new minor version may break
+ * plugins.
+ */
 export const sdkVersion = "0.1.0";

@@ -1,37 +1,37 @@
-/** What authors of transforms write against; `core/sdk/contract.ts` exports it. */
+/** The types for authors of transforms, exported by `core/sdk/contract.ts`. */
 import type { Json } from "./types.ts";
 
 /**
- * What a transform receives of one delivery. Everything is frozen, and came from outside: it may be anything. Credentials, cookies and
- * signatures of the request are left out. With `forEach`, `payload` holds the one element as the only one of its list.
+ * The input of a transform: one delivery. Everything is frozen. The values come from outside and may be anything. Credentials, cookies and
+ * signatures of the request are removed. With `forEach`, the list in `payload` contains only the current element.
  */
 export interface TransformContext<P = Json> {
-  /** The body as the mapping reads it: JSON, the fields of a form, or a text. */
+  /** The body as the mapping reads it: JSON, form fields, or a text. */
   readonly payload: P;
-  /** Names in lower case; a repeated one is joined by a comma. */
+  /** Headers by lower-case name. Repeated headers are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The last value of each name. */
+  /** Query parameters by name. Of repeated ones, the last value. */
   readonly query: Readonly<Record<string, string>>;
-  /** Below `hooks.path`, without slashes at the ends. */
+  /** The path below `hooks.path`, without slashes at the ends. */
   readonly path: string;
-  /** The payload's own field `source` when that is a text, else empty. */
+  /** The field `source` of the payload if it is a text, else empty. */
   readonly source: string;
-  /** When the request came: ISO 8601, UTC, with milliseconds. */
+  /** When the request arrived: ISO 8601, UTC, with milliseconds. */
   readonly now: string;
 }
 
 /**
- * Fields that replace those of the mapping, after its templates; each is checked as a request's would be. Fields of other names are
- * ignored. The result is plain JSON, at most 1,048,576 characters: no `Date`, no class, no getter, nothing that contains itself.
+ * Fields that override those of the mapping, after its templates. Each is validated like a request's field; unknown names are ignored. The
+ * result must be plain JSON of at most 1,048,576 characters: no `Date`, class instance, getter or cycle.
  */
 export interface TransformFields {
-  /** `wake`: a system event in the main session. `agent`: a turn of its own. */
+  /** `wake`: a system event in the main session. `agent`: a separate turn. */
   readonly action?: "wake" | "agent";
-  /** What the agent is asked, of `action: "agent"`. */
+  /** The prompt for the agent, with `action: "agent"`. */
   readonly message?: string;
-  /** The system event, of `action: "wake"`. */
+  /** The system event, with `action: "wake"`. */
   readonly text?: string;
-  /** Human-readable name of the hook; begins its summaries. */
+  /** Human-readable name of the hook; its summaries begin with it. */
   readonly name?: string;
   readonly agentId?: string;
   readonly sessionKey?: string;
@@ -39,25 +39,27 @@ export interface TransformFields {
   readonly wakeMode?: "now" | "next-heartbeat";
   /** Whether the reply goes to a chat. */
   readonly deliver?: boolean;
-  /** True: the message itself goes to the chat, without an agent. */
+  /** True sends the message itself to the chat, without an agent. */
   readonly deliverOnly?: boolean;
-  /** `last`, or the id of a channel. */
+  /** `last`, or a channel id. */
   readonly channel?: string;
   readonly to?: string;
   readonly model?: string;
   readonly thinking?: string;
-  /** Longest run, in seconds. */
+  /** Time limit of the run, in seconds. */
   readonly timeoutSeconds?: number;
-  /** False puts the wrapper around content from outside back on where the mapping took it off; true changes nothing. */
+  /** False restores the wrapper around external content if the mapping removed it. True has no effect. */
   readonly allowUnsafeExternalContent?: boolean;
 }
 
-/** What a transform answers: fields; `undefined` to override nothing; `null` when there is nothing to do (the sender is answered 204). */
+/**
+ * The result of a transform: fields to override; `undefined` to override nothing; `null` if there is nothing to do (the sender gets 204).
+ */
 export type TransformResult = TransformFields | null | undefined;
 
 /**
- * A transform: the default export of a file in the transforms root, or the export that `transform.export` names. It runs in an engine
- * without files, network or environment, for at most `hooks.transforms.timeoutSeconds`; `core/transforms/README.md` lists what it has.
- * An error costs its own delivery (500 `mapping_failed`).
+ * A transform: the default export of a file in the transforms directory, or the export named by `transform.export`. It runs in an engine
+ * without files, network or environment, for at most `hooks.transforms.timeoutSeconds`. `core/transforms/README.md` lists what is
+ * available. An error only fails its own delivery (500 `mapping_failed`).
  */
 export type Transform<P = Json> = (context: TransformContext<P>) => TransformResult | Promise<TransformResult>;

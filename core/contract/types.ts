@@ -21,17 +21,14 @@
  * - *code*: the stable name of a reason, from the registry in `codes.ts`.
  */
 
-/** Anything that survives `JSON.stringify` and `JSON.parse` unchanged. */
+/** Any value that survives `JSON.stringify` and `JSON.parse` unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/**
- * Where a message came from and where its answer goes. The thread is part of the address
- * everywhere: an answer never leaves the topic it belongs to.
- */
+/** The place a message came from or a reply goes to. The thread is always part of the address, so that a reply never leaves its topic. */
 export interface Address {
   /** Channel id, such as `botchat`. */
   readonly channel: string;
-  /** Account id inside that channel, such as `default`. */
+  /** Account id within the channel, such as `default`. */
   readonly account: string;
   /** The platform's immutable chat id, as a string. */
   readonly chat: string;
@@ -40,160 +37,160 @@ export interface Address {
 }
 
 /**
- * Who caused an event and what that allows. Stored with the event when it is accepted and never
- * recomputed from a weaker source; checked again when the event runs.
+ * The origin of an event, which determines what it may do. Stored when the event is accepted, never recomputed from a weaker source, and
+ * checked again when the event runs.
  *
  * - `channel`: a person on a chat platform; the access policy decides when the event runs.
- * - `hook`: a request that carried the hook token; least authority, never owner.
+ * - `hook`: a request with the hook token; least authority, never owner.
  * - `operator`: the gateway itself, or a holder of the gateway token or of the state directory.
  */
 export type Authority = "channel" | "hook" | "operator";
 
-/** How an event waits for others that belong to it (an album, a split text, system events). */
+/** How an event waits for related events (an album, a split text, system events). */
 export interface Gather {
-  /** Events of one lane with the same key are handled as one unit. */
+  /** Events of one lane with the same key form one unit. */
   readonly key: string;
-  /**
-   * Epoch milliseconds before which the unit does not start.
-   * `null`: the event starts no unit by itself, it waits for one of the same key.
-   */
+  /** Epoch milliseconds before which the unit does not start. `null`: the event never starts a unit; it waits for one with the same key. */
   readonly due: number | null;
-  /** Events of the same key that wait are put off to this `due` too (parts of an album that still arrive). */
+  /** Also postpones the waiting events with the same key to this `due` (an album whose parts are still arriving). */
   readonly extend?: true;
 }
 
-/** What a source hands in, and all that the inbox keeps of it. Everything in it is JSON. */
+/** An event as a source submits it and as the inbox stores it. All fields are JSON. */
 export interface RawEvent {
-  /** Who understands `body`: a channel id, a plugin's id, or `hooks`, `heartbeat`, `operator`. */
+  /** The component that understands `body`: a channel id, a plugin id, or `hooks`, `heartbeat`, `operator`. */
   readonly source: string;
   /** Kind within the source: `update`, `wake`, `agent`, `heartbeat`, ... */
   readonly kind: string;
-  /** Account of a channel; absent for the rest. */
+  /** The channel's account; absent for other sources. */
   readonly account?: string;
-  /** Events of one lane run one at a time, in arrival order. */
+  /** Events of one lane run one at a time, in order of arrival. */
   readonly lane: string;
-  /** What it may do. A plugin says `hook` for all that came from outside. */
+  /** What the event may do. A plugin must set `hook` for everything that came from outside. */
   readonly authority: Authority;
-  /** Scoped idempotency key, kept for seven days; a repeated one gets the first answer again. */
+  /** Scoped idempotency key, stored for seven days. A repeated key returns the first result. */
   readonly dedupeKey?: string;
   readonly gather?: Gather;
   readonly body: Json;
 }
 
-/** What `receive` resolves with, after the event is committed. */
+/** The result of `receive`, after the event is committed. */
 export interface Accepted {
   readonly eventId: string;
-  /** True when `dedupeKey` was seen before: `eventId` is then the first one's. */
+  /** True if `dedupeKey` was seen before; `eventId` is then that of the first event. */
   readonly duplicate: boolean;
 }
 
-/** A file that came with a message, before or after it was fetched. */
+/** A file that came with a message, before or after it is fetched. */
 export interface InboundMedia {
   readonly kind: "image" | "video" | "audio" | "voice" | "document" | "sticker";
   /** The channel's own handle, for `fetchMedia`. */
   readonly ref: string;
   readonly mimeType?: string;
   readonly fileName?: string;
-  /** Bytes, when the platform says. */
+  /** Size in bytes, if the platform reports it. */
   readonly size?: number;
   /** Absolute path in the state directory, once fetched. */
   readonly path?: string;
-  /** The platform's id of the file itself, the same in every message; it fetches nothing. */
+  /** The platform's id of the file itself, the same in every message. It cannot be used to fetch the file. */
   readonly uniqueId?: string;
-  /** Facts of a sticker. `animated`: also those that are videos; neither is fetched. */
+  /** Facts about a sticker. `animated` includes video stickers; neither kind is fetched. */
   readonly sticker?: { readonly emoji?: string; readonly setName?: string; readonly animated: boolean };
-  /** What the file shows, in words that a model once found. */
+  /** A model's description of the file, from an earlier message. */
   readonly description?: string;
-  /** Why it could not be fetched, for people and the model: `too large (7.0 MB, at most 5 MB)`. */
+  /** Why the file could not be fetched, for people and the model: `too large (7.0 MB, at most 5 MB)`. */
   readonly unavailable?: string;
 }
 
-/** Where something was said. `system`: nowhere that people can see. */
+/** The chat of a message. `system`: not a place that people can see. */
 export interface InboundChat {
   readonly id: string;
   readonly kind: "direct" | "group" | "channel" | "system";
   readonly title?: string;
   readonly thread?: string;
-  /** The group is divided into threads, whatever its platform calls them (topics, channels). */
+  /** True if the group is divided into threads, which platforms may call topics or channels. */
   readonly threaded?: true;
 }
 
-/** Who said it. */
+/** The sender of a message. */
 export interface InboundSender {
-  /** The platform's immutable id. It alone authorises; a name never does. */
+  /** The platform's immutable id. Only this id grants access; a name never does. */
   readonly id: string;
   readonly name?: string;
   readonly username?: string;
   readonly isBot?: boolean;
-  /** Writes as a chat (a channel's post, an anonymous administrator): `id` is that chat's, so no user can be identified. */
+  /**
+   * True for messages sent as a chat (a channel's post, an anonymous administrator). `id` is then that of the chat, so no user can be
+   * identified.
+   */
   readonly anonymous?: true;
 }
 
-/** One thing that happened, the same shape for every source. */
+/** A message or other occurrence, in the same form for every source. */
 export interface Inbound {
-  /** The event's id; for gathered events that of the first. */
+  /** The event's id; that of the first event if several were gathered. */
   readonly id: string;
-  /** Channel id, or `hooks`, `heartbeat`, `operator` for what no person wrote. */
+  /** Channel id, or `hooks`, `heartbeat`, `operator` for events that no person wrote. */
   readonly channel: string;
   readonly account: string;
   readonly kind: "message" | "edit" | "press" | "reaction" | "migration" | "hook" | "system";
   readonly chat: InboundChat;
   readonly sender: InboundSender;
-  /** Text as Markdown; a media placeholder when there is nothing else. */
+  /** Text as Markdown; a media placeholder if there is no text. */
   readonly text: string;
-  /** What was written without any Markdown, where that is another text: the patterns of mentions are searched in it. */
+  /** The text without Markdown, if it differs. Mention patterns are matched against it. */
   readonly plain?: string;
   readonly media: readonly InboundMedia[];
-  /** True when the bot was addressed (mention, reply, press). Direct chats need no mention. */
+  /** True if the bot was addressed (mention, reply, press). Direct chats need no mention. */
   readonly mention: boolean;
-  /** Epoch milliseconds at the source. A channel that does not know it sets 0, and the time of acceptance is used. */
+  /** Epoch milliseconds at the source. If the channel sets 0, the time of acceptance is used. */
   readonly timestamp: number;
-  /** The platform's message id; absent where there is none to reply to. */
+  /** The platform's message id; absent if there is no message to reply to. */
   readonly messageId?: string;
-  /** Of all parts, where several messages were gathered into this one; the first is `messageId`. */
+  /** The ids of all messages gathered into this one, beginning with `messageId`. */
   readonly messageIds?: readonly string[];
-  /** Kind `migration`: the id under which the platform leads this chat from now on. */
+  /** For kind `migration`: the chat's new id at the platform. */
   readonly migratedTo?: string;
-  /** The message that this one answers. */
+  /** The message that this one replies to. */
   readonly replyTo?: {
     readonly messageId?: string;
     readonly sender?: string;
     readonly text?: string;
     readonly quote?: string;
-    /** Its files: fetched with those of the message itself, because a question is often about them. */
+    /** Its files. They are fetched with those of the message itself, because questions are often about them. */
     readonly media?: readonly InboundMedia[];
   };
   readonly forward?: { readonly from: string; readonly timestamp?: number };
   readonly authority: Authority;
-  /** What a hook, a heartbeat or a mapping asks of its turn; absent for chat messages. */
+  /** What a hook, heartbeat or mapping requests of the turn; absent for chat messages. */
   readonly request?: TurnRequest;
 }
 
-/** Understood, and nothing follows from it: what an event is worth that changes nothing anybody could answer. */
+/** The event was understood and needs no reply, such as an edit that changes nothing. */
 export interface Silent {
-  /** Reason code that the trace keeps, such as `edit_changes_nothing`: `a-z`, `0-9`, `_`. */
+  /** Reason code for the trace, such as `edit_changes_nothing`: `a-z`, `0-9`, `_`. */
   readonly silent: string;
-  /** For the trace: why, in a sentence. */
+  /** The reason as a sentence, for the trace. */
   readonly detail?: string;
-  /** The option of the account that decided, as its keys below the account: `["capabilities", "inlineButtons"]`. */
+  /** The account option that caused this, as keys below the account: `["capabilities", "inlineButtons"]`. */
   readonly option?: readonly string[];
   /** What to change, for the trace. */
   readonly hint?: string;
 }
 
-/** What a hook request or a heartbeat asks for, already validated. */
+/** A validated request of a hook or heartbeat. */
 export interface TurnRequest {
-  /** Human-readable hook name; prefix of the summary. */
+  /** Human-readable hook name; the summary begins with it. */
   readonly name?: string;
   readonly agentId?: string;
   readonly sessionKey?: string;
-  /** `isolated`: an empty transcript. `persistent`: the key's transcript goes on. */
+  /** `isolated`: starts with an empty transcript. `persistent`: continues the session's transcript. */
   readonly sessionMode?: "isolated" | "persistent";
   /** `provider/model` or an alias. */
   readonly model?: string;
   readonly thinking?: Thinking;
   readonly timeoutSeconds?: number;
-  /** What the operator wants done with the content of a webhook; never from a request. */
+  /** The operator's instructions for the content of a webhook. They never come from a request. */
   readonly instructions?: string;
   /** Whether the reply is sent to a chat. */
   readonly deliver?: boolean;
@@ -202,37 +199,37 @@ export interface TurnRequest {
   /** Recipient in that channel. */
   readonly to?: string;
   readonly wakeMode?: "now" | "next-heartbeat";
-  /** The message is itself what is sent: no engine runs, and no summary is left. */
+  /** The message itself is sent: no engine runs, and no summary is stored. */
   readonly deliverOnly?: boolean;
-  /** A system turn may have nothing to do: then no model is called. */
+  /** Events of a system turn. If there is nothing to do, no model is called. */
   readonly heartbeat?: { readonly events: readonly string[]; readonly scheduled: boolean };
 }
 
-/** How much a model reasons before it answers; mapped to what its provider has. */
+/** How much a model reasons before it replies. Each provider's own levels are mapped to these. */
 export type Thinking = "off" | "minimal" | "low" | "medium" | "high" | "max";
 
-/** Why an event is not let through. `code` is stable, `path` and `hint` say what to change. */
+/** Why an event is refused. `code` is stable; `path` and `hint` say what to change. */
 export interface Refusal {
   readonly code: string;
   /** One sentence for the operator. */
   readonly detail?: string;
-  /** Configuration path that decided, such as `channels.botchat.dmPolicy`. */
+  /** Configuration path that caused the refusal, such as `channels.botchat.dmPolicy`. */
   readonly path?: string;
-  /** What to do to be let through. */
+  /** What to change so that the event is admitted. */
   readonly hint?: string;
-  /** What to tell the sender, if anything (a pairing code). Sent through the outbox, like any answer. */
+  /** A text for the sender, such as a pairing code; absent: none. Sent through the outbox, like any reply. */
   readonly notice?: string;
-  /** `silent` for what is ordinary, such as talk in a group that is not for the bot; default `refused`. */
+  /** `silent` for ordinary events, such as group messages that are not for the bot. Default: `refused`. */
   readonly outcome?: "refused" | "silent";
 }
 
-/** Which agent answers, in which session, and where the answer goes. */
+/** Which agent replies, in which session, and where the reply goes. */
 export interface Route {
   readonly agentId: string;
   readonly sessionKey: string;
-  /** Begin with an empty transcript (hook runs) instead of going on with the session's. */
+  /** True to begin with an empty transcript (hook runs) instead of the session's. */
   readonly isolated: boolean;
-  /** Where the reply goes; `null`: nowhere (`deliver: false`, or no recipient is known). */
+  /** Where the reply goes; `null` if nowhere (`deliver: false`, or no known recipient). */
   readonly to: Address | null;
   /** Why `to` is `null`. */
   readonly undeliverable?: "not_asked" | "no_recipient";
@@ -241,37 +238,37 @@ export interface Route {
 /** One button below a message. */
 export interface Button {
   readonly text: string;
-  /** Handed back when the button is pressed; at most 64 bytes. */
+  /** Returned when the button is pressed; at most 64 bytes. */
   readonly value: string;
 }
 
 /**
- * A file that an agent sends. Exactly one of `url`, `path`, `data` and `ref` is set. The gateway fetches it, checks it and lays it down
- * before a channel sees it: `render` is handed a `path` or a `ref`.
+ * A file that an agent sends. Exactly one of `url`, `path`, `data` and `ref` is set. The gateway fetches and checks the file and stores a
+ * copy, so that a channel's `render` receives a `path` or a `ref`.
  */
 export interface OutboundMedia {
-  /** A public http(s) address; it is fetched by the gateway, never by a platform. */
+  /** A public http(s) address. The gateway fetches it, never a platform. */
   readonly url?: string;
-  /** Of a file in the agent's workspace, or of one that came with a message. */
+  /** The path of a file in the agent's workspace, or of a file that came with a message. */
   readonly path?: string;
-  /** The bytes in base64, at most 1 MB: what is made on the spot. */
+  /** The bytes in base64, at most 1 MB; for content generated on the fly. */
   readonly data?: string;
-  /** The platform's own handle of a file that it has already, such as a sticker's. */
+  /** The platform's own handle of a file that it already has, such as a sticker. */
   readonly ref?: string;
   readonly mimeType?: string;
   readonly fileName?: string;
-  /** Shown as a voice message, a round video or a sticker, where the platform has them. */
+  /** Show it as a voice message, a round video or a sticker, if the platform supports that. */
   readonly as?: "voice" | "round-video" | "sticker";
-  /** Bytes. Set by the gateway, like the sides of a picture and the type, which it detects from the content. */
+  /** Size in bytes. The gateway sets it, as it sets the dimensions of an image and the type, which it detects from the content. */
   readonly size?: number;
   readonly width?: number;
   readonly height?: number;
 }
 
-/** What an engine yields while it runs, in order; `done` is the last. */
+/** The events that an engine yields while it runs, in order; `done` is the last. */
 export type TurnEvent =
   | { readonly type: "text"; readonly delta: string }
-  /** `preview`: shown while the turn runs, and never part of the answer. */
+  /** `preview`: shown while the turn runs, but never part of the reply. */
   | { readonly type: "reasoning"; readonly delta: string; readonly preview?: boolean }
   | { readonly type: "tool"; readonly name: string; readonly state: "started" | "finished" | "failed"; readonly detail?: string }
   | { readonly type: "media"; readonly media: OutboundMedia }
@@ -279,59 +276,59 @@ export type TurnEvent =
   | { readonly type: "usage"; readonly inputTokens: number; readonly outputTokens: number; readonly model: string }
   | { readonly type: "done" };
 
-/** What a turn says, whole. Text is Markdown. */
+/** The complete reply of a turn. The text is Markdown. */
 export interface Reply {
   readonly text: string;
   readonly reasoning?: string;
   readonly media: readonly OutboundMedia[];
   readonly buttons: readonly (readonly Button[])[];
-  /** Message id to reply to; absent: none. */
+  /** Id of the message to reply to; absent: none. */
   readonly replyTo?: string;
-  /** It arrives without a sound. */
+  /** Send without a notification sound. */
   readonly silent?: true;
-  /** Message that becomes this reply by an edit; where it is gone, the reply fails. */
+  /** Id of the message to replace by an edit. If that message is gone, the reply fails. */
   readonly replaces?: string;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly model: string };
 }
 
-/** One message as the platform will take it. JSON, because it waits in the outbox. */
+/** One message in the form the platform accepts. JSON, because it waits in the outbox. */
 export interface Part {
-  /** What it is, for people who read traces: `text`, `photo`, `voice`, ... */
+  /** A label for traces: `text`, `photo`, `voice`, ... */
   readonly kind: string;
-  /** Characters that count against the channel's `maxChars`, by the platform's own count. */
+  /** Characters that count towards the channel's `maxChars`, counted as the platform counts them. */
   readonly chars: number;
   /** The channel's own payload. */
   readonly body: Json;
-  /** Message id of a preview that this part becomes, by an edit in place. */
+  /** Id of the preview message that this part replaces by an edit. */
   readonly replaces?: string;
-  /** Message id that this part replies to; if that message was deleted, the part is sent without the reference. */
+  /** Id of the message that this part replies to. If that message was deleted, the part is sent without the reference. */
   readonly replyTo?: string;
-  /** `replyTo` is the message that is answered, and a preview of the answer replies to it already. */
+  /** True if `replyTo` is the message being answered, so that a preview of the reply already refers to it. */
   readonly replyImplied?: true;
-  /** What was left out, each in a few words for the trace, such as a button whose data is too long. */
+  /** What was left out, in a few words each for the trace, such as a button with too much data. */
   readonly omitted?: readonly string[];
-  /** `replaces` or nothing: a message that is gone fails the part. */
+  /** Edit the message in `replaces` or fail: if it is gone, no new message is sent. */
   readonly inPlace?: true;
 }
 
-/** The platform took it. */
+/** Proof that the platform accepted a part. */
 export interface Receipt {
   readonly messageId: string;
-  /** Of all messages, where a part becomes several (an album); the first is `messageId`. */
+  /** The ids of all messages if a part became several (an album), beginning with `messageId`. */
   readonly messageIds?: readonly string[];
 }
 
-/** How an accepted event ends. Exactly one, for ever. */
+/** How an accepted event ends: exactly one outcome, which never changes. */
 export type Outcome = "answered" | "silent" | "refused" | "failed";
 
 export type Station = "accept" | "ingress" | "gating" | "routing" | "turn" | "formatting" | "delivery" | "settled";
 
-/** What one station decided about one event; the chain of them answers "why". */
+/** What one station decided about one event. The list of decisions explains the outcome. */
 export interface Decision {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly station: Station;
-  /** Plugin that decided, or `core`. */
+  /** The plugin that decided, or `core`. */
   readonly plugin: string;
   readonly verdict: "pass" | "refused" | "silent" | "failed" | "retry" | "done";
   /** Stable reason code, such as `sender_not_allowed`. */
@@ -339,9 +336,9 @@ export interface Decision {
   readonly detail?: string;
   readonly path?: string;
   readonly hint?: string;
-  /** At ingress, for what people do in chats: the sender's id at the platform. */
+  /** At ingress, for events caused by a person: the sender's platform id. */
   readonly sender?: string;
-  /** At turn: the tokens of each model that was asked. */
+  /** At turn: the tokens used by each model that was called. */
   readonly usage?: readonly NonNullable<Reply["usage"]>[];
 }
 

@@ -1,4 +1,4 @@
-/** The one place that decides who may call a route. */
+/** Decides who may call a route. All routes use this check. */
 import type { IncomingMessage } from "node:http";
 import type { RouteAccess } from "../sdk/contract.ts";
 import { type AttemptsOptions, createAttempts, createCredentialName } from "./attempts.ts";
@@ -6,21 +6,21 @@ import { createTokenCheck, presentedToken } from "./credentials.ts";
 import { HttpProblem } from "./problem.ts";
 
 export interface AccessOptions extends AttemptsOptions {
-  /** Read for each request: a new token is valid from the next one on. */
+  /** The current gateway token. Read for each request, so that a new token is valid at once. */
   readonly gatewayToken: () => string | undefined;
-  /** The one that it replaced, for as long as that one is valid too. */
+  /** The previous gateway token, while it is still valid. */
   readonly previousGatewayToken?: () => string | undefined;
-  /** Whether a device has this token; absent: there are no devices. Must not throw. */
+  /** Whether a token belongs to a paired device; absent: there are no devices. Must not throw. */
   readonly deviceToken?: ((token: string) => boolean | Promise<boolean>) | undefined;
 }
 
-/** The problem of a request, or `undefined` to let it through. A promise only where a device has to be looked up. */
+/** Returns the problem of a request, or `undefined` to let it through. Returns a promise only if a device token must be looked up. */
 export type RequireAccess = (request: IncomingMessage, access: RouteAccess) => HttpProblem | undefined | Promise<HttpProblem | undefined>;
 
 export interface Access {
-  /** Reads headers only. */
+  /** Checks the access of a request. Reads headers only. */
   readonly requireAccess: RequireAccess;
-  /** Whether what opened a route for devices opens it still: for answers that go on. Counts no failure. */
+  /** Whether the credentials that opened a device route are still valid, for long-lived responses. Does not count failures. */
   mayStay(request: IncomingMessage): Promise<boolean>;
 }
 
@@ -31,7 +31,7 @@ export function createAccess(options: AccessOptions): Access {
   const isGatewayToken = (token: string | undefined): boolean =>
     isToken(token, options.gatewayToken()) || isPrevious(token, options.previousGatewayToken?.());
   const nameOf = createCredentialName("gateway token");
-  /** Synchronous, and on routes for devices after the look-up, so no two guesses can race past the count. */
+  /** Synchronous, and called after the device look-up, so that concurrent guesses cannot outrun the failure count. */
   const judgeGateway = (request: IncomingMessage, token: string | undefined): HttpProblem | undefined => {
     const credential = nameOf(options.gatewayToken());
     const locked = attempts.locked(request, credential);
@@ -64,12 +64,12 @@ export function createAccess(options: AccessOptions): Access {
   };
 }
 
-/** All tokens of devices are one kind of credential: they are random, and each is looked up by its name. */
+/** All device tokens are one kind of credential: they are random, and each is looked up by its name. */
 const device = "device token";
 
 const unauthorized = new HttpProblem("unauthorized", "The gateway token is missing or wrong.", { "www-authenticate": "Bearer" });
 
-/** A page of another site that a browser on this machine has open must not reach a route that needs no token. */
+/** Detects pages of other sites: in a browser on this machine, they must not reach a route that needs no token. */
 function isForeignOrigin(request: IncomingMessage): boolean {
   const origin = request.headers.origin;
   if (origin === undefined) return false;

@@ -1,23 +1,23 @@
-/** Attempts of clients to show a credential: one limit for tokens, signatures and the secrets of platforms. */
+/** Limits failed authentication attempts. Tokens, signatures and platform secrets share one limit. */
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { clientKey } from "./client-address.ts";
 import { HttpProblem } from "./problem.ts";
 
 export interface Attempts {
-  /** 429 while nothing that this client presents as the credential may be compared. Reads headers only. */
+  /** Returns a 429 problem while this client may not try the credential; otherwise `undefined`. Reads headers only. */
   locked(request: IncomingMessage, credential: string): HttpProblem | undefined;
-  /** Counts a failure; returns `problem`, or 429 when the client has failed too often. */
+  /** Counts a failure. Returns `problem`, or a 429 problem if the client has failed too often. */
   failed(request: IncomingMessage, credential: string, problem: HttpProblem): HttpProblem;
-  /** Clears the client's failures with this credential, and with no other one. */
+  /** Clears the client's failures with this credential only. */
   proved(request: IncomingMessage, credential: string): void;
 }
 
 export interface AttemptsOptions {
-  /** A monotonic clock, in milliseconds: a jump of the wall clock must neither end a lock nor make it last. */
+  /** A monotonic clock, in milliseconds. A jump of the wall clock must neither end nor extend a lock. */
   readonly elapsed: () => number;
   readonly clientAddress: (request: IncomingMessage) => string;
-  /** Called once for each client and window when its failures are answered 429, and once when nothing of it is compared. */
+  /** Called once for each client and window when its failures are first answered with 429, and once when the client is locked. */
   readonly onLimited?: (client: string, retryAfterSeconds: number, options: { readonly locked: boolean }) => void;
 }
 
@@ -47,7 +47,7 @@ function tooMany(seconds: number): HttpProblem {
   return new HttpProblem("rate_limited", "Too many failed attempts; wait before the next one.", { "retry-after": String(seconds) });
 }
 
-/** Names a credential by its kind and its secret: who knew the secret that was replaced has not shown the new one. */
+/** Names a credential by its kind and secret. After a rotation, knowing the old secret does not count as knowing the new one. */
 export function createCredentialName(kind: string): (secret: string | undefined) => string {
   let known: string | undefined;
   let name = kind;

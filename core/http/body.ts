@@ -1,13 +1,13 @@
-/** Request bodies: the type that is declared, and the bytes, bounded in size here and in time by the server's request timeout. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+/** Reads request bodies. This code limits the size; the server's request timeout limits the time. */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { HttpProblem } from "./problem.ts";
 
 const empty = Buffer.alloc(0);
 
 /**
- * Collects the body. Calls back once: with a problem, or with the bytes. Never calls back when the client goes away
- * or is cut off, because then no one waits for an answer. A callback, because this runs for every request.
- * The returned function gives the body up: what was read is released, and nothing is called back.
+ * Collects the body. Calls back once, with a problem or with the bytes. Never calls back if the client disconnects, because then no one
+ * waits for an answer. Uses a callback for speed, because this runs for every request. The returned function stops reading, releases what
+ * was read and prevents the callback.
  */
 export function readBody(request: IncomingMessage, limit: number, done: (problem: HttpProblem | null, body: Buffer) => void): () => void {
   const declared = request.headers["content-length"];
@@ -48,7 +48,7 @@ export function readBody(request: IncomingMessage, limit: number, done: (problem
   return stop;
 }
 
-/** The server leaves `Expect: 100-continue` to its routes, so that a refused request is never asked for its body. */
+/** The server leaves `Expect: 100-continue` to its routes, so that a rejected client never sends its body. */
 export function askForBody(request: IncomingMessage, response: ServerResponse): void {
   if (/(?:^|,)\s*100-continue\s*(?:,|$)/i.test(request.headers.expect ?? "")) response.writeContinue();
 }

@@ -1,4 +1,4 @@
-/** Callers of listeners that channels open by themselves: judged by the same limit as those of the gateway's own routes. */
+/** Checks callers of listeners that channels open themselves. The same limit applies as for the gateway's own routes. */
 import type { IncomingMessage } from "node:http";
 import type { CallerVerdict } from "../sdk/contract.ts";
 import { type AttemptsOptions, createAttempts } from "./attempts.ts";
@@ -9,7 +9,7 @@ export type JudgeCaller = (request: IncomingMessage, isRight: () => boolean) => 
 const credential = "caller";
 const wrong = new HttpProblem("unauthorized", "The secret is missing or wrong.");
 
-/** Made once for each listener, so the failures at one say nothing about another. */
+/** Creates the check for one listener. Failures at one listener do not affect another. */
 export function createJudgeCaller(options: AttemptsOptions): JudgeCaller {
   const attempts = createAttempts(options);
   return (request, isRight) => {

@@ -1,11 +1,11 @@
-/** Who is at the other end: the socket's address, or what trusted proxies say about it. */
+/** Determines the client's address: that of the socket, or the one reported by trusted proxies. */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 
-/** `X-Forwarded-For` entries that are looked at, from the right. */
+/** How many `X-Forwarded-For` entries are examined, from the right. */
 const maxHops = 32;
 
-/** One spelling for one client: lower case, no zone, IPv4-mapped IPv6 as IPv4. */
+/** Normalizes an address: lower case, no zone, IPv4-mapped IPv6 as IPv4. */
 export function normalizeAddress(address: string): string {
   const plain = address.replace(/%.*$/, "").toLowerCase();
   if (!plain.startsWith("::ffff:")) return plain;
@@ -17,13 +17,13 @@ export function normalizeAddress(address: string): string {
   return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join(".");
 }
 
-/** The key under which a client's failures are counted: an IPv6 subscriber owns a whole /64. */
+/** The key under which a client's failures are counted. For IPv6 it is the /64 network, because one subscriber owns all of it. */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = "", tail] = address.split("::");
   const left = head === "" ? [] : head.split(":");
   const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  // A dotted tail stands for two groups.
+  // A dotted tail replaces two groups.
   const count = left.length + right.length + (address.includes(".") ? 1 : 0);
   const groups = tail === undefined ? left : [...left, ...Array.from({ length: Math.max(0, 8 - count) }, () => "0"), ...right];
   return `${groups
@@ -32,7 +32,7 @@ export function clientKey(address: string): string {
     .join(":")}::/64`;
 }
 
-/** An entry of `X-Forwarded-For` without port and brackets, or `undefined` when it is not an address. */
+/** Parses an entry of `X-Forwarded-For` without port and brackets; `undefined` if it is not an address. */
 function parseHop(text: string): string | undefined {
   const trimmed = text.trim();
   const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(trimmed)?.[1];
@@ -50,7 +50,7 @@ function buildTrusted(entries: readonly string[]): BlockList {
     if (version === 0) continue;
     const family = version === 4 ? "ipv4" : "ipv6";
     const widest = version === 4 ? 32 : 128;
-    // An IPv4 network that was written in its IPv6 form carries 96 bits more.
+    // The prefix of an IPv4 network in IPv6 notation is 96 bits longer.
     const mapped = version === 4 && address.includes(":");
     const prefix = bits === undefined ? widest : Number(bits) - (mapped ? 96 : 0);
     if (Number.isInteger(prefix) && prefix >= 0 && prefix <= widest) list.addSubnet(plain, prefix, family);
@@ -58,13 +58,16 @@ function buildTrusted(entries: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether an address, in the spelling of `createClientAddress`, is one of the entries: addresses and CIDR ranges. */
+/**
+ * Returns a function that checks whether an address from `createClientAddress` matches one of the entries, which are addresses and CIDR
+ * ranges.
+ */
 export function createAddressList(entries: readonly string[]): (address: string) => boolean {
   const list = buildTrusted(entries);
   return (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-/** The problem of one entry of `gateway.trustedProxies`, or `undefined` when it is an address or a CIDR range. */
+/** The problem of one entry of `gateway.trustedProxies`; `undefined` if it is an address or a CIDR range. */
 export function checkTrustedProxy(entry: string): string | undefined {
   const [address = "", bits, more] = entry.trim().split("/");
   const version = isIP(normalizeAddress(address));
@@ -75,8 +78,8 @@ export function checkTrustedProxy(entry: string): string | undefined {
 }
 
 /**
- * Makes the function that names the client of a request. `trusted` is read at each call, so that a reload counts at once;
- * `onInvalid` is called for each entry that is left out.
+ * Creates the function that determines the client of a request. It reads `trusted` at each call, so that a reload takes effect at once.
+ * `onInvalid` is called for each entry that is ignored.
  */
 export function createClientAddress(
   trusted: () => readonly string[],
@@ -102,7 +105,7 @@ export function createClientAddress(
     while (isTrusted(client)) {
       const text = hops.pop();
       const hop = text === undefined ? undefined : parseHop(text);
-      // An invalid address was not written by a proxy that we trust: the last trusted one is the client.
+      // A trusted proxy does not write invalid addresses, so the last trusted hop is the client.
       if (hop === undefined) break;
       client = hop;
     }

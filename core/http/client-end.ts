@@ -1,9 +1,12 @@
-/** Clients that have sent everything: a half-closed connection is answered, so the end of what a client sends is not yet its end. */
+/**
+ * Detects that a client has finished sending. The server still answers half-closed connections, so this does not mean that the client has
+ * gone.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /**
- * Calls `left` once, when the client closes its sending side, or the connection. A client that is gone for good looks the same,
- * so an answer that is held or goes on is given up or given at once.
+ * Calls `left` once, when the client closes its sending side or the connection. A lost client looks the same, so callers should end a
+ * pending or streaming answer promptly.
  */
 export function onClientEnd(request: IncomingMessage, response: ServerResponse, left: () => void): void {
   const { socket } = request;

@@ -1,11 +1,11 @@
-/** Tokens in requests: where they stand, and how they are compared. */
+/** Finds tokens in requests and compares them. */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { product } from "../contract/index.ts";
 
 const bearer = /^bearer\s/i;
 
-/** The presented token: a Bearer that is present and not empty is the one judged, else the product's own header. */
+/** The presented token: a non-empty Bearer token, else the product's own header. */
 export function presentedToken(headers: IncomingHttpHeaders): string | undefined {
   const authorization = headers.authorization;
   if (authorization !== undefined) {
@@ -24,10 +24,9 @@ export function presentedToken(headers: IncomingHttpHeaders): string | undefined
 /**
  * Compares presented tokens with a secret that may change at any time.
  *
- * Both are laid into zeroed buffers of one length, a multiple of 64 bytes, and compared in constant time; the two
- * lengths are compared as well, after that. A digest of the presented token would do the same for ten times the
- * price, on the busiest path of the program. No presented token is remembered, because a look-up of it would
- * answer at a speed that depends on the secret.
+ * Both are copied into zeroed buffers of equal length, a multiple of 64 bytes, and compared in constant time. Then the lengths are
+ * compared. Comparing digests would be equally safe but ten times slower, on the busiest path of the program. Presented tokens are never
+ * cached, because the speed of a cache look-up would depend on the secret.
  */
 export function createTokenCheck(): (presented: string | undefined, secret: string | undefined) => boolean {
   let current: string | undefined;
@@ -43,16 +42,16 @@ export function createTokenCheck(): (presented: string | undefined, secret: stri
   };
   return (presented, secret) => {
     if (presented === undefined || secret === undefined || secret === "") return false;
-    // Not a comparison with anything a client sent: it only notices that the configuration changed.
+    // This does not compare client data. It only detects that the configuration changed.
     if (secret !== current) adopt(secret);
     scratch.fill(0);
-    // Header text holds one byte in each character, so this restores the bytes that were sent.
+    // Each character of a header is one byte, so this restores the bytes that were sent.
     scratch.write(presented, 0, scratch.length, "latin1");
     return timingSafeEqual(scratch, expected) && presented.length === length;
   };
 }
 
-/** Compares bytes in constant time. The length may be observed: that of a digest is not a secret. */
+/** Compares bytes in constant time. The length may leak, because the length of a digest is not secret. */
 export function isSameDigest(presented: Buffer, expected: Buffer): boolean {
   return presented.length === expected.length && timingSafeEqual(presented, expected);
 }

@@ -1,16 +1,19 @@
-/** Server-sent events: `data:` lines until the iterable ends, the client leaves or the server closes. */
+/** Server-sent events: writes `data:` lines until the iterable ends, the client disconnects or the server closes. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { Json } from "../contract/index.ts";
 import { onClientEnd } from "./client-end.ts";
 
-/** A comment in this rhythm keeps proxies, and our own idle limit, from cutting a quiet stream. */
+/** A comment at this interval keeps proxies and our own idle timeout from closing a quiet stream. */
 const keepAliveMs = 15_000;
 
 export interface EventStreams {
-  /** `stays` is asked before each event and now and then: once it says no, nothing more is sent. Must not throw. */
+  /**
+   * Streams the events. `stays` is called before each event and periodically; once it returns false, nothing more is sent. It must not
+   * throw.
+   */
   send(reply: FastifyReply, events: AsyncIterable<Json>, stays?: () => Promise<boolean>): void;
-  /** Ends all streams; a server that closes would wait for them for ever. */
+  /** Ends all streams, because a closing server would otherwise wait for them forever. */
   end(): void;
 }
 
@@ -30,7 +33,7 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
       gone = true;
       giveUp();
     };
-    /** Not a race with one promise for the whole stream: it would keep every event until the stream ends. */
+    /** Not `Promise.race` with one promise for the whole stream, because that promise would retain every event until the stream ends. */
     const orLeft = <Step>(step: Promise<Step>) =>
       new Promise<Step | "left">((resolve, reject) => {
         giveUp = () => resolve("left");
@@ -38,7 +41,7 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
         step.then(resolve, reject);
       });
     const beat = setInterval(() => {
-      // What a client does not read is not added to: its connection is then idle, and cut as one.
+      // If the client does not read, nothing more is written, so that the idle timeout closes the connection.
       if (!response.writableNeedDrain) response.write(": keep-alive\n\n");
       void stays().then((stay) => stay || leave());
     }, keepAliveMs);

@@ -1,6 +1,6 @@
 /**
- * JSON whose whole numbers keep their digits. A number beyond 2^53 becomes the engine's own raw JSON (`JSON.rawJSON`), which
- * `JSON.stringify` writes as it was read; every other value is what `JSON.parse` makes of it.
+ * JSON whose integers keep all digits. A number beyond 2^53 becomes raw JSON (`JSON.rawJSON`), which `JSON.stringify` writes unchanged.
+ * Other values are parsed as by `JSON.parse`.
  */
 interface RawJson {
   readonly rawJSON: string;
@@ -12,10 +12,10 @@ interface ExactJson {
   isRawJSON(value: unknown): value is RawJson;
 }
 
-/** The type definitions do not have these yet; every Node that the gateway runs on does. */
+/** The type definitions lack these functions, but every supported Node version has them. */
 const json = JSON as unknown as ExactJson;
 
-/** Throws what `JSON.parse` throws. Texts without a long run of digits, which are nearly all, are parsed as usual. */
+/** Parses a text; throws what `JSON.parse` throws. Nearly all texts have no long run of digits and take the fast path. */
 export function parseExactJson(text: string): unknown {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   return json.parse(text, (_key, value, { source }) =>
@@ -25,7 +25,7 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** The digits of a number that was too large for a number. */
+/** The digits of a number that was too large to be exact; `undefined` for other values. */
 export function exactDigits(value: unknown): string | undefined {
   return json.isRawJSON(value) ? value.rawJSON : undefined;
 }

@@ -1,4 +1,4 @@
-/** The token of the management routes: configured, or generated once and kept in the state directory. */
+/** The token of the management routes: from the configuration, or generated once and stored in the state directory. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { writeWhole } from "../state/index.ts";
 const tokenFile = "gateway-token";
 const tokenBytes = 32;
 
-/** The file is also where the command line finds a configured token; mode 0600. */
+/** Returns the token. A configured token is also written to the file (mode 0600), where the command line finds it. */
 export function gatewayToken(config: GatewayConfig, stateDirectory: string, secrets: Secrets): string {
   const file = join(stateDirectory, tokenFile);
   const configured = config.gateway.auth.token;

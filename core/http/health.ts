@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz` and `/metrics`: what a probe needs is open, what it says about this gateway takes a token. */
+/** `/healthz`, `/readyz` and `/metrics`. Plain probes need no token; details about the gateway do. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { RouteAccess } from "../sdk/contract.ts";
 import type { RequireAccess } from "./access.ts";
@@ -7,7 +7,7 @@ import { jsonType } from "./problem.ts";
 import { sendProblem } from "./send.ts";
 
 export interface HealthDeps {
-  /** `reasons`: one sentence for each thing that is not up. A gateway that is ready with reasons is degraded. */
+  /** `reasons` has one sentence for each part that is not up. A gateway that is ready but has reasons is degraded. */
   readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
   /** The page of `createMetrics`. */
   readonly metrics: () => string;
@@ -15,7 +15,7 @@ export interface HealthDeps {
 
 interface HealthAccess {
   readonly requireAccess: RequireAccess;
-  /** Whether `/metrics` needs no token; read for each request. */
+  /** Whether `/metrics` needs no token. Read for each request. */
   readonly metricsArePublic: () => boolean;
 }
 
@@ -26,7 +26,7 @@ export function registerHealth(app: FastifyInstance, { readiness, metrics }: Hea
     reply.header("content-type", jsonType).send(alive);
   });
   app.get("/readyz", async (request, reply) => {
-    // A presented token is judged as everywhere, so that guesses are counted here too.
+    // A token is always checked if one is sent, so that guesses count here too.
     const detailed = presentedToken(request.raw.headers) !== undefined;
     if (await isRefused(request, reply, detailed ? "device" : "public")) return reply;
     const { ready, reasons } = readiness();

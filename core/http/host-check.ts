@@ -1,4 +1,4 @@
-/** The `Host` of a request: a page whose own name was pointed at this machine must reach nothing here. */
+/** Checks the `Host` header, so that a page whose domain was rebound to this machine cannot reach the gateway. */
 import type { IncomingMessage } from "node:http";
 import type { GatewayConfig } from "../config/index.ts";
 import { HttpProblem } from "./problem.ts";
@@ -12,7 +12,7 @@ const unknown = new HttpProblem(
   "The Host header names no host of this gateway. Set gateway.publicUrl to its public address, or add the host to gateway.allowedHosts.",
 );
 
-/** Ports are not compared: the name alone shows whether a page of another site sent the request. */
+/** Creates the check. Ports are ignored: the name alone shows whether another site sent the request. */
 export function createHostCheck(settings: () => Settings): (request: IncomingMessage) => HttpProblem | undefined {
   let built: { readonly from: Settings; readonly names: ReadonlySet<string> } | undefined;
   let accepted: string | undefined;
@@ -41,17 +41,17 @@ function namesOf({ host, publicUrl, allowedHosts }: Settings): ReadonlySet<strin
   return new Set([...loopback, ...configured.filter((name) => name !== undefined)]);
 }
 
-/** A gateway that listens on every address is bound to the one that the client connected to. */
+/** When the gateway listens on all addresses, the address that the client connected to is accepted. */
 function localName({ socket: { localAddress = "" } }: IncomingMessage): string | undefined {
   return addressName(localAddress.replace(/^::ffff:(?=\d+\.)/, "").replace(/%.*$/, ""));
 }
 
-/** An address of IPv6 may lack its brackets here. */
+/** Accepts IPv6 addresses without brackets. */
 function addressName(address: string): string | undefined {
   return hostName(/^[^[\]]*:[^[\]]*:[^[\]]*$/.test(address) ? `[${address}]` : address);
 }
 
-/** In lower case, in the spelling of URLs, without port and without the dot at the end. `undefined`: it is not a host. */
+/** The host name in lower case, normalized as in URLs, without port and final dot; `undefined` if it is not a host. */
 function hostName(host: string): string | undefined {
   if (host === "" || /[/\\?#@\s]/.test(host)) return undefined;
   return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "") || undefined;

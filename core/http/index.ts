@@ -1,4 +1,4 @@
-/** The HTTP server: access, bodies, answers. */
+/** The HTTP server: access checks, request bodies and responses. */
 
 export { type Attempts, type AttemptsOptions, createAttempts, createCredentialName } from "./attempts.ts";
 export { askForBody, checkMediaType, readBody } from "./body.ts";

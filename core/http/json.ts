@@ -1,4 +1,4 @@
-/** JSON bodies: declared types, UTF-8, depth, and keys that could reach a prototype. */
+/** Parses JSON bodies: checks the declared type, UTF-8 and depth, and removes keys that could reach a prototype. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import { checkMediaType } from "./body.ts";
@@ -12,12 +12,12 @@ const jsonTypes = {
   expected: "application/json, or another type that ends in +json",
 };
 
-/** The problem of a request whose declared body is not JSON in UTF-8, or `undefined`. An absent type counts as JSON. */
+/** The problem of a request whose declared body is not JSON in UTF-8, or `undefined`. A missing type is accepted as JSON. */
 export function checkJsonType(headers: IncomingHttpHeaders): HttpProblem | undefined {
   return checkMediaType(headers, jsonTypes);
 }
 
-/** Parses a JSON body; an empty one is `{}`. Throws `HttpProblem` 400. `parse`: throws for what is not JSON. */
+/** Parses a JSON body; an empty one becomes `{}`. Throws `HttpProblem` 400. `parse` must throw for invalid JSON. */
 export function parseJson(body: Buffer, parse: (text: string) => unknown = JSON.parse): unknown {
   if (!isUtf8(body)) throw new HttpProblem("invalid_json", "The body is not valid UTF-8.");
   const start = body.length >= 3 && body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
@@ -27,7 +27,7 @@ export function parseJson(body: Buffer, parse: (text: string) => unknown = JSON.
     value = parse(text);
   } catch {
     if (text.trim() === "") return {};
-    // The engine's own message quotes the body, which may hold what must not be shown.
+    // The engine's own message quotes the body, which may contain secrets.
     throw new HttpProblem("invalid_json", "The body is not valid JSON.");
   }
   tame(value, 1);
@@ -35,13 +35,13 @@ export function parseJson(body: Buffer, parse: (text: string) => unknown = JSON.
 }
 
 /**
- * Bounds the depth, and removes `__proto__`: `JSON.parse` makes it a harmless own property, but the first
- * `Object.assign` of a plugin would turn it into a prototype. `constructor` and `prototype` stay: as own properties
- * they replace nothing, and services do send fields of that name.
+ * Limits the depth and removes `__proto__`. `JSON.parse` makes it a harmless own property, but `Object.assign` in a plugin would turn it
+ * into a prototype. `constructor` and `prototype` are kept: as own properties they replace nothing, and services do send fields with these
+ * names.
  */
 function tame(value: unknown, depth: number): void {
   if (typeof value !== "object" || value === null) return;
-  // A large number is an object, too, and no level.
+  // Large integers are objects, too, but do not add a level.
   if (depth > maxDepth && exactDigits(value) !== undefined) return;
   if (depth > maxDepth) throw new HttpProblem("invalid_json", `The body is nested deeper than ${maxDepth} levels.`);
   if (Array.isArray(value)) {

@@ -1,4 +1,4 @@
-/** A small writer of the Prometheus text format: counters, gauges and histograms with a bounded number of series. */
+/** Writes metrics in the Prometheus text format: counters, gauges and histograms with a bounded number of series. */
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -14,24 +14,24 @@ export interface Histogram {
 
 interface Definition {
   readonly name: string;
-  /** One sentence for readers of the page. */
+  /** One sentence for readers of the metrics page. */
   readonly help: string;
   readonly labels?: readonly string[];
 }
 
 export interface Metrics {
   counter(definition: Definition): Counter;
-  /** `read`, when given, is called for each page instead of remembering what was set. */
+  /** Adds a gauge. If `read` is given, each page calls it instead of using a stored value. */
   gauge(definition: Definition & { readonly read?: () => number }): Gauge;
   histogram(definition: Definition & { readonly buckets?: readonly number[] }): Histogram;
-  /** The page, in the text format 0.0.4. */
+  /** Renders the page in the text format 0.0.4. */
   render(): string;
 }
 
-/** Characters of a label's value; what comes after them is left out. */
+/** Longer label values are cut to this many characters. */
 const longestValue = 128;
 
-/** Seconds; from a quick answer to a long turn. */
+/** Upper bounds in seconds, from a quick answer to a long turn. */
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 interface Series {
@@ -44,11 +44,11 @@ interface Family extends Definition {
   readonly type: "counter" | "gauge" | "histogram";
   readonly buckets: readonly number[];
   readonly read?: (() => number) | undefined;
-  /** By the values of their labels. */
+  /** Series by their label values. */
   readonly series: Map<string, Series>;
 }
 
-/** `maxSeries`: a metric with more combinations of labels counts the rest under the value `other`. */
+/** Creates a registry. A metric with more than `maxSeries` combinations of labels counts the rest under the value `other`. */
 export function createMetrics(options: { readonly maxSeries?: number } = {}): Metrics {
   const { maxSeries = 200 } = options;
   const families = new Map<string, Family>();
@@ -59,7 +59,7 @@ export function createMetrics(options: { readonly maxSeries?: number } = {}): Me
     }
     const family: Family = { ...definition, type, buckets: [], ...extra, series: new Map() };
     families.set(family.name, family);
-    // Without labels there is one series: it is shown from the beginning, so that a rate can be taken of it.
+    // A metric without labels has one series. It is shown from the start, so that rates can be computed.
     if ((family.labels ?? []).length === 0) seriesOf(family, {});
     return family;
   };

@@ -1,21 +1,21 @@
 /**
- * What an HTTP request is refused with: one table of codes, one body, one way to answer.
+ * The errors of HTTP requests: one table of codes, one format of the body, one function to send them.
  *
- * Every error of the server is `{ "ok": false, "error": "<sentence>", "code": "<stable_code>" }`.
+ * Every error has the form `{ "ok": false, "error": "<sentence>", "code": "<stable_code>" }`.
  */
 import { programCommand } from "../contract/index.ts";
 
 interface Problem {
   readonly status: number;
-  /** One sentence: what is wrong with the request, or here. */
+  /** One sentence: what is wrong with the request or the gateway. */
   readonly meaning: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint: string;
-  /** The setting that decided. */
+  /** The setting that caused the error. */
   readonly path?: string;
 }
 
-/** Stable codes of HTTP answers. */
+/** The stable error codes of HTTP responses. */
 export const problems = {
   bad_request: { status: 400, meaning: "The request is malformed.", hint: "Correct the sender." },
   invalid_json: { status: 400, meaning: "The body is not valid JSON.", hint: "Send valid JSON in UTF-8." },
@@ -134,20 +134,20 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** What a code means, with the command that runs this program here. */
+/** Describes a code. The hint contains the command that runs this program. */
 export function describeProblem(code: ProblemCode): Problem {
   const problem: Problem = problems[code];
   return { ...problem, hint: problem.hint.replaceAll("{command}", programCommand) };
 }
 
-/** Thrown, or handed to `sendProblem`: becomes an answer with the status of its code. */
+/** An error that becomes an HTTP response with the status of its code. Throw it, or pass it to `sendProblem`. */
 export class HttpProblem extends Error {
   override readonly name = "HttpProblem";
   readonly code: ProblemCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>> | undefined;
 
-  /** `message`: one sentence for the client; it never holds a secret nor what the client sent. */
+  /** `message` is one sentence for the client. It must contain neither secrets nor data that the client sent. */
   constructor(code: ProblemCode, message: string, headers?: Readonly<Record<string, string>>) {
     super(message);
     this.code = code;

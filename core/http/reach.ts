@@ -1,12 +1,12 @@
-/** Who can reach an address that the server binds. */
+/** Determines who can reach an address that the server binds. */
 
 const onlyHere = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
-/** Those that stand for every address of the machine. */
+/** Addresses that mean all addresses of the machine. */
 const every = /^(0{1,3}(\.0{1,3}){3}|::|\[::\]|0|\*)$/;
 
 export const isOnlyHere = (host: string): boolean => onlyHere.test(host);
 
-/** What an operator should know of a bind that others reach; `undefined` where only this machine does. */
+/** A warning about an address that other machines can reach; `undefined` if only this machine can. */
 export function reachWarning(host: string): string | undefined {
   if (isOnlyHere(host)) return undefined;
   return every.test(host)

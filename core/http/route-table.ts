@@ -1,13 +1,13 @@
-/** Which methods an address takes: the router knows it only for the method that was asked for. */
+/** Records which methods a path supports. The router only looks up the method of the request. */
 
-/** Where a plugin's route lives: below its own name, unless its path begins with `/`. */
+/** The path of a plugin's route: below the plugin's own name, unless it begins with `/`. */
 export const routeAddress = (pluginId: string, path: string): string => (path.startsWith("/") ? path : `/plugins/${pluginId}/${path}`);
 
 export interface RouteTable {
   add(method: string, path: string): void;
-  /** `path` as it was registered. */
+  /** Whether a route exists. `path` is the path as registered. */
   has(method: string, path: string): boolean;
-  /** `path` as it was requested; empty when nothing lives there. */
+  /** The methods of a requested path; empty if there is no route. */
   methodsOf(path: string): readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Routes of plugins and of the management namespace: access, body, schema, answer. */
+/** Routes of plugins and of the management API: access, body, schema and response. */
 import type { IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
@@ -21,7 +21,7 @@ export interface RouteDeps extends Access {
   readonly streams: EventStreams;
 }
 
-/** Headers that open doors of the gateway itself; a handler behind such a door is not handed them. */
+/** Headers with credentials of the gateway itself. Handlers never receive them. */
 const ownCredentials: readonly string[] = ["authorization", product.tokenHeader];
 
 /** Registers one route at `path`, which begins with `/`. */
@@ -31,7 +31,7 @@ export function registerRoute(app: FastifyInstance, path: string, definition: Ro
   app.route({
     method: definition.method as HTTPMethods,
     url: path,
-    // Raw bytes without a token are for a signature: a platform sends them to whatever name it was given.
+    // A public route with a raw body verifies a signature. Platforms call it under any host name they were given.
     config: { rawBody, maxBodyBytes, anyHost: access === "public" && rawBody },
     onRequest(request, reply, done) {
       const decide = (problem: HttpProblem | undefined): void => {
@@ -54,20 +54,20 @@ export function registerRoute(app: FastifyInstance, path: string, definition: Ro
         if (first !== undefined) throw new HttpProblem("invalid_payload", `${fieldName(first.instancePath)} ${first.message}.`);
       }
       const answer = await definition.handler(toRouteRequest(request, { access, rawBody, clientAddress: deps.clientAddress }));
-      // A device may be shut out while it listens.
+      // A device's access may be revoked while it receives events.
       const stays = access === "device" ? () => deps.mayStay(request.raw) : undefined;
       return sendAnswer(reply, answer, (events) => deps.streams.send(reply, events, stays));
     },
   });
 }
 
-/** TypeBox's compiler is three hundred modules and 5 MB: loaded with the first request to a route that has a schema. */
+/** TypeBox's compiler consists of three hundred modules and 5 MB, so it is loaded with the first request to a route with a schema. */
 function compile(schema: TSchema) {
   const { Compile } = createRequire(import.meta.url)("typebox/compile") as typeof import("typebox/compile");
   return Compile(schema);
 }
 
-/** `/a/0/b` to `a.0.b`; the body itself when the path is empty. */
+/** Converts `/a/0/b` to `a.0.b`; `The body` for an empty path. */
 function fieldName(pointer: string): string {
   const name = pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
   return name === "" ? "The body" : name;
@@ -118,7 +118,7 @@ function sendAnswer(reply: FastifyReply, answer: RouteAnswer, stream: (events: A
   return reply.header("content-type", answer.type ?? jsonType).send(JSON.stringify(body));
 }
 
-/** Our own body parser for every route: the same limits, the same errors and the same manners as at the hook endpoints. */
+/** Parses the body of every route with the same limits and errors as the hook endpoints. */
 export function registerBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request, _payload, done) => {

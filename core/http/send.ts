@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
 import { type HttpProblem, jsonType, renderProblem } from "./problem.ts";
 
-/** A refused body up to this size is read to its end, so that the connection can be used again. */
+/** A rejected body up to this size is read completely, so that the connection can be reused. */
 const smallBody = 65_536;
-/** Of a larger one this much is read before the connection is closed. */
+/** Of a larger body, this much is read before the connection is closed. */
 const lingerBytes = 4_194_304;
 const lingerMs = 3_000;
 
-/** Whether the client may still be sending more than is worth reading. */
+/** Whether the client may still be sending a body that is too large to read completely. */
 function bodyPending(request: IncomingMessage): boolean {
   if (request.complete || request.destroyed) return false;
   if (request.headers["transfer-encoding"] !== undefined) return true;
@@ -16,14 +16,14 @@ function bodyPending(request: IncomingMessage): boolean {
   return length !== undefined && Number(length) > smallBody;
 }
 
-/** Answers a problem as JSON. The client gets the answer even while it is still sending its body. */
+/** Sends a problem as JSON. The client receives it even while it is still sending its body. */
 export function sendProblem(reply: FastifyReply, problem: HttpProblem): void {
   const text = renderProblem(problem);
   if (bodyPending(reply.request.raw)) {
     sendAndLinger(reply, problem, text);
     return;
   }
-  // A body parser that failed asks for the connection to be closed; nothing more is on its way here.
+  // After a failed body parser, fastify closes the connection. Here no more data is expected, so it stays open.
   reply.removeHeader("connection");
   reply.code(problem.status).header("content-type", jsonType);
   if (problem.headers !== undefined) reply.headers(problem.headers);
@@ -31,8 +31,8 @@ export function sendProblem(reply: FastifyReply, problem: HttpProblem): void {
 }
 
 /**
- * Closing a socket with unread bytes in it makes the kernel send a reset, which can destroy the answer on its way.
- * So the answer is written first, a bounded rest of the body is read and forgotten, and only then the connection ends.
+ * If a socket is closed with unread data, the kernel sends a reset, which can destroy the response in transit. The response is therefore
+ * written first, then a bounded part of the body is read and discarded, and only then the connection is closed.
  */
 function sendAndLinger(reply: FastifyReply, problem: HttpProblem, text: string): void {
   const request = reply.request.raw;
@@ -53,7 +53,7 @@ function sendAndLinger(reply: FastifyReply, problem: HttpProblem, text: string):
     if (left <= 0) finish();
   };
   timer = setTimeout(finish, lingerMs);
-  // A client that goes away in the middle is not an error.
+  // A client that disconnects meanwhile is not an error.
   request.on("error", finish);
   response.on("error", finish);
   request.on("end", finish);

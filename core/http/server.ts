@@ -1,4 +1,4 @@
-/** The HTTP server: fastify with our errors, our limits and our way of closing. */
+/** The HTTP server: fastify with our own errors, limits and shutdown. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
@@ -20,33 +20,33 @@ export interface HttpServerOptions extends HealthDeps {
   readonly config: () => GatewayConfig;
   readonly log: Pick<PluginLog, "debug" | "info" | "warn" | "error">;
   readonly gatewayToken: () => string | undefined;
-  /** The one that it replaced, for as long as that one is valid too. */
+  /** The previous gateway token, while it is still valid. */
   readonly previousGatewayToken?: () => string | undefined;
   readonly deviceToken?: (token: string) => boolean | Promise<boolean>;
-  /** A monotonic clock, in milliseconds: a jump of the wall clock must neither end a lock nor make it last. */
+  /** A monotonic clock, in milliseconds. A jump of the wall clock must neither end nor extend a lock. */
   readonly elapsed: () => number;
-  /** Milliseconds in which a whole request, its body included, must have arrived. */
+  /** Time limit for receiving a whole request including its body, in milliseconds. */
   readonly requestTimeoutMs?: number;
-  /** Milliseconds that requests in flight have to finish when the server closes. */
+  /** How long requests in progress may take to finish when the server closes, in milliseconds. */
   readonly closeTimeoutMs?: number;
 }
 
 export interface HttpServer {
   readonly app: FastifyInstance;
-  /** The client of a request, after `gateway.trustedProxies`. */
+  /** The client's address, taking `gateway.trustedProxies` into account. */
   readonly clientAddress: (request: IncomingMessage) => string;
-  /** Registers a plugin's route, below `/plugins/<id>/` unless its path begins with `/`. Before `listen` only. */
+  /** Registers a plugin's route, below `/plugins/<id>/` unless its path begins with `/`. Call it before `listen`. */
   route(pluginId: string, definition: RouteDefinition): void;
   /** Registers a route of the gateway itself. */
   manage(definition: RouteDefinition): void;
   listen(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>;
-  /** Takes no more connections, lets requests in flight finish within a bound, then ends every socket. Idempotent. */
+  /** Accepts no more connections, lets requests in progress finish within a time limit, then closes every socket. Idempotent. */
   close(): Promise<void>;
 }
 
 const headersTimeoutMs = 15_000;
 const keepAliveMs = 65_000;
-/** A socket on which nothing moves, in neither direction, is cut: a client that does not read its answer, too. */
+/** A socket without traffic in either direction is closed, even if the client merely does not read its response. */
 const idleMs = 120_000;
 const maxHeaderBytes = 16_384;
 const maxConnections = 8_192;
@@ -90,7 +90,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   const close = async (): Promise<void> => {
     streams.end();
-    // Node counts a connection on which nothing was ever sent as busy, and would wait for it.
+    // Node considers a connection busy if nothing was ever sent on it, and would wait for it.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     const force = setTimeout(() => app.server.closeAllConnections(), closeTimeoutMs);
     try {
@@ -128,10 +128,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** An `import` of `node:http` would touch its lazy exports too, and load a whole WebSocket client: 17 MB and 40 ms. */
+/** Importing `node:http` would also load its lazy exports, including a WebSocket client: 17 MB and 40 ms. */
 const { METHODS } = process.getBuiltinModule("node:http");
 
-/** In place of fastify's own compilers, which are a hundred modules: bodies are checked by TypeBox. */
+/** Replaces fastify's own compilers, which consist of a hundred modules. TypeBox checks the bodies. */
 function noCompiler(): never {
   throw new Error("Routes have no fastify schema: their bodies are checked by TypeBox.");
 }
@@ -142,28 +142,28 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
     requestTimeout: requestTimeoutMs,
     connectionTimeout: idleMs,
     keepAliveTimeout: keepAliveMs,
-    // While it closes, requests on open connections are still answered, by the same rules and in the same form.
+    // During shutdown, requests on open connections are still answered in the usual way.
     return503OnClosing: false,
     genReqId: () => "",
     routerOptions: { maxParamLength: 1_024 },
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     http: {
       maxHeaderSize: maxHeaderBytes,
-      // Node would answer by itself, and not in our form.
+      // Otherwise Node would answer by itself, in a different format.
       requireHostHeader: false,
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
-      // How often node looks for requests that are late.
+      // How often Node looks for requests that exceed their time limit.
       connectionsCheckingInterval: Math.min(1_000, Math.ceil(requestTimeoutMs / 4)),
     },
-    // An address that cannot be decoded names nothing.
+    // A path that cannot be decoded does not exist.
     frameworkErrors: (_error, _request, reply) => sendProblem(reply, notFound()),
     clientErrorHandler: answerBrokenRequest,
   });
   app.server.maxConnections = maxConnections;
-  // A client may close its sending side once its request is out. Node would drop the answer. The option has no type.
+  // A client may close its sending side after its request. Without this option, which has no type, Node would drop the response.
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  // Otherwise node asks for the body before anybody has looked at the headers.
-  // Another expectation than that may be passed over; node would refuse it without a word.
+  // Otherwise Node would request the body before the headers are checked.
+  // Other expectations are ignored; Node would reject them without an explanation.
   for (const event of ["checkContinue", "checkExpectation"]) {
     app.server.on(event, (request: IncomingMessage, response: ServerResponse) => app.routing(request, response));
   }
@@ -180,7 +180,7 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
   return app;
 }
 
-/** Before the hooks of any route, so that no route has to think of it. */
+/** Runs before the hooks of all routes, so that no route needs its own check. */
 function registerHostCheck(app: FastifyInstance, config: () => GatewayConfig): void {
   const check = createHostCheck(() => config().gateway);
   app.addHook("onRequest", (request, reply, next) => {
@@ -195,10 +195,13 @@ function registerHostCheck(app: FastifyInstance, config: () => GatewayConfig): v
   });
 }
 
-/** Hooks, webhooks of platforms and `/healthz`: a token or a signature decides there, or nothing is said. */
+/**
+ * Whether a request may use any host name. True for hooks, platform webhooks and `/healthz`, where a token or signature protects the data
+ * or there is none.
+ */
 function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string): boolean {
   if ((routeOptions.config as { readonly anyHost?: boolean } | undefined)?.anyHost === true) return true;
-  // A plugin's route that lies below a hooks.path of a later configuration is still no hook.
+  // A plugin's route below the hooks.path of a later configuration is still not a hook.
   return routeOptions.url === "/*" && isBelow(url.split("?", 1)[0] ?? "", basePath(hooksPath));
 }
 
@@ -206,7 +209,9 @@ function notFound(): HttpProblem {
   return new HttpProblem("not_found", "There is nothing at this address.");
 }
 
-/** Errors of fastify carry a status; what it says about the request may be repeated, what broke inside may not. */
+/**
+ * Converts an error to a problem. Fastify's errors have a status; their texts about the request may be shown, but internal errors may not.
+ */
 function toProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   const status = (error as { readonly statusCode?: unknown } | null)?.statusCode;
@@ -216,17 +221,17 @@ function toProblem(error: unknown): HttpProblem {
   return new HttpProblem("internal", "The request failed; the gateway's log says why.");
 }
 
-/** Answers what never became a request: broken syntax, headers too large, a body or headers that came too slowly. */
+/** Answers data that never became a request: invalid syntax, oversized headers, a body or headers that arrived too slowly. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
   }
-  // Node keeps the answer that is due on this socket there.
+  // Node stores the pending response of this socket here.
   const current = (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage;
   if (current?.req.complete === true && !current.headersSent) {
-    // What is broken came after a whole request, such as a body longer than was declared. That request is being worked
-    // on; to answer it with an error would make its sender send it again.
+    // The invalid data followed a complete request, for example a body longer than declared. That request is being processed. An error
+    // response would make its sender repeat it.
     current.shouldKeepAlive = false;
     return;
   }
@@ -249,7 +254,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   setTimeout(() => socket.destroy(), 1_000).unref();
 }
 
-/** Addresses that belong to the gateway; a plugin that takes one of them would answer in its place. */
+/** Paths that belong to the gateway. A plugin must not register routes there. */
 function isReserved(path: string, hooksPath: string): boolean {
   return ["/healthz", "/readyz", "/metrics", "/gateway", basePath(hooksPath)].some((own) => isBelow(path, own));
 }
@@ -263,7 +268,7 @@ async function listen(
 ): Promise<{ readonly host: string; readonly port: number; readonly url: string }> {
   const { host, port } = where;
   try {
-    // For the name, fastify opens a second server on ::1, which would know nothing of our limits and our closing.
+    // For the name localhost, fastify opens a second server on ::1, which would ignore our limits and shutdown.
     await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;

@@ -1,4 +1,4 @@
-/** The log, and the removal of secrets from what is written. */
+/** The log, and the redaction of secrets. */
 
 export { createLog, type Log, type LogOptions } from "./log.ts";
 export { createRedactor, shortestInside } from "./redactor.ts";

@@ -1,11 +1,14 @@
-/** Lines of the log as people read them. */
+/** Formats log lines for people. */
 import { styleText } from "node:util";
 import { onOneLine } from "./visible.ts";
 
 const levelNames: Readonly<Record<number, string>> = { 10: "trace", 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
 const levelStyles = { trace: "dim", debug: "dim", info: "cyan", warn: "yellow", error: "red", fatal: "red" } as const;
 
-/** One line for people: day and time, level, message, then the fields. Much of it came from outside, and a terminal obeys what it is shown. */
+/**
+ * Formats one line: day and time, level, message, then the fields. Control characters are escaped, because much of the text comes from
+ * outside and a terminal would obey them.
+ */
 export function renderLogLine(json: string, options: { readonly colour: boolean }): string {
   const fields = JSON.parse(json) as Record<string, unknown>;
   const { level, time, msg, pid: _pid, hostname: _hostname, ...rest } = fields;
@@ -18,7 +21,7 @@ export function renderLogLine(json: string, options: { readonly colour: boolean 
   return `${style("dim", renderClock(Number(time)))} ${levelText} ${onOneLine(String(msg ?? ""))}${details === "" ? "" : `  ${details}`}\n`;
 }
 
-/** `2026-11-20 14:03:12`, in local time. */
+/** Formats a time as `2026-11-20 14:03:12`, in local time. */
 export function renderClock(at: number): string {
   const date = new Date(at);
   const two = (value: number) => String(value).padStart(2, "0");

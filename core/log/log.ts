@@ -1,4 +1,4 @@
-/** The log: JSON lines by pino, secrets removed by value; the only importer of pino. */
+/** The log: writes JSON lines with pino and redacts secrets by value. The only importer of pino. */
 import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Logger, pino } from "pino";
@@ -9,35 +9,35 @@ export type Log = Logger;
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
 
-/** A log file is renamed to `<file>.1` at this size, so that logs never fill a disk. */
+/** At this size, a log file is renamed to `<file>.1`, so that logs never fill a disk. */
 const maxFileBytes = 10 * 1024 * 1024;
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** Values that must not appear in any line; read for each line, so that a secret that was just loaded counts. */
+  /** Values that must not appear in any line. Read for each line, so that new secrets are redacted at once. */
   readonly secrets: () => Iterable<string>;
-  /** `human` for a terminal, `json` for machines, `none` when only the file is wanted. */
+  /** `human` for a terminal, `json` for machines, `none` to write only the file. */
   readonly print: "human" | "json" | "none";
-  /** Also written here as JSON, whatever `print` says. */
+  /** A file that also receives the lines, always as JSON. */
   readonly file?: string;
 }
 
 export interface OpenLog {
   readonly log: Log;
-  /** Removes secrets from a text that goes elsewhere. */
+  /** Redacts secrets in a text that is used elsewhere. */
   readonly redact: (text: string) => string;
-  /** Writes what is buffered and closes the file. */
+  /** Writes buffered lines and closes the file. */
   close(): void;
 }
 
-/** Where lines go in the end. */
+/** The destination of the lines. */
 interface Sink {
-  /** Whole lines. */
+  /** Writes complete lines. */
   write(lines: string): void;
   close(): void;
 }
 
-/** The process's own output, which others go on writing to. */
+/** Standard output, which is never closed because other code writes to it. */
 const standardOutput: Sink = { write: (lines) => void process.stdout.write(lines), close() {} };
 
 function openFile(file: string): Sink {
@@ -48,13 +48,13 @@ function openFile(file: string): Sink {
   try {
     bytes = statSync(file).size;
   } catch {
-    // The file is made by the stream.
+    // The file does not exist yet; the stream creates it.
   }
-  // A log must never be the reason why events stop: a full disk loses log lines, nothing else.
+  // Logging must never stop events. If the disk is full, only log lines are lost.
   stream.on("error", () => {});
   return {
     write(lines) {
-      // A line more, from something that outlives the log.
+      // A late line from code that outlives the log.
       if (ended) return;
       bytes += Buffer.byteLength(lines);
       if (bytes > maxFileBytes) {
@@ -63,7 +63,7 @@ function openFile(file: string): Sink {
           renameSync(file, `${file}.1`);
           stream.reopen();
         } catch {
-          // The next line tries again.
+          // The next line retries this.
         }
       }
       stream.write(lines);
@@ -74,14 +74,14 @@ function openFile(file: string): Sink {
       try {
         stream.flushSync();
       } catch {
-        // Not open yet, or the disk is full.
+        // The file is not open yet, or the disk is full.
       }
       stream.end();
     },
   };
 }
 
-/** The lines of one turn of the event loop are one write: under load, a write for each line costs more than making the line. */
+/** Writes all lines of one event-loop turn at once. Under load, a write for each line costs more than creating the line. */
 function gatherLines(sink: Sink): Sink {
   let lines = "";
   let closed = false;

@@ -1,26 +1,23 @@
-/** Secrets are removed from texts by their values: from log lines, stored deliveries and recordings. */
+/** Redacts secrets by value in log lines, stored deliveries and recordings. */
 
-/** A shorter secret would be found inside ordinary words. */
+/** Shorter secrets are only redacted as whole words, because they occur inside ordinary words. */
 export const shortestInside = 6;
 
 const alphanumeric = /[\p{L}\p{N}]/u;
 
-/**
- * The forms in which a secret may appear in a text: as it is, escaped in JSON, with the slashes escaped as some writers of JSON do, or in
- * an address.
- */
+/** The forms in which a secret may appear: unchanged, JSON-escaped, JSON-escaped with escaped slashes, or URL-encoded. */
 function formsOf(secret: string): readonly string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
   return [secret, escaped, escaped.replaceAll("/", "\\/"), encodeURIComponent(secret.toWellFormed())];
 }
 
 /**
- * Removes each secret; a short one only where it stands as a whole word, so that a weak secret does not shred every text.
- * A text without a secret is returned as it is. `secrets` is read for each text, so that a new one takes effect at once.
+ * Creates a function that redacts each secret. Short secrets are only redacted as whole words, so that a weak secret does not garble every
+ * text. A text without secrets is returned unchanged. `secrets` is read for each text, so that a new secret is redacted at once.
  */
 export function createRedactor(secrets: () => Iterable<string>, mark = "[secret]"): (text: string) => string {
   let known: ReadonlySet<string> = new Set();
-  /** The longest first: a secret that is the beginning of another one would leave its end behind. */
+  /** The longest first, because otherwise a secret that is the beginning of another would leave the rest of it visible. */
   let forms: readonly string[] = [];
   const learn = (): void => {
     known = new Set(secrets());

@@ -1,7 +1,7 @@
-/** Which network addresses are public, judged by their bytes: no spelling of an address is another one. Pure. */
+/** Decides which network addresses are public. It compares bytes, so that alternative spellings make no difference. Pure. */
 import { isIPv4, isIPv6 } from "node:net";
 
-/** An IPv6 address may end in a dotted IPv4 one. */
+/** Splits an IPv6 address into 16-bit words. It may end in a dotted IPv4 address. */
 function wordsOf(text: string): readonly number[] {
   if (text === "") return [];
   return text.split(":").flatMap((part) => {
@@ -11,7 +11,10 @@ function wordsOf(text: string): readonly number[] {
   });
 }
 
-/** Four bytes, or sixteen; `undefined` when the text is not an address. A zone (`%eth0`) is none: it names an interface of this machine. */
+/**
+ * Parses an address to 4 or 16 bytes; `undefined` if the text is not an address. Zones (`%eth0`) are rejected, because they name an
+ * interface of this machine.
+ */
 export function bytesOf(text: string): Uint8Array | undefined {
   if (isIPv4(text)) return Uint8Array.from(text.split("."), Number);
   if (!isIPv6(text) || text.includes("%")) return undefined;
@@ -41,14 +44,14 @@ function holds({ bytes, bits }: Block, address: Uint8Array): boolean {
   });
 }
 
-/** The special-purpose registries, with multicast and what is reserved; those few of them that lead somewhere serve no files. */
+/** The special-purpose registries, plus multicast and reserved blocks. The few routable ones among them serve no files. */
 const special4 = [
   block("0.0.0.0/8", "this network"),
   block("10.0.0.0/8", "a private network"),
   block("100.64.0.0/10", "the shared addresses of a provider"),
   block("127.0.0.0/8", "this machine"),
   block("169.254.0.0/16", "the local link"),
-  // Public by its number, and answered inside of each machine of that cloud: its metadata and its agent.
+  // Formally public, but answered inside each machine of that cloud, by its metadata service and agent.
   block("168.63.129.16/32", "the platform of a cloud"),
   block("172.16.0.0/12", "a private network"),
   block("192.0.0.0/24", "protocol assignments"),
@@ -88,16 +91,16 @@ const special6 = [
 const mapped = block("::ffff:0:0/96", "IPv4 in IPv6");
 const translated = block("64:ff9b::/96", "a translation to IPv4");
 const compatible = block("::/96", "IPv4 in IPv6");
-/** All that was ever given out for the public lies in here. */
+/** The block from which all public IPv6 addresses have been assigned. */
 const unicast = block("2000::/3", "public addresses");
 
-/** An interface that is named after its IPv4 address tunnels to it, whatever network stands before it. */
+/** Returns the IPv4 address in an interface id that tunnels to it, whatever the network prefix. */
 function tunnelled(address: Uint8Array): Uint8Array | undefined {
   const [a, b, c, d] = address.subarray(8, 12);
   return (a === 0 || a === 2) && b === 0 && c === 0x5e && d === 0xfe ? address.subarray(12) : undefined;
 }
 
-/** Name of the special-purpose block that an address is of, or that the IPv4 address inside is of; `undefined`: it is public. */
+/** The name of the special-purpose block that contains the address or its embedded IPv4 address; `undefined` if the address is public. */
 export function blockOf(address: Uint8Array): string | undefined {
   if (address.length === 4) return special4.find((each) => holds(each, address))?.name;
   if (address.length !== 16) return "no address";

@@ -1,6 +1,6 @@
 /**
- * Fetches a public address to a file of ours. A user may make an agent fetch any address, so nothing is trusted: every
- * address is judged before the connection and is the one connected to, again at each redirect; bytes, time and pace have limits.
+ * Downloads a public address to a local file. Users can make an agent fetch any address, so nothing is trusted: each address is checked and
+ * then connected to without another look-up, also after each redirect. Size, time and pace are limited.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
@@ -14,9 +14,9 @@ import { parseWebAddress, refused } from "./web-address.ts";
 
 export interface FetchLimits {
   readonly maxBytes: number;
-  /** For all of it, redirects included. */
+  /** Limit for the whole download including redirects, in milliseconds. */
   readonly totalMs: number;
-  /** A request is cut off without a connection, a whole head, or enough bytes within this time. */
+  /** Limit for connecting, for receiving the headers and for receiving enough bytes, each in milliseconds. */
   readonly quietMs: number;
   readonly leastBytesPerSecond: number;
   readonly redirects: number;
@@ -27,13 +27,13 @@ export const usualLimits = { totalMs: 60_000, quietMs: 10_000, leastBytesPerSeco
 export interface Fetched {
   readonly path: string;
   readonly size: number;
-  /** The first bytes, to tell the type by. */
+  /** The first bytes, for detecting the type. */
   readonly head: Buffer;
   readonly declaredType?: string;
 }
 
 export interface FetchTarget {
-  /** Path of the file to be made; it must not exist. It is gone again when the fetch fails. */
+  /** Path of the file to create. It must not exist yet. A failed download leaves no file. */
   readonly path: string;
   readonly limits: FetchLimits;
   readonly signal: AbortSignal;
@@ -42,9 +42,9 @@ export interface FetchTarget {
 export type GuardedFetch = (url: string, to: FetchTarget) => Promise<Fetched>;
 
 export interface GuardedFetchOptions {
-  /** All addresses of a host; default the system's. */
+  /** Returns all addresses of a host. Default: the system's look-up. */
   readonly lookup?: Lookup;
-  /** For tests, in place of the network. */
+  /** Replaces the network in tests. */
   readonly connect?: (to: { readonly address: string; readonly port: number }) => Socket;
 }
 
@@ -58,7 +58,7 @@ export function tooLarge(maxBytes: number): ChannelError {
   return new ChannelError("too_large", { detail: `the file is too large: at most ${megabytes(maxBytes)}` });
 }
 
-/** The only file: nothing could have been put in its place, and no other process reads it. */
+/** Creates the file exclusively: it follows no link, and only this user can read it. */
 function create(path: string): Promise<FileHandle> {
   return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
 }
@@ -70,7 +70,7 @@ interface Hop {
 }
 
 export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFetchOptions = {}): GuardedFetch {
-  /** A plain connection to the first address that takes one. */
+  /** Opens a plain connection to the first address that accepts one. */
   async function connectTo(addresses: readonly string[], { url, pace }: Hop): Promise<Socket> {
     const { connect: connectPlain } = await import("node:net");
     const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
@@ -89,7 +89,7 @@ export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFe
     throw failure;
   }
 
-  /** Head of the answer; its body has not been read. */
+  /** Sends the request and returns the response once its headers have arrived. The body has not been read. */
   async function ask(hop: Hop): Promise<IncomingMessage> {
     const { url, host, pace } = hop;
     const addresses = await pace.wait(publicAddresses(host, lookup));
@@ -101,7 +101,7 @@ export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFe
       const options: RequestOptions = {
         method: "GET",
         path: `${url.pathname}${url.search}`,
-        // No jar, no credentials, no proxy of the environment: nothing goes out but the question.
+        // The request contains no cookies or credentials and uses no proxy from the environment.
         headers: { host: url.host, accept: "*/*", "user-agent": "service-gateway", connection: "close" },
         createConnection: () => socket,
       };
@@ -152,7 +152,7 @@ export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFe
 function opened(socket: Socket, event: "connect" | "secureConnect"): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once(event, resolve);
-    // Stays: an error that comes late must not end the process.
+    // This listener is never removed, because a late error must not end the process.
     socket.on("error", reject);
     socket.once("close", () => reject(new Error("the connection was closed")));
   });
@@ -169,7 +169,7 @@ function checkAnswer({ statusCode, headers }: IncomingMessage, maxBytes: number)
   if (Number(headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
 }
 
-/** Piece by piece to the disk; whatever goes wrong, nothing is left there. */
+/** Writes the body to disk piece by piece. On any failure the file is removed. */
 async function keep(
   answer: IncomingMessage,
   { path, limits, pace }: { readonly path: string; readonly limits: FetchLimits; readonly pace: Pace },
@@ -202,7 +202,7 @@ async function keep(
   }
 }
 
-/** What is said holds no address but its host: the rest of one may be a secret. */
+/** Converts an error for reports. Only the host of an address is mentioned, because the rest may be secret. */
 function told(thrown: unknown, pace: Pace): ChannelError {
   const error = pace.reason() ?? thrown;
   if (error instanceof ChannelError) return error;

@@ -1,17 +1,17 @@
-/** Width and height of a picture, without decoding it: PNG, GIF, BMP, WEBP, JPEG. */
+/** Reads width and height of a PNG, GIF, BMP, WEBP or JPEG image without decoding it. */
 
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** Bytes of the file from a position on; fewer where it ends. */
+/** Reads bytes of the file at a position; returns fewer at its end. */
 export type ReadAt = (position: number, length: number) => Promise<Buffer>;
 
-/** Between two of them lie a picture's own notes and its preview; more are not looked through. */
+/** JPEG segments to examine. Metadata and previews come before the frame header; a file with more segments is given up. */
 const mostSegments = 200;
 
-/** Start-of-frame markers, without the tables that share their range. */
+/** Recognizes start-of-frame markers; the excluded codes are tables in the same range. */
 const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
 async function jpegSize(read: ReadAt): Promise<ImageSize | undefined> {
@@ -21,7 +21,7 @@ async function jpegSize(read: ReadAt): Promise<ImageSize | undefined> {
     if (head.length < 9 || head[0] !== 0xff) return undefined;
     const marker = head[1] ?? 0;
     if (isFrame(marker)) return { width: head.readUInt16BE(7), height: head.readUInt16BE(5) };
-    // A marker may be filled up with bytes like its first.
+    // A marker may be preceded by fill bytes (0xff).
     at += marker === 0xff ? 1 : 2 + head.readUInt16BE(2);
   }
   return undefined;
@@ -35,14 +35,14 @@ function webpSize(head: Buffer): ImageSize | undefined {
   return form === "VP8L" ? { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 } : undefined;
 }
 
-/** `undefined`: it is no such picture, or a broken one. */
+/** The size of an image; `undefined` for other types and broken files. */
 export async function imageSize(mimeType: string, read: ReadAt): Promise<ImageSize | undefined> {
   if (mimeType === "image/jpeg") return jpegSize(read);
   const head = await read(0, 30);
   if (head.length < 26) return undefined;
   if (mimeType === "image/png") return { width: head.readUInt32BE(16), height: head.readUInt32BE(20) };
   if (mimeType === "image/gif") return { width: head.readUInt16LE(6), height: head.readUInt16LE(8) };
-  // A negative height means that the rows begin at the top.
+  // A negative height means that the rows are stored from top to bottom.
   if (mimeType === "image/bmp") return { width: Math.abs(head.readInt32LE(18)), height: Math.abs(head.readInt32LE(22)) };
   return mimeType === "image/webp" && head.length === 30 ? webpSize(head) : undefined;
 }

@@ -1,4 +1,4 @@
-/** Files and requests that leave or enter the machine, each judged by where it leads. */
+/** Files and requests that leave or enter the machine. Each target is checked first. */
 
 export { createGuardedFetch } from "./guarded-fetch.ts";
 export { createOutbound, mostBytesOut } from "./outbound.ts";

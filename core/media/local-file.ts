@@ -1,25 +1,23 @@
-/**
- * Files of this machine that an agent may send: of its workspace, and those that came with messages. Nothing else, whatever it is called.
- */
+/** Decides which local files an agent may send: those in its workspace, and those that came with messages. */
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, relative, resolve, sep } from "node:path";
 import { ChannelError } from "../contract/index.ts";
 
 export interface Roots {
-  /** Of the agent; none: it may send nothing but what came with messages. */
+  /** The agent's workspace. If absent, the agent may only send files that came with messages. */
   readonly workspace?: string;
   readonly stateDirectory: string;
-  /** Files that are never sent, wherever they lie: the configuration. */
+  /** Files that are never sent, wherever they are, such as the configuration. */
   readonly secret: readonly string[];
 }
 
 export interface LocalFile {
   readonly handle: FileHandle;
-  /** Without links. */
+  /** The path with all links resolved. */
   readonly path: string;
   readonly size: number;
-  /** It lies where files of messages lie: its name there cannot be guessed, and it never changes. */
+  /** True for a file that came with a message: its name cannot be guessed, and its content never changes. */
   readonly kept: boolean;
 }
 
@@ -31,7 +29,7 @@ function refused(path: string, why: string): ChannelError {
 
 const real = (path: string): Promise<string | undefined> => realpath(path).catch(() => undefined);
 
-/** The way from a directory down to a path, by its names; `undefined`: it does not lie in it. */
+/** The path components below a directory; `undefined` if the path is not inside it. */
 function below(directory: string | undefined, path: string): readonly string[] | undefined {
   if (directory === undefined) return undefined;
   const way = relative(directory, path);
@@ -39,12 +37,12 @@ function below(directory: string | undefined, path: string): readonly string[] |
   return way.split(sep);
 }
 
-/** `<channel>/<account>/media/<file>` of the state; the rest of it is the gateway's own. */
+/** Matches `<channel>/<account>/media/<file>` in the state directory. Everything else there belongs to the gateway. */
 function isKept(way: readonly string[]): boolean {
   return way.length === 4 && way[2] === "media";
 }
 
-/** Hidden files and keys are never sent, also where every other file may be. */
+/** Hidden files and keys are never sent, even from an allowed directory. */
 function isHidden(way: readonly string[]): boolean {
   return way.some((name) => name.startsWith(".")) || /\.(?:key|pem|p12|pfx)$/i.test(way.at(-1) ?? "");
 }
@@ -59,7 +57,7 @@ async function judge(path: string, { workspace, stateDirectory, secret }: Roots)
   if (inState !== undefined && isKept(inState)) return "kept";
   const inWork = below(work, path);
   if (inWork === undefined) throw refused(path, "it lies neither in the workspace nor among the files of messages");
-  // A workspace may lie in the state, and the state in a workspace: then what is the gateway's own stays so.
+  // The workspace may be inside the state directory, or contain it. The gateway's own files are protected in both cases.
   const workInState = work !== undefined && below(state, work) !== undefined;
   if ((inState !== undefined && !workInState) || hidden.includes(path)) throw refused(path, "it is the gateway's own");
   if (isHidden(inWork)) throw refused(path, "hidden files and keys are not sent");
@@ -67,8 +65,8 @@ async function judge(path: string, { workspace, stateDirectory, secret }: Roots)
 }
 
 /**
- * Opens a file that may be sent; the caller closes the handle. A relative path is meant from the workspace. What was judged is what is
- * open: a link that is put into its place meanwhile is seen.
+ * Opens a file that may be sent; the caller closes the handle. Relative paths start at the workspace. The opened file is verified to be the
+ * one that was checked, so that a link created meanwhile is detected.
  */
 export async function openAllowed(given: string, roots: Roots): Promise<LocalFile> {
   const path = await real(resolve(roots.workspace ?? roots.stateDirectory, given));
@@ -76,7 +74,7 @@ export async function openAllowed(given: string, roots: Roots): Promise<LocalFil
     throw new ChannelError("media_missing", { detail: `there is no file ${basename(given)}: name its path in the agent's workspace` });
   }
   const kind = await judge(path, roots);
-  // Without waiting: opening a pipe would wait for a writer.
+  // Non-blocking, because opening a pipe would wait for a writer.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)).catch(
     (error: unknown) => {
       throw refused(path, `it cannot be opened (${String((error as { code?: unknown }).code)})`);

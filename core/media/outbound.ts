@@ -1,5 +1,5 @@
 /**
- * The files of a reply before a channel sees them: fetched or copied to a place where they do not change, with a type detected from the
+ * Prepares the files of a reply for a channel: fetches or copies each to a place where it cannot change, and detects its type from the
  * content.
  */
 import { randomBytes } from "node:crypto";
@@ -16,33 +16,33 @@ export interface OutboundOptions {
   readonly fetch: GuardedFetch;
   readonly stateDirectory: string;
   readonly roots: (agentId: string) => Omit<Roots, "stateDirectory">;
-  /** Of one file. */
+  /** Size limit for one file. */
   readonly maxBytes: (to: Address) => number;
 }
 
 export interface Completed {
   readonly reply: Reply;
-  /** What could not be had, each in a sentence for the operator. */
+  /** Files that could not be prepared, each with a sentence for the operator. */
   readonly problems: readonly string[];
 }
 
 export type Outbound = (reply: Reply, route: Route, signal: AbortSignal) => Promise<Completed>;
 
-/** What platforms take, unless the account says otherwise. */
+/** Usual platform limit, unless the account sets another. */
 const usualMb = 50;
 
-/** Bytes of a file that goes out, by the `mediaMaxMb` of its account. */
+/** The size limit for outgoing files in bytes, from the account's `mediaMaxMb`. */
 export function mostBytesOut(mediaMaxMb: unknown): number {
   return Math.floor((typeof mediaMaxMb === "number" && mediaMaxMb > 0 ? mediaMaxMb : usualMb) * 1_048_576);
 }
 
 const mostFiles = 20;
 const atOnce = 4;
-/** For all files of one reply: an answer that waits longer is better without. */
+/** Time limit for all files of one reply, in milliseconds. After that, the reply is better sent without them. */
 const patienceMs = 2 * 60_000;
 const mostDataBytes = 1_048_576;
 
-/** The text for users; the whole sentence may contain internal addresses, which only the operator may see. */
+/** Short texts for users. The full sentence may contain internal addresses, which only the operator may see. */
 const shortly: Readonly<Record<string, string>> = {
   address_not_public: "its address is not public",
   media_missing: "there is no such file",
@@ -53,7 +53,7 @@ const shortly: Readonly<Record<string, string>> = {
 
 const mediaEnding = /\.(?:png|jpe?g|gif|webp|bmp|tiff?|heic|avif|mp4|m4[abv]|mov|webm|mkv|avi|mpe?g|wav|og[gav]|opus|flac|mp3|aac|amr)$/i;
 
-/** A file of ours that is about to be sent. */
+/** A copy of a file that is about to be sent. */
 interface Laid {
   readonly path: string;
   readonly name: string;
@@ -62,7 +62,7 @@ interface Laid {
 
 interface Laying {
   readonly route: Route;
-  /** Bytes. */
+  /** Size limit in bytes. */
   readonly most: number;
   readonly signal: AbortSignal;
 }
@@ -81,7 +81,7 @@ function nameOf({ fileName, path, url }: OutboundMedia): string {
   }
 }
 
-/** A name says what the file is. Of an address it may end in what its server runs: no player opens `song.php`. */
+/** Whether the name lacks a suitable extension. The name in a URL may end in a script such as `song.php`, which no player opens. */
 function isEndingMissing({ url, fileName }: OutboundMedia, name: string, mimeType: string): boolean {
   if (extname(name) === "") return true;
   return url !== undefined && fileName === undefined && /^(?:image|audio|video)\//.test(mimeType) && !mediaEnding.test(name);
@@ -100,7 +100,7 @@ function create(path: string): Promise<FileHandle> {
   return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
 }
 
-/** Not more than was judged, although another process may write to the file meanwhile. */
+/** Copies at most `most` bytes, because another process may be appending to the file. */
 async function copy(from: FileHandle, to: string, { most, signal }: Pick<Laying, "most" | "signal">): Promise<void> {
   const file = await create(to);
   try {
@@ -124,7 +124,7 @@ function decode(data: string): Buffer {
   return Buffer.from(data, "base64");
 }
 
-/** By its content; of sound also how it is coded, which decides whether it can be played as a note. */
+/** Detects the type from the content. For audio it also detects the codec, which decides whether the file can be a voice message. */
 async function look(media: OutboundMedia, { path, name, declaredType }: Laid): Promise<OutboundMedia & { readonly extension: string }> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -227,7 +227,7 @@ export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: Outbo
   };
 }
 
-/** For the operator; of an address only its host, because the rest may be a secret. */
+/** Describes a failure for the operator. Only the host of an address is mentioned, because the rest may be secret. */
 function problemOf(media: OutboundMedia, error: unknown): string {
   const name = (media.url === undefined ? nameOf(media) : URL.parse(media.url)?.hostname) || "a file";
   const reason = reasonOf(error);

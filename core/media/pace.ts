@@ -1,4 +1,7 @@
-/** The clock of one fetch: all of it, each step of it, and the pace of its body. What is too slow is destroyed, and says why. */
+/**
+ * The time limits of one download: for the whole, for each step and for the speed of the body. A download that is too slow is aborted with
+ * a reason.
+ */
 import { ChannelError } from "../contract/index.ts";
 
 export interface PaceLimits {
@@ -12,14 +15,17 @@ interface Destroyable {
 }
 
 export interface Pace {
-  /** A step on a connection, which ends with it. `try`: another address is left, so this one gets a quarter of the time. */
+  /**
+   * Runs a step on a connection and destroys the connection if the step takes too long. `try`: other addresses remain, so this one gets a
+   * quarter of the time.
+   */
   run<T>(on: Destroyable, patience: "try" | "last", step: () => Promise<T>): Promise<T>;
-  /** A step that nothing can end; it is no longer waited for. */
+  /** Waits for a step that cannot be aborted. After the time limit, it no longer waits. */
   wait<T>(step: Promise<T>): Promise<T>;
-  /** From here on the body must come at its pace. */
+  /** Starts checking the speed of the body. */
   watch(on: Destroyable): void;
   add(bytes: number): void;
-  /** Why it was cut off, when it was cut off for good. */
+  /** Why the download was aborted; `undefined` if it was not. */
   reason(): ChannelError | undefined;
   isOver(): boolean;
   end(): void;

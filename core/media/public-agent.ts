@@ -1,13 +1,13 @@
-/** Connections of `undici` to public addresses only. Each connection is judged, those of redirects included. */
+/** An `undici` agent that connects to public addresses only. Each connection is checked, including those of redirects. */
 import { Agent, buildConnector } from "undici";
 import { type Lookup, publicAddresses, systemLookup } from "./public-lookup.ts";
 
 const connectMs = 10_000;
 
 export interface PublicAgentOptions {
-  /** All addresses of a host; default the system's. */
+  /** Returns all addresses of a host. Default: the system's look-up. */
   readonly lookup?: Lookup;
-  /** For tests, in place of the network. */
+  /** Replaces the network in tests. */
   readonly connect?: buildConnector.connector;
 }
 
@@ -17,7 +17,7 @@ export function createPublicAgent({ lookup = systemLookup, connect }: PublicAgen
     connect(options, callback) {
       const { hostname } = options;
       publicAddresses(hostname.replace(/^\[|\]$/g, ""), lookup).then(
-        // To the address that was judged: another question could bring another answer.
+        // Connects to the address that was checked, because a second look-up could return another.
         ([address = ""]) => connector({ ...options, hostname: address, servername: options.servername ?? hostname }, callback),
         (error: Error) => callback(error, null),
       );

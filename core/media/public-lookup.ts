@@ -1,4 +1,4 @@
-/** From a host to the addresses that may be connected to. Who connects, connects to these: to ask again could bring another answer. */
+/** Looks up the public addresses of a host. Connect to these addresses only, because another look-up could return others. */
 import { ChannelError } from "../contract/index.ts";
 import { blockOf, bytesOf } from "./address.ts";
 
@@ -17,8 +17,8 @@ function refuse(host: string, address: string, block: string): never {
 }
 
 /**
- * All addresses of a host, those of IPv4 first because they work everywhere. One that is not public spoils all of them: a name that is
- * half inside is made to be.
+ * Returns all addresses of a host, IPv4 first because it works everywhere. Throws if any of them is not public: a name with both kinds is
+ * probably an attack.
  */
 export async function publicAddresses(host: string, lookup: Lookup): Promise<readonly string[]> {
   const literal = bytesOf(host);

@@ -1,13 +1,16 @@
-/** Requests a public address for its effect alone, such as the confirmation of a subscription. The answer is not read. */
+/** Sends a request to a public address only for its effect, such as confirming a subscription. The response is not read. */
 import type { PublicAgentOptions } from "./public-agent.ts";
 
 interface RequestOptions extends PublicAgentOptions {
   readonly timeoutMs?: number;
 }
 
-/** Throws unless the answer is 2xx: a redirect is a failure. Only public addresses are connected to, whatever the name resolves to. */
+/**
+ * Sends the request. Throws unless the response is 2xx; a redirect is a failure. Connects to public addresses only, whatever the name
+ * resolves to.
+ */
 export async function requestPublic(url: string, { timeoutMs = 10_000, ...options }: RequestOptions = {}): Promise<void> {
-  // Loaded when it is needed: hardly any gateway has a platform that asks for this.
+  // Loaded on demand, because few gateways use a platform that needs this.
   const [{ request }, { createPublicAgent }] = await Promise.all([import("undici"), import("./public-agent.ts")]);
   const dispatcher = createPublicAgent(options);
   try {

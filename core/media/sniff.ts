@@ -1,6 +1,6 @@
-/** What a file is, by its first bytes: a name and a type that came with it say what its sender likes. */
+/** Detects the type of a file from its first bytes, because its declared name and type may be wrong. */
 
-/** A type, and the ending of a name that goes with it, without the dot. */
+/** A media type and the matching file extension, without the dot. */
 export interface Sniffed {
   readonly mimeType: string;
   readonly extension: string;
@@ -10,7 +10,7 @@ const at = (head: Buffer, offset: number, text: string) => head.subarray(offset,
 const starts = (text: string) => (head: Buffer) => at(head, 0, text);
 const brand = (pattern: RegExp) => (head: Buffer) => at(head, 4, "ftyp") && pattern.test(head.subarray(8, 12).toString("latin1"));
 
-/** The first that fits. */
+/** The first match wins. */
 const signatures: readonly (readonly [string, string, (head: Buffer) => boolean])[] = [
   ["image/png", "png", starts("\x89PNG\r\n\x1a\n")],
   ["image/jpeg", "jpg", starts("\xff\xd8\xff")],
@@ -39,7 +39,7 @@ const signatures: readonly (readonly [string, string, (head: Buffer) => boolean]
   ["application/vnd.rar", "rar", starts("Rar!\x1a\x07")],
 ];
 
-/** Types that are a container of a known kind inside: the sender's word says which, and cannot say anything else. */
+/** Formats stored in a known container. The declared type may select one of these, but nothing else. */
 const refinements: readonly (readonly [string, RegExp, string])[] = [
   ["application/zip", /^application\/vnd\.openxmlformats-officedocument\.wordprocessingml\.document$/, "docx"],
   ["application/zip", /^application\/vnd\.openxmlformats-officedocument\.spreadsheetml\.sheet$/, "xlsx"],
@@ -54,7 +54,7 @@ const refinements: readonly (readonly [string, RegExp, string])[] = [
   ["text/plain", /^(?:text|application)\/xml$/, "xml"],
 ];
 
-/** UTF-8 without control characters. A character that the end of the head cuts in two is none of its faults. */
+/** Whether the bytes are UTF-8 without control characters. A character cut off at the end is accepted. */
 function isText(head: Buffer): boolean {
   const text = new TextDecoder("utf-8").decode(head.subarray(0, 4_096), { stream: true });
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what tells a text from the rest
@@ -62,8 +62,8 @@ function isText(head: Buffer): boolean {
 }
 
 /**
- * Type of a file by its beginning (4,100 bytes are enough). `declared` is the type that its sender declares: it only refines the type of
- * a container or a text. Never throws; what it does not know is `application/octet-stream`.
+ * Detects the type of a file from its beginning (4,100 bytes are enough). `declared` is the sender's declared type; it only refines the
+ * type of a container or a text. Unknown files are `application/octet-stream`. Never throws.
  *
  * @example
  * const { mimeType, extension } = sniff(head, "image/png");

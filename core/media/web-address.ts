@@ -1,4 +1,4 @@
-/** What can be said about a web address before anything is asked of a network. */
+/** Checks a web address without using the network. */
 import { ChannelError } from "../contract/index.ts";
 import { bytesOf } from "./address.ts";
 import { publicAddresses } from "./public-lookup.ts";
@@ -7,7 +7,7 @@ export function refused(detail: string): ChannelError {
   return new ChannelError("media_refused", { detail });
 }
 
-/** In the one spelling that the parser of the web gives it: `0x7f.1`, `LOCALHOST` and `２１` are what they mean. */
+/** Parses an address as web browsers do, so that spellings such as `0x7f.1`, `LOCALHOST` and `２１` are normalized. */
 export function parseWebAddress(text: string, base?: URL): { readonly url: URL; readonly host: string } {
   const url = URL.parse(text, base);
   if (url === null) throw refused("it is not a web address");
@@ -18,7 +18,7 @@ export function parseWebAddress(text: string, base?: URL): { readonly url: URL; 
   return { url, host };
 }
 
-/** Throws `ChannelError` for what the fetch refuses without asking a name service: no web address, or a literal one that is not public. */
+/** Throws `ChannelError` if the address is invalid or a literal IP address that is not public. Host names are not looked up. */
 export async function judgeUrl(text: string): Promise<void> {
   const { host } = parseWebAddress(text);
   if (bytesOf(host) !== undefined) await publicAddresses(host, async () => []);

@@ -1,4 +1,4 @@
-/** What a reply says beside its text: tags, silence, reasoning. */
+/** What a reply contains besides text: tags, silence tokens and reasoning. */
 
 export { reasoningMode, renderReasoning, showReasoning, withoutReasoning } from "./reasoning.ts";
 export { applyReplyTags, withoutTagsSoFar } from "./reply-tags.ts";

@@ -1,9 +1,9 @@
-/** Tags that an agent puts into its text: taken out, the layout around them untouched. */
+/** Removes tags that an agent puts into its text; the surrounding layout is unchanged. */
 import type { Inbound, Reply } from "../contract/index.ts";
 
 const tag = /\[\[\s*(?:(reply_to_current)|reply_to\s*:\s*([^\s\][]+)|(audio_as_voice))\s*\]\][ \t]?/gi;
 
-/** An explicit id beats the current message; of several ids the last wins. */
+/** Applies the tags to the reply. An explicit message id takes precedence over the current message; of several ids, the last one wins. */
 export function applyReplyTags(reply: Reply, inbound: Inbound): Reply {
   if (!reply.text.includes("[[")) return reply;
   let current = false;
@@ -25,10 +25,10 @@ export function applyReplyTags(reply: Reply, inbound: Inbound): Reply {
   };
 }
 
-/** What a tag may begin with, at the end of a text that still grows. */
+/** The beginning of a tag at the end of a partial text. */
 const begun = /\[(?:\[\s*(?:[a-z_]{0,16}|reply_to\s*(?::\s*[^\s\][]{0,64})?)\s*\]?)?$/i;
 
-/** The same for a text that still grows: without the tags, and without the beginning of one. */
+/** Removes tags from a partial text, including an incomplete one at its end. */
 export function withoutTagsSoFar(text: string): string {
   if (!text.includes("[")) return text;
   const whole = text.replace(tag, "");

@@ -1,4 +1,4 @@
-/** Replies that mean "nothing to say", and the words that say so, which no person is to read. */
+/** Recognizes replies that mean "nothing to say", and removes the tokens that say so, which users must not see. */
 import type { Reply } from "../contract/index.ts";
 
 const heartbeatToken = "HEARTBEAT_OK";
@@ -19,7 +19,10 @@ function trimWrapping(text: string): string {
   return text.slice(start, end);
 }
 
-/** Without the token at its edges; `undefined` when it stands at neither. A longer word that only contains it does not count. */
+/**
+ * The text without the token at its edges; `undefined` if there is none at either edge. A longer word that contains the token does not
+ * match.
+ */
 function withoutToken(text: string, token: string): string | undefined {
   let rest = trimWrapping(text);
   let found = false;
@@ -33,30 +36,30 @@ function withoutToken(text: string, token: string): string | undefined {
   }
 }
 
-/** False for nearly every reply: what follows looks at texts that hold one of the words. */
+/** A fast pre-check, false for nearly every reply. Only texts that contain a token are examined further. */
 export function mayBeSilent(text: string): boolean {
   return text.includes(heartbeatToken) || text.includes(quietToken);
 }
 
-/** True for `HEARTBEAT_OK` with at most `ackMaxChars` characters beside it, the token at an edge. */
+/** True for `HEARTBEAT_OK` at an edge of the text, with at most `ackMaxChars` other characters. */
 export function isHeartbeatAck(text: string, ackMaxChars = 300): boolean {
   const rest = withoutToken(stripTags(text), heartbeatToken);
   return rest !== undefined && [...rest].length <= ackMaxChars;
 }
 
-/** True for `NO_REPLY` alone, markup and punctuation around it aside. */
+/** True if the text is only `NO_REPLY`, ignoring markup and punctuation around it. */
 export function isNoReply(text: string): boolean {
   return withoutToken(stripTags(text), quietToken) === "";
 }
 
-/** The reason not to send a reply, or `null`: a heartbeat that needs no attention, an agent that wants to stay quiet. */
+/** The reason not to send a reply, or `null`: a heartbeat that found nothing to report, or an agent that chooses to stay silent. */
 export function silenceReason(text: string, options: { readonly ackMaxChars: number }): string | null {
   if (isNoReply(text)) return "no_reply";
   return isHeartbeatAck(text, options.ackMaxChars) ? "heartbeat_ok" : null;
 }
 
 const tokens = [heartbeatToken, quietToken] as const;
-/** What models put around a token, with its other side. */
+/** The opening characters that models put around a token, with their closing counterparts. */
 const pairs: Readonly<Record<string, string>> = {
   "*": "*",
   _: "_",
@@ -72,10 +75,10 @@ const pairs: Readonly<Record<string, string>> = {
   "[": "]",
   "{": "}",
 };
-/** A reply that repeats a token more often than this is nonsense, and may be shown as it is. */
+/** Most tokens removed from a text. A reply with more of them is nonsense and is shown unchanged. */
 const mostTokens = 100;
 
-/** The text without what stands from `start` to `end`, and without the markup that enclosed nothing else. */
+/** Removes the range from `start` to `end`, along with markup that enclosed only that range. */
 function cut(text: string, start: number, end: number): { readonly before: string; readonly after: string } {
   let before = text.slice(0, start);
   let after = text.slice(end);
@@ -101,7 +104,7 @@ function isWord(character: string): boolean {
   return /[\p{L}\p{N}_]/u.test(character);
 }
 
-/** Where a token stands at the beginning or at the end of the text, markup and punctuation aside. */
+/** Finds a token at the beginning or end of the text, ignoring markup and punctuation. */
 function tokenAtEdge(text: string): { readonly start: number; readonly end: number; readonly atStart: boolean } | undefined {
   for (const token of tokens) {
     const first = text.indexOf(token);
@@ -118,7 +121,7 @@ function tokenAtEdge(text: string): { readonly start: number; readonly end: numb
   return undefined;
 }
 
-/** A text without the tokens at its edges: what people get of a reply that says more than "nothing to say". */
+/** Removes the tokens at the edges of a text, for replies that contain more than a token. */
 export function withoutTokens(text: string): string {
   if (!mayBeSilent(text)) return text;
   let rest = text;
@@ -126,14 +129,14 @@ export function withoutTokens(text: string): string {
     const found = tokenAtEdge(rest);
     if (found === undefined) break;
     const { before, after } = cut(rest, found.start, found.end);
-    // A dash or a colon that led on from the token leads on from nothing now; one that begins a line is a list's.
+    // Also removes a dash or colon that followed the token. At the beginning of a line, a dash belongs to a list.
     if (found.atStart) rest = `${before.trimStart()}${after.replace(/^[ \t]*(?:[.,;:!?\u2026\u2013\u2014-]+(?=\s|$))?\s*/, "")}`;
     else rest = `${before.trimEnd()}${after.replace(/[\s.,;:!?\u2026\u2013\u2014-]/g, "")}`;
   }
   return rest;
 }
 
-/** The same for a text that still grows: it may end with the beginning of a token. */
+/** Like `withoutTokens`, for a partial text, which may end with the beginning of a token. */
 export function withoutTokensSoFar(text: string): string {
   for (const token of tokens) {
     for (let length = token.length - 1; length > 0; length -= 1) {
@@ -144,7 +147,7 @@ export function withoutTokensSoFar(text: string): string {
   return withoutTokens(text);
 }
 
-/** For the `formatting` station: without the tokens, unless they say that nothing is to be sent. */
+/** For the `formatting` station: removes the tokens, unless they mean that nothing is to be sent. */
 export function speakable(reply: Reply, options: { readonly ackMaxChars: number }): Reply {
   const text = withoutTokens(reply.text);
   if (text === reply.text || (reply.media.length === 0 && silenceReason(reply.text, options) !== null)) return reply;

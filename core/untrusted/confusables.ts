@@ -1,6 +1,6 @@
-/** Characters that pass for a Latin letter or a bracket, and that no compatibility form (NFKD) makes one of. */
+/** Characters that look like a Latin letter or a bracket but that compatibility normalization (NFKD) does not convert to one. */
 
-/** Other alphabets, small variants of our own, and what generators of ornamental writing use. */
+/** Characters of other alphabets, small variants of Latin letters, and characters used by ornamental text generators. */
 const lookalikes: Readonly<Record<string, string>> = {
   a: "аɑαɐᴀ∂Ꭺӕąⱥꓮ𐌀ⲁᗩค卂ꭿᗅ",
   b: "ьᏏɓʙβᖯƀЬꓐ𐌁ⲃᗷᏴ乃",
@@ -34,7 +34,7 @@ const lookalikes: Readonly<Record<string, string>> = {
   "|": "¦ǀ∣│┃⎮❘ǁ‖",
 };
 
-/** Alphabets that are contiguous in Unicode, by the place of their first letter. */
+/** Alphabets that are contiguous in Unicode, by the code point of their first letter. */
 const rows = [0x1_f150, 0x1_f170, 0x1_f1e6];
 
 function build(): ReadonlyMap<string, string> {
@@ -48,5 +48,5 @@ function build(): ReadonlyMap<string, string> {
   return folds;
 }
 
-/** By the character in lower case. */
+/** Maps a lower-case look-alike to the character that it resembles. */
 export const folds: ReadonlyMap<string, string> = build();

@@ -1,4 +1,4 @@
-/** Finds control tokens of chat templates, and tags with which models call tools, in what a text looks like. */
+/** Finds control tokens of chat templates, and the tags that models use for tool calls, in the visible form of a text. */
 import {
   isReserved,
   isSpecialWord,
@@ -11,22 +11,22 @@ import {
   takesAttributes,
 } from "./token-names.ts";
 
-/** First and last unit of the text. */
+/** The first and last unit of a token in the text. */
 export interface Found {
   readonly first: number;
   readonly last: number;
 }
 
-/** A token is not longer than this, attributes included. */
+/** Longest token, including attributes. */
 const longest = 300;
-/** White space, bars and signs around a name. */
+/** Most white space, bars and punctuation around a name. */
 const longestAround = 40;
 const piped = /^\s{0,16}\|[^<>|[\]]{0,100}\|\s{0,16}$/;
 
-/** A comparison, such as `< system && b >`, has a sign behind the name. */
+/** Attributes after a name. A comparison such as `< system && b >` has an operator there instead. */
 const mayBeAttributes = /^[a-z_:-]+(?![a-z_:-])\s*(?:["'\w=:,/|(]|$)/;
 
-/** Of a prefix, with what stands between its letters. */
+/** Longest prefix, including separators between its letters. */
 const longestPrefix = 60;
 
 const codeOf = (character: string): number => character.charCodeAt(0);
@@ -36,7 +36,7 @@ const round = codeOf("(");
 const colon = codeOf(":");
 const partners: Readonly<Record<number, number>> = { [angle]: codeOf(">"), [square]: codeOf("]"), [round]: codeOf(")") };
 
-/** By the code of a character: whether it stands around a name, or between its words. */
+/** Lookup tables by character code: characters allowed around a name, and characters allowed between its words. */
 const table = (characters: string): Uint8Array =>
   Uint8Array.from({ length: 128 }, (_, code) => Number(characters.includes(String.fromCharCode(code))));
 const decoration = table(" \t\n\v\f\r|/\\!?#*_~.:=-");
@@ -46,14 +46,14 @@ const afterHead = table(" \t\n\v\f\r=:,/|\"'(");
 const isLetter = (code: number): boolean => code >= 97 && code <= 122;
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
-/** In the order of the text, which is that of a skeleton. */
+/** Finds all tokens of a skeleton's text, in order. */
 export function findControlTokens(text: string): readonly Found[] {
   const found: Found[] = [];
   const begin = text.search(/[<[(]/);
   for (let unit = begin === -1 ? text.length : begin; unit < text.length; unit += 1) {
     const open = text.charCodeAt(unit);
     if (open !== angle && open !== square && open !== round) continue;
-    // Of a row of brackets the last one opens the token.
+    // In a row of brackets, the last one opens the token.
     if (text.charCodeAt(unit + 1) === open) continue;
     const close = endOfToken(text, unit, open);
     if (close === undefined) continue;
@@ -65,7 +65,7 @@ export function findControlTokens(text: string): readonly Found[] {
   return found;
 }
 
-/** Where the token ends whose bracket stands at `from`; `undefined`: it opens none. */
+/** The end of the token whose bracket is at `from`; `undefined` if no token begins there. */
 function endOfToken(text: string, from: number, open: number): number | undefined {
   let start = from + 1;
   let bar = false;
@@ -87,17 +87,17 @@ function endOfToken(text: string, from: number, open: number): number | undefine
 }
 
 interface Name {
-  /** All letters up to something that is in no name, when that is the name of something. */
+  /** The whole name, if all letters up to the next other character form a known name. */
   readonly whole: string | undefined;
-  /** The first word, and the first two together, that have something behind them. */
+  /** The first word, and the first two words together, if other text follows them. */
   readonly heads: readonly string[];
-  /** Where the name ends. */
+  /** The offset after the name. */
   readonly end: number;
 }
 
 const nothing: Name = { whole: undefined, heads: [], end: 0 };
 
-/** False for most texts in brackets: no name begins with the first two letters, and the text is not a prefix of one. */
+/** A fast pre-check, false for most texts in brackets: no name begins with the first two letters, and the text is not a prefix of one. */
 function mayBeName(text: string, start: number, brackets: "angle" | "other"): boolean {
   const first = text.charCodeAt(start);
   if (!isLetter(first)) return false;
@@ -111,14 +111,14 @@ function mayBeName(text: string, start: number, brackets: "angle" | "other"): bo
   return text.charCodeAt(end) === colon;
 }
 
-/** What could be a name at `start`, without the spaces, hyphens and underscores in it, and behind the prefixes of name spaces. */
+/** Reads a possible name at `start`, skipping namespace prefixes and ignoring spaces, hyphens and underscores. */
 function readName(text: string, start: number): Name {
   if (!isLetter(text.charCodeAt(start))) return nothing;
   const last = Math.min(text.length, start + longest);
   const prefixes: string[] = [];
   let heads: string[] = [];
   let name = "";
-  /** All letters so far stand alone: `i n v o k e`. */
+  /** True while every letter so far is separate, as in `i n v o k e`. */
   let isSpelled = true;
   let unit = start;
   for (; unit < last && name.length <= longestName; unit += 1) {
@@ -146,8 +146,8 @@ function readName(text: string, start: number): Name {
 }
 
 /**
- * Where the name behind a prefix and its colon begins. `<role: user>` is ordinary: with a space, the prefix is spelled or a word of a
- * tool follows.
+ * The start of the name after a prefix and its colon. `<role: user>` is ordinary text: if a space follows the colon, the prefix must be
+ * spelled out letter by letter, or a tool word must follow.
  */
 function localName(
   text: string,
@@ -164,7 +164,7 @@ function beginsWithTool(text: string, start: number): boolean {
   let name = "";
   for (let unit = start; unit - start < longestPrefix && name.length <= longestName; unit += 1) {
     const code = text.charCodeAt(unit);
-    // `<result: tool call failed>` is ordinary, too.
+    // `<result: tool call failed>` is ordinary text as well.
     if (isLetter(code)) name += text.charAt(unit);
     else if (!/[_.-]/.test(text.charAt(unit))) return false;
     if (isToolWord(name)) return true;
@@ -174,14 +174,14 @@ function beginsWithTool(text: string, start: number): boolean {
 
 const isKnownName = (name: string): boolean => isSpecialWord(name) || isTokenName(name) || isSquareWord(name) || isReserved(name);
 
-/** Nothing but decoration stands between the name and the bracket. */
+/** Whether only decoration separates the name from the bracket. */
 function endsName(text: string, end: number, close: number): boolean {
   let unit = end;
   while (unit < close && decoration[text.charCodeAt(unit)] === 1) unit += 1;
   return unit >= close;
 }
 
-/** The bracket that closes the one at `from`; none when another one opens before it, unless a tag has begun, or the content is too long. */
+/** The bracket that closes the one at `from`; `undefined` if another one opens first (unless inside a tag) or the content is too long. */
 function closeOf(text: string, from: number, open: number, inTag: boolean): number | undefined {
   const close = partners[open];
   const end = Math.min(text.length, from + longest);
@@ -200,7 +200,7 @@ function isWholeToken(open: number, name: string, isPiped: boolean): boolean {
   return (open === square && isSquareWord(name)) || (isPiped && isToken);
 }
 
-/** A word of a tool or of a chat template with something behind it, such as `system x` or `tool_call name="x"`. */
+/** Whether a tool or template word is followed by attributes, as in `system x` or `tool_call name="x"`. */
 function hasAttributes(open: number, heads: readonly string[], body: string): boolean {
   const hasValue = body.includes("=");
   if (open === angle && !mayBeAttributes.test(body)) return false;

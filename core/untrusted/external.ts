@@ -1,6 +1,6 @@
 /**
- * Content from outside: wrapped, so that the agent can tell it from instructions, with every imitation of the wrapper
- * defused. Whether it is wrapped depends on where it came from, never on its session, its name or what it says.
+ * Wraps content from outside, so that the agent can distinguish it from instructions, and removes every imitation of the wrapper. Whether
+ * content is wrapped depends on its source only, never on its session, name or text.
  */
 import { randomBytes } from "node:crypto";
 import { findControlTokens } from "./control-tokens.ts";
@@ -31,7 +31,7 @@ const replacement: Readonly<Record<Imitation["kind"], (text: string) => string>>
   turn: () => "[control token removed]",
   label: (text) => `\\${text}`,
 };
-/** What is logged of each. */
+/** The name under which each kind is logged. */
 const suspicionOf: Readonly<Record<Imitation["kind"], string | undefined>> = {
   marker: "marker",
   control_token: "control_token",
@@ -39,7 +39,7 @@ const suspicionOf: Readonly<Record<Imitation["kind"], string | undefined>> = {
   label: undefined,
 };
 
-/** Things that people write when they want to be obeyed; a name for the log each. */
+/** Phrases typical of prompt injection, each with its name for the log. */
 const suspicions: readonly (readonly [string, RegExp])[] = [
   [
     "ignore_instructions",
@@ -60,13 +60,13 @@ const suspicious =
   /ignore|disregard|override|bypass|forget|you are|act as|pretend|instruction|prompt|rules?\b|system|reveal|print|show|send|leak|repeat|rm -|delete|drop table|exec|elevated|assistant|developer/;
 
 export interface ExternalContent {
-  /** As it came. */
+  /** The original text. */
   readonly text: string;
-  /** What brought it, such as `webhook`. */
+  /** The source of the content, such as `webhook`. */
   readonly source: string;
-  /** Of both marks; 128 random bits when absent, so that the author of the text cannot have known it. */
+  /** The id in both markers. Default: 128 random bits, so that the author of the text cannot know it. */
   readonly id?: string;
-  /** What else is known about it and may come from outside as well; each on one line, inside the marks. */
+  /** Further facts about the content, which may come from outside, too. Each is shown on one line inside the markers. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -76,7 +76,7 @@ export function wrapExternal(content: ExternalContent): string {
   return `${notice}\n${begin(id)}\n${facts.join("\n")}\n---\n${defuseExternal(text)}\n${end(id)}`;
 }
 
-/** The text with imitated marks and control tokens replaced, and nothing else changed. */
+/** Replaces imitated markers and control tokens; changes nothing else. */
 export function defuseExternal(text: string): string {
   const found = imitationsOf(text, buildSkeletons(text));
   if (found.length === 0) return text;
@@ -84,7 +84,7 @@ export function defuseExternal(text: string): string {
   let done = 0;
   for (const { kind, from, to } of found) {
     if (to <= done) continue;
-    // Where two overlap, what is left of the second goes with the first.
+    // When two imitations overlap, the rest of the second is removed with the first.
     out += from < done ? "" : text.slice(done, from) + replacement[kind](text.slice(from, to));
     done = to;
   }
@@ -124,7 +124,7 @@ export function findInjection(text: string): readonly string[] {
   return [...found];
 }
 
-/** A name or a value from outside as it may stand on a line of its own. */
+/** Cleans a name or value from outside, so that it can be shown on a line of its own. */
 export function cleanHookName(name: string): string {
   return defuseExternal(
     name

@@ -1,2 +1,2 @@
-/** Content from outside, wrapped so that a model can tell it from instructions. */
+/** Wraps content from outside, so that a model can distinguish it from instructions. */
 export { cleanHookName, findInjection, wrapExternal } from "./external.ts";

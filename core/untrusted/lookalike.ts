@@ -1,46 +1,46 @@
 /**
- * What a text looks like, for the search of imitated markers and control tokens: one pass that normalises, drops what
- * cannot be seen and folds look-alikes, and remembers for each folded character where it came from.
+ * Computes what a text looks like, for the search for imitated markers and control tokens. One pass normalizes the text, drops invisible
+ * characters, folds look-alikes and records the origin of each folded character.
  */
 import { folds } from "./confusables.ts";
 
 const square = /[[\]\u3010\u3011\u3014-\u3017\u301a\u301b\u27e6\u27e7\u2045\u2046\u2772\u2773\u298b-\u2990]/;
 const round = /[(){}\u2985\u2986\u2768-\u276b\u2774\u2775]/;
-/** Format, combining and control characters, and the letters and blanks that are drawn as nothing. */
+/** Format, combining and control characters, and letters and blanks without a visible shape. */
 const invisible = /[\p{Cf}\p{Mn}\p{Me}\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|(?![\t\n\v\f\r])\p{Cc}/u;
 const opening = /[\p{Ps}\p{Pi}]/u;
 const closing = /[\p{Pe}\p{Pf}]/u;
-/** A letter in brackets that is one character is that letter, and no bracket. */
+/** A bracketed letter that is a single character counts as the letter, without brackets. */
 const enclosed = /^\((.+)\)$/;
 
-/** Ideographs and syllables pass for no Latin letter; a text may have thousands of them, each another. */
+/** Ideographs and syllables resemble no Latin letter. They are skipped because a text may contain thousands of different ones. */
 const itself = /[\u3400-\u9fff\uac00-\ud7a3\u{20000}-\u{2f7ff}]/u;
 const lineBreak = /[\u0085\u2028\u2029]/;
 
 const longestForm = 4;
 
-/** A character as markup writes it, also when it was escaped more than once. */
+/** An HTML entity, even if it was escaped more than once. */
 const entity = /&(?:amp;){0,4}(?:(lt|gt|lbrack|rbrack|lsqb|rsqb|shy|zwj|zwnj|lrm|rlm)|#0{0,5}(\d{1,7})|#x0{0,5}([0-9a-f]{1,6}));?/iy;
 const named: Readonly<Record<string, string>> = { lt: "<", gt: ">", lbrack: "[", lsqb: "[", rbrack: "]", rsqb: "]" };
 
 export interface Skeleton {
-  /** Lower case, look-alikes folded, brackets as `<`, `[` or `(` and their partners. */
+  /** The folded text: lower case, look-alikes replaced, brackets as `<`, `[` or `(` and their partners. */
   readonly text: string;
-  /** Each unit stands for the one at the same place in the source. */
+  /** True if each unit corresponds to the unit at the same offset in the source. */
   readonly isPlain: boolean;
-  /** Where in the source begins, and ends, what a UTF-16 unit of `text` stands for. */
+  /** The start, in the source, of what a UTF-16 unit of `text` represents. */
   from(unit: number): number;
   to(unit: number): number;
 }
 
-/** A text of these alone is what it looks like, unit by unit; most are. */
+/** Texts that consist only of these characters, as most do, need no folding. */
 const plain = /^[\t\n\v\f\r -~]*$/;
 const beginsEntity = /&(?:amp;|#|lt|gt|[lr]brack|[lr]sqb|shy|zwn?j|lrm|rlm)/i;
 
-/** Letters that are drawn as nothing and still are letters: some readers take them for what they encode. */
+/** Invisible letters that some models still read as the letters that they encode. */
 const tagLetter = /[\u{e0020}-\u{e007e}]/u;
 
-/** The ways in which a text can be read: as it is seen and, where it hides letters that are not, with those. */
+/** The possible readings of a text: as visible and, if it contains invisible letters, also with these. */
 export function buildSkeletons(source: string): readonly Skeleton[] {
   if (plain.test(source) && !(source.includes("&") && beginsEntity.test(source))) {
     const text = source.toLowerCase().replaceAll("{", "(").replaceAll("}", ")");
@@ -54,7 +54,7 @@ function buildSkeleton(source: string, withTagLetters: boolean): Skeleton {
   let units = new Uint16Array(source.length + longestForm);
   let from = new Uint32Array(units.length);
   let to = new Uint32Array(units.length);
-  // A text repeats its letters; to look one up again is cheaper than to take it apart again.
+  // Cached, because a text repeats its letters and a look-up is cheaper than folding again.
   const known = new Map<number, string>();
   const fold = (point: number): string => {
     let folded = known.get(point);
@@ -98,7 +98,7 @@ function unTag(character: string): string {
   return String.fromCharCode((character.codePointAt(0) ?? 0) & 0x7f);
 }
 
-/** What has no place in Unicode, or is named and not seen, reads like an invisible character: 0. */
+/** Reads an entity. Invalid code points and named invisible characters yield 0, which is treated as invisible. */
 function readEntity(source: string, index: number): { readonly point: number; readonly length: number } | undefined {
   entity.lastIndex = index;
   const match = entity.exec(source);
@@ -115,9 +115,9 @@ function foldCharacter(character: string): string {
   if (itself.test(character)) return character;
   if (lineBreak.test(character)) return "\n";
   let out = "";
-  // The compatibility form, taken apart: an accent is a mark of its own then, and is dropped like one.
+  // NFKD separates accents into combining marks, which are then dropped.
   const parts = character.normalize("NFKD").toLowerCase();
-  // One character that stands for a whole phrase passes for no letter.
+  // A single character that expands to a whole phrase does not resemble a letter.
   if (parts.length > longestForm) return character;
   for (const part of enclosed.exec(parts)?.[1] ?? parts) {
     if (invisible.test(part)) continue;
@@ -133,7 +133,10 @@ function foldBracket(character: string): string {
 }
 
 const ampersand = 38;
-/** Most texts are mostly this, so it is worked out once; without the patterns, whose classes take a megabyte when they are first used. */
+/**
+ * ASCII is precomputed, because most texts consist of it. Regular expressions are avoided here: their classes take a megabyte at the first
+ * use.
+ */
 const ascii = Array.from({ length: 128 }, (_, code) => {
   const isInvisible = code === 0x7f || code < 0x09 || (code > 0x0d && code < 0x20);
   return isInvisible ? "" : String.fromCharCode(code).toLowerCase().replace("{", "(").replace("}", ")");

@@ -1,7 +1,7 @@
-/** What a character of a folded text can mean to the search for the word of a mark. */
+/** Classifies the characters of a folded text for the search for the marker word. */
 import { type Reading, reading } from "./word-reader.ts";
 
-/** Letters that are drawn with digits and signs, or look the same: an `i` passes for an `l`. */
+/** Letters that can be drawn with digits and punctuation, or that look alike, such as `i` and `l`. */
 const drawn: Readonly<Record<string, string>> = {
   i: "l",
   j: "l",
@@ -21,11 +21,11 @@ const letterOrDigit = /[\p{L}\p{N}]/u;
 
 export interface MarkCharacter {
   readonly sort: "space" | "line" | "sign" | "bracket" | "word";
-  /** As a part of the word of a mark, when it was written like this. */
+  /** Its role in the marker word if it was written literally. */
   readonly written: Reading;
-  /** The same when something else was folded to it. */
+  /** Its role in the marker word if another character was folded to it. */
   readonly folded: Reading;
-  /** Code of the letter that it is, or is drawn for. */
+  /** Code of the letter that it is or resembles. */
   readonly letter: number;
 }
 
@@ -49,17 +49,17 @@ function describe(character: string): MarkCharacter {
 
 const ascii = Array.from({ length: 128 }, (_, code) => describe(String.fromCharCode(code)));
 
-/** By code: whether a character, written as it is, may stand for a letter. */
+/** By character code: whether the character, written literally, may represent the letter. */
 export function mayStandFor(letter: string): Uint8Array {
   return Uint8Array.from(ascii, ({ written, letter: code }) =>
     Number(written === reading.unknown || (written !== reading.ornament && code === letter.charCodeAt(0))),
   );
 }
 
-/** By code: whether a character, written as it is, ends what was begun of a word: a letter or a bracket. */
+/** By character code: whether the character, written literally, interrupts a partial word, as letters and brackets do. */
 export const interrupts = Uint8Array.from(ascii, ({ written, sort }) => Number(written === reading.letter || sort === "bracket"));
 
-/** Looks up characters by their code point; a text repeats its characters. */
+/** Creates a cached look-up by code point, because a text repeats its characters. */
 export function createMarkCharacters(): (point: number) => MarkCharacter {
   const others = new Map<number, MarkCharacter>();
   return (point) => {

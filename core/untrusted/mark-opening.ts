@@ -1,14 +1,17 @@
-/** Whether a word that reads like that of a mark is one: what stands before it decides, and what ordinary texts have there. */
+/** Decides whether a word that looks like the marker word begins an imitated marker, from the text before it and typical ordinary texts. */
 import type { Skeleton } from "./lookalike.ts";
 import type { MarkCharacter } from "./mark-characters.ts";
 import { isOrdinary } from "./ordinary-words.ts";
 import { type Reading, reading } from "./word-reader.ts";
 
-/** Letters between what opens the mark and the word, unless they say which mark it is: a few behind one bracket or signs, more behind several brackets. */
+/**
+ * Most letters allowed between the marker's opening and the word: few after one bracket or punctuation, more after several brackets or a
+ * word such as "end".
+ */
 const lead = { single: 3, several: 16 } as const;
-/** So far from what opens a mark, white space aside, the word belongs to something else. */
+/** Beyond this distance, without white space, an opening belongs to something else. */
 const farthest = 200;
-/** Words before the word that say which mark it is. */
+/** Verbs before the word that identify the kind of marker. */
 const verb = /^(?:end|begin|start|stop|close|open|finish|terminate)/;
 
 export interface MarkText {
@@ -19,12 +22,12 @@ export interface MarkText {
 }
 
 export interface MarkOpening {
-  /** Unit of the skeleton with which the mark begins. */
+  /** The skeleton's unit at which the marker begins. */
   readonly first: number;
   readonly by: "bracket" | "signs";
 }
 
-/** What opens the mark whose word stands from `from` to `to`; `undefined`: nothing does. */
+/** Finds the opening of the marker whose word spans `from` to `to`; `undefined` if there is none. */
 export function markOpening(text: MarkText, range: { readonly from: number; readonly to: number }): MarkOpening | undefined {
   const { skeleton, characterAt, readingAt } = text;
   const read = skeleton.text;
@@ -32,13 +35,13 @@ export function markOpening(text: MarkText, range: { readonly from: number; read
   let distance = 0;
   let before = "";
   let newLine = false;
-  /** Brackets before signs open more. */
+  /** Brackets before the punctuation take precedence. */
   let signs: MarkOpening | undefined;
-  /** Only the nearest signs are judged: what stands before ordinary ones belongs to them. */
+  /** Only the nearest punctuation is checked, because the text before ordinary punctuation belongs to it. */
   let isJudged = false;
   for (let unit = range.from - 1; unit >= 0 && distance <= farthest && letters <= lead.several; unit -= 1) {
     const code = read.charCodeAt(unit);
-    // The second half of a pair: its character is looked at with the first.
+    // The second half of a surrogate pair is handled with the first.
     if (code >= 0xdc00 && code <= 0xdfff && unit > 0) continue;
     const character = characterAt(read.codePointAt(unit) ?? code);
     if (character.sort === "line") newLine = true;
@@ -52,7 +55,7 @@ export function markOpening(text: MarkText, range: { readonly from: number; read
     if (character.sort === "bracket" && isOpening(code)) {
       const brackets = bracketsBefore(read, unit + 1);
       const most = brackets > 1 || verb.test(before) ? lead.several : lead.single;
-      // One round bracket is ordinary prose, and opens no mark.
+      // A single round bracket is ordinary prose and does not open a marker.
       if (letters <= most && (brackets > 1 || code !== round)) return { first: unit + 1 - brackets, by: "bracket" };
     }
     if (!isJudged && run.signs > 1 && (letters <= lead.single || verb.test(before))) {
@@ -68,7 +71,7 @@ export function markOpening(text: MarkText, range: { readonly from: number; read
 const round = 40;
 const isOpening = (code: number): boolean => code === 60 || code === 91 || code === round;
 
-/** How many opening brackets stand directly before `end`. */
+/** The number of opening brackets directly before `end`. */
 function bracketsBefore(text: string, end: number): number {
   let count = 0;
   while (isOpening(text.charCodeAt(end - 1 - count))) count += 1;
@@ -77,16 +80,16 @@ function bracketsBefore(text: string, end: number): number {
 
 interface Run {
   readonly first: number;
-  /** The first of those that have no white space between them. */
+  /** The start of the last group without white space. */
   readonly touching: number;
   readonly signs: number;
 }
 
 const longestRun = 100;
-/** What was put in the place of something that was found opens nothing. */
+/** The end of a replacement text, which must not count as an opening. */
 const replaced = " removed]";
 
-/** The signs that end at `last`, with spaces between them. */
+/** The run of punctuation that ends at `last`; it may contain spaces. */
 function runOf(text: string, last: number, characterAt: (point: number) => MarkCharacter): Run {
   let first = last;
   let touching = last;

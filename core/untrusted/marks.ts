@@ -1,6 +1,6 @@
 /**
- * Finds what imitates a mark of the wrapper. The word of the mark is searched first, then what opens it: a text is read once,
- * however many brackets it has.
+ * Finds imitations of the wrapper's markers. It searches for the marker word first and then for its opening, so that a text is read only
+ * once, however many brackets it contains.
  */
 import type { Skeleton } from "./lookalike.ts";
 import { createMarkCharacters, interrupts, type MarkCharacter, mayStandFor } from "./mark-characters.ts";
@@ -9,31 +9,31 @@ import { reading, WordReader } from "./word-reader.ts";
 
 const word = "externalcontent";
 const drow = [...word].reverse().join("");
-/** Letters of the word that must be there as such; the others may be letters that no table knows. */
+/** How many letters of the word must be recognized. The others may be unknown characters. */
 const surely = 9;
 
 const begins = mayStandFor(word.charAt(0));
 const continues = mayStandFor(word.charAt(1));
 
-/** First and last unit of the skeleton. */
+/** The first and last unit of a marker in the skeleton. */
 export interface Mark {
   readonly first: number;
   readonly last: number;
 }
 
-/** In the order of the text; `source` is the text of the skeleton. */
+/** Finds all markers in order. `source` is the text that the skeleton was built from. */
 export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
   const { text } = skeleton;
   const characterAt = createMarkCharacters();
   const reader = new WordReader(word, word.length - surely);
   const found: Mark[] = [];
 
-  /** A letter that was folded may be another one, or nothing but an ornament; one of ASCII is what it is. */
+  /** A folded letter may be ambiguous or an ornament; an ASCII letter is unambiguous. */
   function readingAt(unit: number, { written, folded }: MarkCharacter) {
     return skeleton.isPlain || source.charCodeAt(skeleton.from(unit)) < 128 ? written : folded;
   }
 
-  /** Where the word begins that ends with the character before `end`. */
+  /** The start of the word whose last character is before `end`. */
   function beginOf(end: number): number {
     const backward = new WordReader(drow, word.length - surely);
     for (let unit = startBefore(text, end); unit >= 0; unit = startBefore(text, unit)) {
@@ -63,11 +63,14 @@ export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
   return found;
 }
 
-/** Where the word may begin next in a text of ASCII: few texts have many of its second letter. The length of the text: nowhere. */
+/**
+ * The next position in an ASCII text at which the word may begin; the text's length if there is none. Fast, because few texts contain its
+ * second letter often.
+ */
 function nextBeginning(text: string, from: number): number {
   for (let second = from + 1; second < text.length; second += 1) {
     if (continues[text.charCodeAt(second)] === 0) continue;
-    // Back over signs, and digits that may be ornaments.
+    // Steps back over punctuation, and over digits that may be ornaments.
     let first = second;
     for (let unit = second - 1; unit >= from; unit -= 1) {
       const code = text.charCodeAt(unit);
@@ -80,7 +83,7 @@ function nextBeginning(text: string, from: number): number {
   return text.length;
 }
 
-/** Where the character before `unit` begins; -1 before the first. */
+/** The start of the character before `unit`; -1 at the beginning of the text. */
 function startBefore(text: string, unit: number): number {
   const low = text.charCodeAt(unit - 1);
   const high = text.charCodeAt(unit - 2);
@@ -92,7 +95,7 @@ const closing = {
   signs: /^[^\n<[(]{0,80}?(?:[>\])]|[^\w\s<[(]{2})[^\w\s<[(]*/,
 } as const;
 
-/** What closes the mark belongs to it, with what stands before it on the line, such as an id. */
+/** The end of the marker, including its closing and whatever precedes that on the line, such as an id. */
 function closingEnd(text: string, unit: number, by: "bracket" | "signs"): number {
   return unit - 1 + (closing[by].exec(text.slice(unit, unit + 100))?.[0].length ?? 0);
 }

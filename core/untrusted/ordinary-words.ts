@@ -1,13 +1,13 @@
-/** What ordinary texts have before the words "external content": prose, Markdown, markup, code and addresses. */
+/** Recognizes ordinary text before the words "external content": prose, Markdown, markup, code and addresses. */
 import type { Skeleton } from "./lookalike.ts";
 
 export interface SignsBefore {
-  /** Units of the skeleton: the signs without white space between them. */
+  /** First unit of the adjacent punctuation in the skeleton. */
   readonly first: number;
   readonly last: number;
-  /** Letters between the signs and the words. */
+  /** Letters between the punctuation and the words. */
   readonly lead: string;
-  /** A line ends between the signs and the words. */
+  /** Whether a line break separates the punctuation from the words. */
   readonly newLine: boolean;
 }
 
@@ -15,7 +15,7 @@ const plain = /^external([ _-])content$/i;
 const article = /^(?:|the|a|an|any|all|no|our|my|raw|of|is|and|or|to|in|for|as|new)$/;
 const longest = 80;
 
-/** Only for words that are written plainly and name no end: what passes for the end of the content is never ordinary. */
+/** Whether the words are ordinary text. Only plainly written words qualify, and never words that could mark the end of the content. */
 export function isOrdinary(
   { skeleton, source }: { readonly skeleton: Skeleton; readonly source: string },
   words: { readonly from: number; readonly to: number },
@@ -33,14 +33,14 @@ export function isOrdinary(
   return isMarkup(signs, after) || isAddress(signs, after, source.slice(0, skeleton.from(first)));
 }
 
-/** Between quotation marks, or behind a tag. */
+/** Whether the words are inside quotation marks or follow a tag. */
 function isMarkup(signs: string, after: string): boolean {
   if (/^["']?\s?\/?>$/.test(signs)) return true;
   const quote = /(?:^|[^"'`])(["'`])[.#/]?$/.exec(signs)?.[1];
   return quote !== undefined && new RegExp(`^[\\w./# -]*\\\\?${quote}(?!${quote})`).test(after);
 }
 
-/** The name of a host, or a part of a path. */
+/** Whether the words are part of a host name or a path. */
 function isAddress(signs: string, after: string, before: string): boolean {
   if (signs === "://") return /(?:^|[^a-z])https?$/i.test(before.slice(-10)) && /^\.[a-z]/i.test(after);
   return /^(?:\.{1,2}\/)+$/.test(signs);

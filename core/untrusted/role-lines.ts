@@ -1,9 +1,12 @@
-/** Finds lines that begin a turn of a conversation, as completion models were trained on them: `Human:` behind a blank line. */
+/**
+ * Finds lines that look like the beginning of a conversation turn in the training data of completion models, such as `Human:` after a blank
+ * line.
+ */
 
 export interface RoleLine {
-  /** `turn`: nothing but a turn begins like this. `label`: so do forms and reports. */
+  /** `turn`: only turns begin like this. `label`: forms and reports may, too. */
   readonly kind: "turn" | "label";
-  /** First unit of the word, and its colon. */
+  /** First unit of the role; `last` is its colon. */
   readonly first: number;
   readonly last: number;
 }
@@ -11,23 +14,23 @@ export interface RoleLine {
 const spaced = (names: readonly string[]): string => names.map((name) => [...name].join("[ \\t]?")).join("|");
 const turns = ["human", "assistant"];
 const labels = ["system", "user", "developer", "ai"];
-/** A beginning of a line up to its colon. */
+/** Matches the beginning of a line up to the colon. */
 const role = new RegExp(
   `(?:^|[\\n\\v\\f\\r])[ \\t*_#>~\`|<[(-]{0,24}(?:(${spaced(turns)})|(${spaced(labels)}))[ \\t*_~\`>\\])|]{0,12}$`,
   "d",
 );
 const longest = 80;
-/** What stands between the role and its colon, beside the last letter of a role. */
+/** Characters that may precede the colon: the last letter of a role, or decoration. */
 const mayEndRole = /[a-z \t*_~`>\])|]/;
 
-/** In the order of the text, which is that of a skeleton. */
+/** Finds all role lines of a skeleton's text, in order. */
 export function findRoleLines(text: string): readonly RoleLine[] {
   const found: RoleLine[] = [];
   for (let colon = text.indexOf(":"); colon !== -1; colon = text.indexOf(":", colon + 1)) {
     if (!mayEndRole.test(text.charAt(colon - 1))) continue;
     const from = Math.max(0, colon - longest);
     const before = text.slice(from, colon);
-    // Most colons follow a word inside a line.
+    // Most colons follow a word in the middle of a line.
     if (from > 0 && !/[\n\v\f\r]/.test(before)) continue;
     const match = role.exec(before);
     const [first] = match?.indices?.[1] ?? match?.indices?.[2] ?? [];
@@ -37,7 +40,9 @@ export function findRoleLines(text: string): readonly RoleLine[] {
   return found;
 }
 
-/** `at`: the line break before the line, or the beginning of the text, before which the wrapper ends a line. */
+/**
+ * Whether a blank line precedes the line. `at` is the line break before it, or the start of the text, which the wrapper puts on a new line.
+ */
 function followsBlankLine(text: string, at: number): boolean {
   let breaks = 0;
   for (let unit = at; unit >= 0 && /\s/.test(text.charAt(unit)); unit -= 1) {

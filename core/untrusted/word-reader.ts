@@ -1,19 +1,19 @@
 /**
- * Recognizes one word in a stream of characters, one bit for each number of letters read so far: the cost of a character does
- * not depend on how many beginnings of the word are open.
+ * Recognizes one word in a stream of characters. A bit represents each possible number of letters read, so that the cost of a character
+ * does not depend on how many partial matches exist.
  */
 
-/** What a character can be within the word. Numbers, because one is looked up for each character of a text. */
+/** The possible roles of a character within the word. Numbers, for speed: every character of a text is looked up. */
 export const reading = {
-  /** Nothing: it does not interrupt the word. */
+  /** An ornament, which does not interrupt the word. */
   ornament: 0,
-  /** A letter, and nothing else. */
+  /** Unambiguously a letter. */
   letter: 1,
-  /** A sign or digit that can be drawn for a letter, or be an ornament. */
+  /** Punctuation or a digit that can stand for a letter or be an ornament. */
   drawn: 2,
-  /** A look-alike: the letter it resembles, any other letter, or an ornament. */
+  /** A look-alike: the letter that it resembles, another letter, or an ornament. */
   alike: 3,
-  /** A letter that no table knows: any letter, or an ornament. */
+  /** An unknown character: any letter, or an ornament. */
   unknown: 4,
 } as const;
 
@@ -24,16 +24,16 @@ const codeOfM = 109;
 
 export class WordReader {
   readonly #masks = new Int32Array(26);
-  /** Where two letters of the word can be drawn as one, in either direction. */
+  /** Positions at which two letters of the word can be drawn as one, in either direction. */
   readonly #drawnAsM: number;
   readonly #complete: number;
-  /** Bit `n` is set when `n` letters of the word have been read, with so many guesses. */
+  /** For each number of guesses, bit `n` is set if `n` letters of the word have been read. */
   readonly #read: Int32Array;
-  /** No entry behind this one is set. */
+  /** Entries after this index are zero. */
   #last = 0;
   readonly #first: number;
 
-  /** At most `guesses` letters of the word may be characters whose meaning is unknown. */
+  /** `guesses` is how many letters of the word may be unknown characters. */
   constructor(word: string, guesses: number) {
     this.#first = word.charCodeAt(0);
     let drawnAsM = 0;
@@ -47,10 +47,10 @@ export class WordReader {
     this.#read = new Int32Array(guesses + 1);
   }
 
-  /** Whether the word ends with this character. `letter` is a code between `a` and `z`; it is ignored for `unknown`. */
+  /** Reads a character and returns whether the word ends with it. `letter` is a code between `a` and `z`, ignored for `unknown`. */
   read(kind: Reading, letter: number): boolean {
     const read = this.#read;
-    // Nearly every character of an ordinary text: nothing has begun, and nothing begins.
+    // Fast path for nearly every character of an ordinary text: no match has begun, and none begins here.
     if (this.#last === 0 && kind <= reading.drawn) {
       if (read[0] === 0 && letter !== this.#first) return false;
       return this.#step(0, kind, letter);
@@ -65,12 +65,12 @@ export class WordReader {
     return ends;
   }
 
-  /** Nothing has begun. */
+  /** Whether no match has begun. */
   isIdle(): boolean {
     return this.#last === 0 && this.#read[0] === 0;
   }
 
-  /** Forgets what was read. */
+  /** Discards partial matches. */
   reset(): void {
     if (this.#last === 0) this.#read[0] = 0;
     else this.#read.fill(0);
@@ -91,7 +91,7 @@ export class WordReader {
       if (letter === codeOfM) next |= (state & this.#drawnAsM) << 2;
     }
     if (guessed > 0 && kind >= reading.alike) next |= this.#state(guessed - 1) << 1;
-    // Bit 0 says nothing: a beginning needs no letters.
+    // Bit 0 is cleared, because it is set again for every character.
     this.#read[guessed] = next & (this.#complete - 2);
     return (next & this.#complete) !== 0;
   }

@@ -1,17 +1,17 @@
-/** `/activation`: whether a group session answers everything or only what mentions the bot. Kept until the gateway ends. */
+/** `/activation` sets whether a group session answers every message or only mentions. The setting lasts until the gateway stops. */
 import type { CommandDefinition } from "../../sdk/contract.ts";
 
 export type ActivationMode = "always" | "mention";
 
 export interface Activation {
-  /** `undefined`: not set here, so the configuration decides. */
+  /** The mode of a session; `undefined` when the configuration decides. */
   of(sessionKey: string): ActivationMode | undefined;
   set(sessionKey: string, mode: ActivationMode): void;
-  /** The group has another id, and its session another key. */
+  /** Moves the mode to a new session key, because the platform changed the group's id. */
   move(from: string, to: string): void;
 }
 
-/** Of more sessions than this the one that was set first goes back to the configuration. */
+/** Number of sessions remembered. Beyond it, the session that was set first falls back to the configuration. */
 const most = 10_000;
 
 export function createActivation(): Activation {

@@ -1,4 +1,4 @@
-/** Chat commands: what counts as one, who may use it, and what answers. */
+/** Chat commands: parsing, registration, permissions and execution. */
 import { EngineError, type Inbound, PluginError } from "../../contract/index.ts";
 import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
@@ -8,19 +8,19 @@ const validName = /^[a-z0-9_]{1,32}$/;
 
 export interface ParsedCommand {
   readonly name: string;
-  /** Rest of the first line, trimmed. */
+  /** The rest of the first line, trimmed. */
   readonly args: string;
-  /** Bot that was named behind `@`. */
+  /** Username of the bot that the command is addressed to, as in `/name@bot`. */
   readonly bot?: string;
 }
 
-/** `/name`, `/name@bot`, `/name: rest`, in any case; only the first line counts. `undefined` for any other text. */
+/** Parses `/name`, `/name@bot` and `/name: rest`, ignoring case. Only the first line is parsed. `undefined` for any other text. */
 export function parseCommand(text: string): ParsedCommand | undefined {
   const trimmed = text.trimStart();
-  // Every message is asked about, several times on its way.
+  // This runs several times for every message, so most texts must be dismissed cheaply.
   if (!trimmed.startsWith("/")) return undefined;
   const [line = ""] = trimmed.split(/[\r\n\u0085\u2028\u2029]/, 1);
-  // Channels hand text over as Markdown, where an underscore may be escaped.
+  // Channels pass text as Markdown, in which an underscore may be escaped.
   const [, name, bot, rest = ""] = /^\/((?:[a-z0-9_]|\\_){1,64})(?:@((?:[a-z0-9_]|\\_)+))?(?:(?::|(?=\s)|$)\s*(.*))?$/i.exec(line) ?? [];
   if (name === undefined) return undefined;
   const plain = name.replaceAll("\\", "").toLowerCase();
@@ -28,10 +28,10 @@ export function parseCommand(text: string): ParsedCommand | undefined {
   return { name: plain, args: rest.trim(), ...(bot === undefined ? {} : { bot: bot.replaceAll("\\", "") }) };
 }
 
-/** Platforms send `/start` when a chat with the bot is opened. */
+/** Platforms send `/start` when a user opens a chat with the bot. */
 const sameAs: Readonly<Record<string, string>> = { start: "help" };
 
-/** `/stop`, when the whole message is one of the words, with or without the bot's name and a sign at the end. */
+/** Returns `/stop` if the whole message is an abort word, with or without the bot's name and trailing punctuation. */
 function abortIn(text: string, words: readonly string[], botUsername: string | undefined): ParsedCommand | undefined {
   if (words.length === 0 || text.length > 200) return undefined;
   const name = botUsername?.replace(/^@/, "").toLowerCase();
@@ -47,56 +47,56 @@ function abortIn(text: string, words: readonly string[], botUsername: string | u
 export interface CommandMatch {
   readonly name: string;
   readonly args: string;
-  /** Who may use it; asked before it runs. */
+  /** The role that may use the command. The gate checks it before the command runs. */
   readonly role: CommandRole;
-  /** It gets a lane of its own. */
+  /** True if the command runs in a separate lane, so that it does not wait for a running turn. */
   readonly control: boolean;
 }
 
 /**
- * Whether a message may be a command at all. An edit that reads like a command is an ordinary turn, and so is a forwarded message: an
- * owner who shows the agent a stranger's `/config set` does not ask for it.
+ * Whether a message can be a command. Edits and forwarded messages cannot: an owner who forwards a stranger's `/config set` to the agent
+ * does not request that change.
  */
 export function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">): boolean {
   return kind === "message" && forward === undefined;
 }
 
-/** The command that the message of a visit is, once the gate has asked. */
+/** The command that the gate found in the current message. */
 export const usedCommand = carried<CommandMatch>("usedCommand");
 
-/** The command that a message is. Hooks give none. */
+/** The command in a message from a channel; `undefined` when there is none. Webhook calls never contain commands. */
 export function commandIn(commands: Pick<Commands, "match">, inbound: Inbound, botUsername: string | undefined): CommandMatch | undefined {
   return inbound.authority === "channel" && mayCommand(inbound) ? commands.match(inbound.text, botUsername) : undefined;
 }
 
 export interface ListedCommand {
-  /** `core`, or the plugin that brought it. */
+  /** `core`, or the name of the plugin that registered the command. */
   readonly plugin: string;
   readonly definition: CommandDefinition;
 }
 
 export interface Commands {
-  /** Throws `PluginError` `plugin_invalid` for a bad name or one that is taken. */
+  /** Registers a command. Throws `PluginError` `plugin_invalid` if the name is invalid or taken. */
   add(plugin: string, definition: CommandDefinition): void;
-  /** The registered command that a text calls; `undefined` for text, unknown commands, and those for another bot. */
+  /** Finds the registered command that a text calls; `undefined` for other text, unknown commands and commands for another bot. */
   match(text: string, botUsername?: string): CommandMatch | undefined;
   /**
-   * What is answered, as Markdown. Who may ask was decided before, as everything else is, by the gate. Throws `PluginError` when the
-   * command fails.
+   * Runs a command and returns its answer as Markdown. The gate has already checked the permission. Throws `PluginError` if the command
+   * fails.
    */
   run(call: CommandCall): Promise<string>;
-  /** Native ones, then those of plugins. */
+  /** All commands: built-in ones first, then those of plugins. */
   list(): readonly ListedCommand[];
-  /** The same, for a channel's menu. */
+  /** The same list, reduced to what a channel's command menu shows. */
   menu(): readonly { readonly name: string; readonly summary: string }[];
 }
 
 export function createCommands(options: {
-  /** The built-in ones, see `nativeCommands`. They may list the others, so they are created with the registry. */
+  /** Creates the built-in commands, see `nativeCommands`. They receive the registry because `/help` lists every command. */
   readonly native: (commands: Pick<Commands, "list">) => readonly CommandDefinition[];
-  /** `commands.native`; false: the built-in ones are in no menu, and are text like any other when they are typed. */
+  /** `commands.native`. When false, the built-in commands disappear from menus and are treated as ordinary text. */
   readonly nativeEnabled?: () => boolean;
-  /** `commands.abortWords`: whole messages that mean `/stop`. */
+  /** `commands.abortWords`: messages that mean `/stop` when they consist of nothing else. */
   readonly abortWords?: () => readonly string[];
 }): Commands {
   const { nativeEnabled = () => true, abortWords = () => [] } = options;

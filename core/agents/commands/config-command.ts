@@ -1,4 +1,4 @@
-/** `/config` in the chat: looks at the configuration and changes it, for owners, where the configuration says so. */
+/** `/config` lets owners read and change the configuration from a chat, if `commands.config` allows it. */
 
 import { type ConfigEditor, renderProblem, waitsForStart } from "../../config/index.ts";
 import { HostError } from "../../contract/index.ts";
@@ -8,12 +8,12 @@ export interface ConfigCommandOptions {
   readonly editor: ConfigEditor;
   /** `commands.config`. */
   readonly enabled: () => boolean;
-  /** Configuration path that forbids changes from this chat; `undefined`: they are allowed. */
+  /** The configuration path that forbids changes from this chat; `undefined` when changes are allowed. */
   readonly forbidden: (call: CommandCall) => string | undefined;
 }
 
 const usage = "I know `/config get PATH`, `/config set PATH VALUE` and `/config unset PATH`.";
-/** A longer text is too much for a chat. */
+/** Most characters shown; longer values do not fit a chat message. */
 const longest = 3_000;
 
 export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptions): CommandDefinition {
@@ -71,7 +71,7 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
       try {
         return await run(call);
       } catch (thrown) {
-        // What was typed is wrong, not the gateway: the sentence names path, value and what is allowed.
+        // The input is wrong, not the gateway. The error names the path, the value and what is allowed.
         if (thrown instanceof HostError) return literal(`${thrown.message} ${thrown.hint}`.trim());
         throw thrown;
       }
@@ -79,26 +79,26 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
   };
 }
 
-/** The first word, and what stands behind it. */
+/** Splits off the first word. */
 function split(text: string): readonly [word: string, rest: string] {
   const [, word = "", rest = ""] = /^\s*(\S*)\s*([\s\S]*)$/.exec(text) ?? [];
   return [word, rest.trim()];
 }
 
-/** As it was typed, without the marks of a code span around it. */
+/** Removes the backticks of a code span around the text. */
 function plain(text: string): string {
   return /^(`+)([^`]+)\1$/.exec(text)?.[2]?.trim() ?? text;
 }
 
-/** Sentences quote the file, such as `"*"`: that must not become markup. */
+/** Escapes Markdown: error sentences quote the file, for example `"*"`. */
 const literal = (text: string): string => text.replace(/[*`]|(?<!\w)[_~]|[_~](?!\w)/g, "\\$&");
 
-/** Apps turn quotation marks into curly ones while a user types. */
+/** Straightens curly quotes, which apps insert while a user types. */
 const straight = (text: string): string => text.replace(/[\u201c\u201d\u201e\u00ab\u00bb]/g, '"');
 
 const pathIn = (text: string): string => straight(plain(text));
 
-/** Lists and objects only: in a text the marks may be meant. */
+/** Straightens quotes in lists and objects only. In a plain text the user may want curly quotes. */
 function valueIn(text: string): string {
   const typed = plain(text);
   if (!/^[[{]/.test(typed) || isJson(typed)) return typed;

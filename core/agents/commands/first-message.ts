@@ -1,15 +1,15 @@
-/** `/new` with a text behind it: the command begins a conversation, and the text is its first message. */
+/** `/new TEXT` begins a conversation and uses the text as its first message. */
 import type { Inbound } from "../../contract/index.ts";
 import type { CommandMatch } from "./commands.ts";
 
 const beginning: ReadonlySet<string> = new Set(["new", "reset"]);
 
-/** What of a message a model is asked; `undefined`: it is a command and nothing else. */
+/** The message that the model receives; `undefined` if the message is only a command. */
 export function messageForModel(inbound: Inbound, command: CommandMatch | undefined): Inbound | undefined {
   return command === undefined ? inbound : firstMessage(inbound, command);
 }
 
-/** The message without its command; `undefined`: the command stands alone, or is another one. */
+/** The message without its `/new` or `/reset`; `undefined` if nothing follows the command, or for other commands. */
 export function firstMessage(inbound: Inbound, command: CommandMatch | undefined): Inbound | undefined {
   if (command === undefined || !beginning.has(command.name)) return undefined;
   const text = inbound.text.replace(/^\s*\/(?:\w|\\_)+(?:@(?:\w|\\_)+)?:?\s*/, "").trim();

@@ -1,4 +1,4 @@
-/** The built-in chat commands. Their answers are short Markdown. */
+/** The built-in chat commands. They answer in short Markdown. */
 
 import type { AgentsView } from "../../config/index.ts";
 import type { Inbound } from "../../contract/index.ts";
@@ -19,16 +19,16 @@ export interface NativeCommandsOptions {
   readonly engines: Engines;
   readonly turns: Pick<AgentTurns, "stop" | "running">;
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
-  /** Events that wait for the next turn of the conversation are dropped. */
+  /** Drops the events that wait for the next turn of the conversation. */
   readonly forget: (call: CommandCall) => Promise<unknown>;
-  /** Whether anything that came before waits for its turn in the same chat. */
+  /** Whether earlier messages still wait for their turn in the same chat. */
   readonly waits: (inbound: Inbound) => Promise<boolean>;
-  /** Those that have files of their own, last in the menu. */
+  /** Commands defined in other files. The menu lists them last. */
   readonly more: readonly CommandDefinition[];
   readonly now: () => number;
 }
 
-/** The name is not formatted as code, so that platforms make it a command that can be tapped. */
+/** The name is not formatted as code, so that apps let users tap it. */
 function commandLine({ name, args, summary }: CommandDefinition): string {
   return `- /${name}${args === undefined ? "" : ` \`${args}\``}: ${summary}`;
 }
@@ -45,7 +45,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
   }
 
   async function reset(call: CommandCall): Promise<string> {
-    // A conversation that is new does not begin with what was said beside the old one.
+    // A new conversation must not begin with events of the old one.
     await forget(call);
     await resetSession(store, { key: call.route.sessionKey, agentId: call.route.agentId, at: now() });
     return "A new conversation begins. The old one is kept, and I no longer look at it.";

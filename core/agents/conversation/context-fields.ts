@@ -1,15 +1,15 @@
 /**
- * Facts about the current message that an operator may use as `{{Field}}` in a group's or topic's `systemPrompt` and in `responsePrefix`.
+ * Facts about the current message. Operators insert them as `{{Field}}` in the `systemPrompt` of a group or topic and in `responsePrefix`.
  */
 import type { Inbound, Route } from "../../contract/index.ts";
 import { plainName } from "./envelope.ts";
 
-/** What senders choose themselves reaches no text of the operator as anything but a short word on one line. */
+/** Senders choose some values themselves, so a value is shortened to one line before it enters the operator's text. */
 const maxCharacters = 200;
 
 interface Field {
   readonly value: string;
-  /** Chosen by users: a name, a title, a description of a file. */
+  /** The value was chosen by a user, such as a name, a title or a file name. */
   readonly foreign?: true;
 }
 
@@ -38,8 +38,8 @@ export function fieldsOf(inbound: Inbound, route: Route): ContextFields {
 }
 
 /**
- * An unknown name stays as it is written, so that a mistake is seen; a field that the message does not have is empty. Values are
- * put in once: what looks like a field inside of one stays text. `quoteForeign`: in quotation marks, for a model to tell them apart.
+ * Inserts field values into a template. Unknown names stay as written, so that mistakes are visible; missing fields become empty. Inserted
+ * values are not expanded again. `quoteForeign` puts values chosen by users in quotation marks, so that a model can recognize them.
  */
 export function renderFields(template: string, fields: ContextFields, { quoteForeign }: { readonly quoteForeign: boolean }): string {
   return template.replace(/\{\{\s*([A-Za-z.]+)\s*\}\}/g, (written, name: string) => {

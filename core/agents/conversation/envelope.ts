@@ -1,22 +1,22 @@
-/** How a message looks to the agent: one line that the gateway vouches for, then what the sender wrote. */
+/** Renders a message for the agent: one line with facts that the gateway has verified, then the sender's text. */
 import type { Inbound, InboundMedia, InboundSender } from "../../contract/index.ts";
 
-/** Everything that some renderer or model takes for a line break. */
+/** Every sequence that a renderer or model might treat as a line break. */
 const lineBreaks = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/;
 
-/** What opens a bracket, or looks as if it did. */
+/** Opening brackets and characters that look like one. */
 const brackets = "\\[［【〔〖〘〚⟦⟨⟪⁅❲❴﹝﹇⦋⦍⦏⦗⎡⌈⌊「『";
 
 /**
- * One of them at the beginning of a line; invisible characters, quote marks and emphasis before it do not hide it. Task
- * boxes stay. For one line: with the flag `m` a text of blank lines would cost the square of its length.
+ * Matches an opening bracket at the beginning of a line, even behind invisible characters, quote marks or emphasis. Task boxes (`[x]`) are
+ * exempt. Applied line by line, because the `m` flag would take quadratic time on a text of blank lines.
  */
 const lineBracket = new RegExp(`^([\\s\\p{Cf}\\p{Zs}\\p{Cc}>*_~\`"'#|+-]*)(?!\\[[ xX]\\] )([${brackets}])`, "u");
 
-/** Most texts: no bracket anywhere, and no line break but the plain one. */
+/** Fast path: most texts contain no bracket and no unusual line break. */
 const harmlessAlready = new RegExp(`^[^\\r\\v\\f\\u0085\\u2028\\u2029${brackets}]*$`);
 
-/** Text of a sender, with lines that could pass for the gateway's own marked by a backslash. */
+/** Escapes lines in a sender's text that could be mistaken for lines of the gateway, by a backslash before the bracket. */
 export function defuseLines(text: string): string {
   if (harmlessAlready.test(text)) return text;
   return text
@@ -25,10 +25,10 @@ export function defuseLines(text: string): string {
     .join("\n");
 }
 
-/** What most names are: nothing in them could be taken for anything else. */
+/** Fast path: most names contain only these harmless characters. */
 const plainAlready = /^[A-Za-z0-9_.,@-]*(?: [A-Za-z0-9_.,@-]+)*$/;
 
-/** A name or title on one line, without brackets of any kind, cut to `max` characters. */
+/** Returns a name or title on one line, without brackets, cut to `max` characters. */
 export function plainName(name: string, max = 80): string {
   if (plainAlready.test(name) && name.length <= max) return name;
   const line = name
@@ -41,7 +41,7 @@ export function plainName(name: string, max = 80): string {
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
 }
 
-/** An id for the envelope: ids come from platforms, but only the characters of ids are kept. */
+/** Removes from a platform's id every character that ids do not use, so that the id is safe in an envelope. */
 export function plainId(id: string): string {
   if (/^[\w@.:+!#$%&*=~/-]{0,128}$/.test(id)) return id;
   return id.replace(/[^\w@.:+!#$%&*=~/-]/g, "").slice(0, 128);
@@ -57,7 +57,7 @@ export function renderSender(sender: InboundSender): string {
 
 const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const;
 
-/** `Fri 2026-11-20 14:09 UTC`: minutes are enough, and the weekday saves a model from counting. */
+/** Formats a time as `Fri 2026-11-20 14:09 UTC`. Minutes are precise enough, and the weekday saves a model from computing it. */
 export function renderTime(at: number): string {
   const date = new Date(at);
   const iso = date.toISOString();
@@ -69,8 +69,8 @@ function renderSize(bytes: number): string {
 }
 
 /**
- * One line for a file that came with the message, or did not. `where`: empty, or what distinguishes it from the files of the message
- * itself.
+ * Describes a file of the message, or says why it is unavailable. `where` distinguishes files of a quoted message; empty for the message's
+ * own files.
  */
 function renderMediaNote(media: InboundMedia, where = ""): string {
   if (media.unavailable !== undefined) return `[media unavailable${where}: ${plainName(media.unavailable, 240)}]`;
@@ -86,7 +86,7 @@ function renderMediaNote(media: InboundMedia, where = ""): string {
   return `[attached${where} ${facts.filter((fact) => fact !== "").join(" ")}]`;
 }
 
-/** Another user's text, each line with `> ` before it, so that it ends where the quoting ends. */
+/** Quotes another user's text by prefixing each line with `> `, so that the end of the quote is unambiguous. */
 function quoted(text: string, max = 2_000): string {
   const characters = [...text];
   const cut = characters.length > max ? `${characters.slice(0, max).join("")}…` : text;
@@ -96,7 +96,7 @@ function quoted(text: string, max = 2_000): string {
     .join("\n");
 }
 
-/** `reply to <name> message:<id>`, as far as both are known. */
+/** Renders `reply to <name> message:<id>`, omitting what is unknown. */
 export function renderAnswered({ sender, messageId }: NonNullable<Inbound["replyTo"]>): string {
   const who = sender === undefined ? "" : ` to ${plainName(sender)}`;
   const which = messageId === undefined ? "" : ` message:${plainId(messageId)}`;
@@ -110,7 +110,10 @@ function renderReply(replyTo: NonNullable<Inbound["replyTo"]>): string {
   return [head, ...(passage === undefined || passage === "" ? [] : [quoted(passage)]), ...files].join("\n");
 }
 
-/** `[<channel> <chat or sender> <time>] text` and the blocks that belong to it. What no person wrote comes as it is. */
+/**
+ * Renders `[<channel> <chat or sender> <time>] text` and the blocks that belong to it. A text that did not come from a channel is returned
+ * unchanged.
+ */
 export function renderEnvelope(inbound: Inbound): string {
   if (inbound.authority !== "channel") return inbound.text;
   const { chat, sender } = inbound;

@@ -1,30 +1,30 @@
-/** What people said in a group without addressing the bot: read back from the inbox, as context of the next turn there. */
+/** Group messages that did not address the bot. The next turn in the group reads them from the inbox as context. */
 
 import type { Inbound, Silent } from "../../contract/index.ts";
 import type { Store, StoredEvent } from "../../state/index.ts";
 import { defuseLines, plainId, plainName, renderAnswered, renderSender, renderTime } from "./envelope.ts";
 
 const namespace = "group-context";
-/** As long as events are kept, and a little more. */
+/** Slightly longer than the inbox keeps events. */
 const keepMs = 8 * 24 * 60 * 60_000;
 const maxMessageCharacters = 2_000;
-/** Of more than this, the newest are used. */
+/** Total size of the context; the newest messages take precedence. */
 const maxCharacters = 50_000;
 
 export interface GroupContextOptions {
   readonly store: Pick<Store, "passedOver" | "get" | "set">;
   readonly parse: (event: StoredEvent, gathered: readonly StoredEvent[]) => Inbound | Silent | null | undefined;
-  /** How many messages at most; 0: none. */
+  /** Maximum number of messages; 0 means none. */
   readonly limit: (inbound: Inbound) => number;
   readonly now: () => number;
 }
 
 export interface GroupContext {
-  /** Messages that this session does not know yet, oldest first; none for direct chats. */
+  /** Messages that the session has not seen yet, oldest first. Empty for direct chats. */
   before(inbound: Inbound, sessionKey: string): Promise<readonly Inbound[]>;
-  /** Marks everything before this message as known to the session. */
+  /** Marks everything before this message as seen by the session. */
   told(inbound: Inbound, sessionKey: string): Promise<unknown>;
-  /** The group has another id, and its session another key. */
+  /** Moves the mark to a new session key, because the platform changed the group's id. */
   move(from: string, to: string): Promise<unknown>;
 }
 
@@ -56,7 +56,7 @@ export function createGroupContext({ store, parse, limit, now }: GroupContextOpt
   };
 }
 
-/** Each in a line that the gateway vouches for, like the current message; empty when there is none. */
+/** Renders each message behind a line with verified facts, like the current message. Empty when there are no messages. */
 export function renderGroupContext(messages: readonly Inbound[]): string {
   const lines: string[] = [];
   let left = maxCharacters;
@@ -70,7 +70,7 @@ export function renderGroupContext(messages: readonly Inbound[]): string {
   return ["[context: said here since you were asked last, and not addressed to you]", ...lines].join("\n");
 }
 
-/** Whose words they are, and what they answer: without it a forward reads as the sender's own. */
+/** Names the author of forwarded text and the message that is answered. Otherwise a forward would read as the sender's own words. */
 function renderOrigin({ forward, replyTo }: Inbound): string {
   const from = forward === undefined ? "" : `, forwarded from ${plainName(forward.from)}`;
   return replyTo === undefined ? from : `${from}, ${renderAnswered(replyTo)}`;

@@ -1,4 +1,4 @@
-/** How many user turns of a conversation the model is sent, and how much group talk beside it. */
+/** How many user turns of a conversation, and how many other group messages, the model receives. */
 import type { Inbound } from "../../contract/index.ts";
 
 interface LimitOptions {
@@ -8,8 +8,8 @@ interface LimitOptions {
 }
 
 /**
- * User turns that the model is sent: of a direct chat its own limit, else that of direct chats; of a webhook's session `hooks`, which is
- * `hooks.historyLimit`. Absent, and everywhere else, `historyTurns` of the agent applies.
+ * Number of user turns that the model receives. A direct chat uses its own limit, else the limit for direct chats; a webhook session uses
+ * `hooks` (`hooks.historyLimit`). When `undefined`, the agent's `historyTurns` applies.
  */
 export function historyLimit(inbound: Inbound, options: LimitOptions | undefined, hooks: number): number | undefined {
   if (inbound.kind === "hook") return hooks;
@@ -19,7 +19,7 @@ export function historyLimit(inbound: Inbound, options: LimitOptions | undefined
   return number(own) ?? number(options?.dmHistoryLimit);
 }
 
-/** Messages of a group that were not for the bot: so many of them are given to the next turn. It does not bound the conversation itself. */
+/** How many group messages that did not address the bot are passed to the next turn. This does not limit the conversation itself. */
 export function groupHistoryLimit(options: LimitOptions | undefined, groupDefault: number): number {
   return number(options?.historyLimit) ?? groupDefault;
 }

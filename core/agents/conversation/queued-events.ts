@@ -1,9 +1,9 @@
-/** Events that wait for the next turn of a main session (wakes, summaries of hook runs), as that turn reads them. */
+/** Renders the events that wait for the next turn of a main session, such as wakes and hook summaries. */
 import type { StoredEvent } from "../../state/index.ts";
 import { wrapExternal } from "../../untrusted/index.ts";
 import { defuseLines, renderTime } from "./envelope.ts";
 
-/** The store bounds the events of a turn together; one that is longer than that by itself is cut. */
+/** Longest text of one event. The store only limits the total size of a turn's events. */
 const maxEventChars = 20_000;
 
 export function cut(text: string, max: number): string {
@@ -16,24 +16,24 @@ export function eventText(event: StoredEvent): string {
   return typeof body?.text === "string" ? body.text.trim() : "";
 }
 
-/** What came over HTTP is wrapped, unless its mapping says that it need not be. */
+/** Text that came over HTTP is wrapped as external content, unless its mapping turns that off. */
 function isForeign({ authority, body }: StoredEvent): boolean {
   return authority === "hook" && (body as { readonly unwrapped?: unknown } | null)?.unwrapped !== true;
 }
 
-/** What the operator wants done with it, outside of the wrapper; nothing that came over HTTP can set it. */
+/** The operator's instructions for an event, outside the wrapper. They come from the configuration, never from the HTTP request. */
 function instructionsOf({ authority, body }: StoredEvent): string {
   const { instructions } = (authority === "hook" ? body : {}) as { readonly instructions?: unknown };
   return typeof instructions === "string" ? `The operator's instructions for this event:\n${defuseLines(instructions.trim())}\n\n` : "";
 }
 
-/** What the gateway knows of the sender, outside of the wrapper too. */
+/** Verified facts about the sender, also outside the wrapper. */
 function originOf({ authority, body }: StoredEvent): string {
   const { origin } = (authority === "hook" ? body : {}) as { readonly origin?: unknown };
   return typeof origin === "string" ? `${defuseLines(origin)}\n\n` : "";
 }
 
-/** Oldest first; empty where there are none. */
+/** Renders the events, oldest first. Empty when there are none. */
 export function renderQueued(events: readonly StoredEvent[], leftOut = 0): string {
   const items = events.map((event, index) => {
     const text = cut(eventText(event), maxEventChars);

@@ -1,12 +1,14 @@
-/** Reactions to messages: which of them the agent learns of. None is answered. */
+/** Decides which reactions to messages the agent learns about. The agent never replies to a reaction. */
 
 import type { Inbound, Refusal } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 
-/** `own`: to messages of this bot only. */
+/** `own` means reactions to messages of this bot only. */
 export type ReactionNotifications = "off" | "own" | "all";
 
-/** For the `gating` station, after the gate: why the agent does not hear of a reaction; `path` is the option's place in the file. */
+/**
+ * For the `gating` station, after the gate: the reason why the agent ignores a reaction. `path` is the configuration path of the option.
+ */
 export async function unheardReaction(
   inbound: Inbound,
   options: { readonly notifications: ReactionNotifications; readonly path: string; readonly findSent: Store["findSent"] },

@@ -1,10 +1,10 @@
-/** Which agent answers, and under which key its conversation is kept. */
+/** Selects the agent that answers and the session key of its conversation. */
 
 import { type AgentsView, type Binding, type DmScope, knownAgentId } from "../../config/index.ts";
 import type { Address, Inbound } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 
-/** Ids of other platforms may hold the separator; an id must never read as a longer key. */
+/** Escapes the separator in platform ids, so that an id can never be read as a longer key. */
 function part(id: string): string {
   return /^[\w-]*$/.test(id) ? id : id.replace(/[%:\s]/g, (character) => encodeURIComponent(character));
 }
@@ -13,7 +13,7 @@ export function mainSessionKey(agentId: string): string {
   return `agent:${part(agentId)}:main`;
 }
 
-/** Agent of a chat session's key; `undefined` for a key of another form, such as `hook:...`. */
+/** The agent in a chat session's key; `undefined` for other keys, such as `hook:...`. */
 export function agentOfKey(sessionKey: string): string | undefined {
   const found = /^agent:([^:]+):./.exec(sessionKey)?.[1];
   return found === undefined ? undefined : decodeURIComponent(found);
@@ -33,12 +33,12 @@ function directKey(agentId: string, inbound: Inbound, dmScope: DmScope): string 
   }
 }
 
-/** Two accounts in one group are two conversations; that of the account `default` has the short key. */
+/** Two accounts in one group have separate conversations. The account `default` uses the short key. */
 function chatPrefix(agentId: string, { channel, account }: Pick<Inbound, "channel" | "account">): string {
   return `agent:${part(agentId)}:${part(channel)}${account === "default" ? "" : `:${part(account)}`}`;
 }
 
-/** The sessions of a group that is led under another id: one for each agent, and those of its topics that are known. */
+/** Lists the sessions to move when a group gets a new id: one for each agent, and those of known topics. */
 export function movedSessions(
   move: { readonly channel: string; readonly account: string; readonly from: string; readonly to: string },
   { agentIds, knownKeys }: { readonly agentIds: readonly string[]; readonly knownKeys: readonly string[] },
@@ -50,7 +50,7 @@ export function movedSessions(
   });
 }
 
-/** The session of a message. What no person wrote belongs to the session that it names, else to the agent's main one. */
+/** The session key of a message. A message that no person wrote uses the session that it names, else the agent's main session. */
 export function sessionKeyFor(options: { readonly agentId: string; readonly inbound: Inbound; readonly dmScope?: DmScope }): string {
   const { agentId, inbound, dmScope = "main" } = options;
   const { chat } = inbound;
@@ -65,8 +65,8 @@ export function sessionKeyFor(options: { readonly agentId: string; readonly inbo
 }
 
 /**
- * How closely a binding names the message; -1 when it does not. A topic of a chat beats the chat, a chat an account, an account a
- * channel.
+ * How specifically a binding matches the message; -1 when it does not match. A topic is more specific than a chat, a chat than an account,
+ * and an account than a channel.
  */
 function closeness({ match }: Binding, inbound: Inbound): number {
   if (match.channel !== inbound.channel) return -1;
@@ -80,7 +80,7 @@ function closeness({ match }: Binding, inbound: Inbound): number {
   return (match.peer === undefined ? 0 : 4) + (match.threadId === undefined ? 0 : 2) + (match.accountId === undefined ? 0 : 1);
 }
 
-/** The agent that a request names, else that of the most specific binding (the first among equals), else the default one. */
+/** The agent named by the request, else the agent of the most specific binding (the first one on a tie), else the default agent. */
 export function agentFor(config: AgentsView, inbound: Inbound): string {
   if (inbound.request?.agentId !== undefined) return knownAgentId(config, inbound.request.agentId);
   let best: { readonly agentId: string; readonly score: number } | undefined;
@@ -91,14 +91,14 @@ export function agentFor(config: AgentsView, inbound: Inbound): string {
   return knownAgentId(config, best?.agentId);
 }
 
-/** Where a person wrote from, to remember as the main session's last recipient; direct messages only. */
+/** The address a person wrote from, to be stored as the main session's last recipient; `undefined` unless it is a direct message. */
 export function recipientOf(inbound: Inbound): Address | undefined {
   if (inbound.authority !== "channel" || inbound.chat.kind !== "direct") return undefined;
   const { channel, account, chat } = inbound;
   return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
 }
 
-/** Begins a new conversation; the old transcript stays in the state, and the settings are kept. */
+/** Begins a new conversation. The old transcript remains stored, and the session's settings still apply. */
 export async function resetSession(
   store: Pick<Store, "updateSession">,
   session: { readonly key: string; readonly agentId: string; readonly at: number },

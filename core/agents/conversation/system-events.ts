@@ -1,30 +1,30 @@
-/** Events of a session that no person wrote: what they look like, and how they wait for a heartbeat. */
+/** Session events that no person wrote: how they are built and how they wait for a heartbeat. */
 
 import type { Inbound, RawEvent, Reply, Route } from "../../contract/index.ts";
 import { type Ending, type Queue, queuePrefix } from "../../state/index.ts";
 import { plainName } from "./envelope.ts";
 import { mainSessionKey } from "./sessions.ts";
 
-/** What falls due within this time of an immediate wake is one heartbeat. */
+/** Events that fall due within this time after an immediate wake join its heartbeat. */
 const gatherMs = 250;
 const maxSummaryChars = 2_000;
 
-/** The session of a gather key; `undefined` when the key does not belong to a heartbeat. */
+/** The session key inside a gather key; `undefined` if the key does not belong to a heartbeat. */
 export function heartbeatSession(gatherKey: string | undefined): string | undefined {
   return gatherKey?.startsWith(queuePrefix) === true ? gatherKey.slice(queuePrefix.length) : undefined;
 }
 
-/** Where the events of a session wait for its next turn. */
+/** The queue in which a session's events wait for its next turn. */
 export function eventQueue(sessionKey: string): Queue {
   return { lane: sessionKey, key: `${queuePrefix}${sessionKey}` };
 }
 
-/** How an event waits for the next heartbeat of a session (`due: null`), or asks for one. */
+/** Makes an event wait for the session's next heartbeat (`due: null`) or request one at `due`. */
 export function heartbeatGather(sessionKey: string, due: number | null): NonNullable<RawEvent["gather"]> {
   return { key: eventQueue(sessionKey).key, due };
 }
 
-/** `Hook <name>: <summary>`, with the status when the run was not ok; `Hook: ...` of a run without a name. */
+/** `Hook <name>: <summary>`, with the status if the run was not ok. `Hook: ...` for a run without a name. */
 export function hookSummary(run: { readonly name: string; readonly status: string; readonly text: string }): string {
   const name = plainName(run.name, 200);
   const characters = [...run.text.trim()];
@@ -32,7 +32,7 @@ export function hookSummary(run: { readonly name: string; readonly status: strin
   return `Hook${name === "" || name === "Hook" ? "" : ` ${name}`}${run.status === "ok" ? "" : ` (${plainName(run.status)})`}: ${summary === "" ? "no reply" : summary}`;
 }
 
-/** The system event that the end of a hook run leaves in the main session of its agent. */
+/** The system event that a finished hook run adds to its agent's main session. */
 export function hookSummaryEvent(run: {
   readonly agentId: string;
   readonly name: string;
@@ -52,12 +52,12 @@ export function hookSummaryEvent(run: {
   };
 }
 
-/** A heartbeat of a session, asked for by the gateway itself. */
+/** An event by which the gateway itself requests a heartbeat of a session. */
 export function tickEvent(sessionKey: string, now: number): RawEvent {
   return { source: "heartbeat", kind: "tick", lane: sessionKey, authority: "operator", gather: heartbeatGather(sessionKey, now), body: {} };
 }
 
-/** What follows from the end of a turn, once: a hook run leaves its summary in the main session of its agent. */
+/** The events that the end of a turn produces, once: a hook run adds its summary to its agent's main session. */
 export function followUps(
   end: {
     readonly inbound: Inbound;

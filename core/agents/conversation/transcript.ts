@@ -1,4 +1,4 @@
-/** What a turn leaves in its session, and what the next one reads of it. */
+/** What a turn stores in its session, and what the next turn reads from it. */
 
 import type { Inbound, Json, Reply } from "../../contract/index.ts";
 import { isHeartbeatAck, withoutReasoning } from "../../reply/index.ts";
@@ -6,30 +6,30 @@ import type { EngineMessage } from "../../sdk/contract.ts";
 import type { SessionMessage } from "../../state/index.ts";
 import { renderEnvelope } from "./envelope.ts";
 
-/** The message in its envelope, after what happened since the last one. */
+/** Renders the message in its envelope, preceded by what happened since the last turn. */
 function renderAsked(inbound: Inbound, context = ""): string {
   const asked = renderEnvelope(inbound);
   return context === "" ? asked : `${context}\n\n${asked}`;
 }
 
-/** The message as the model reads it. */
+/** The current message as the model receives it. */
 export function askedMessage(inbound: Inbound, context?: string): EngineMessage {
-  // In the order in which the text names them.
+  // The order matches the order in which the text mentions the files.
   const media = [...(inbound.replyTo?.media ?? []), ...inbound.media];
   return { role: "user", text: renderAsked(inbound, context), ...(media.length === 0 ? {} : { media }) };
 }
 
-/** The two messages that a finished turn adds to its session; to be written with the outbox. */
+/** The two messages that a finished turn adds to its session. Write them together with the outbox. */
 export function turnMessages(options: {
   readonly inbound: Inbound;
   readonly reply: Reply;
   readonly at: number;
   readonly ackMaxChars?: number;
-  /** What stood before the message. */
+  /** The context that preceded the message. */
   readonly context?: string;
 }): readonly SessionMessage[] {
   const { inbound, reply, at } = options;
-  // Dozens of heartbeats a day that came to nothing would push the conversation out of the history. One that read events is part of it.
+  // Dozens of heartbeats a day without result would push the conversation out of the history. A heartbeat that read events is stored.
   if (inbound.request?.heartbeat?.events.length === 0 && isHeartbeatAck(reply.text, options.ackMaxChars)) return [];
   const unitId = inbound.id;
   const asked: SessionMessage = { role: "user", content: renderAsked(inbound, options.context), at: inbound.timestamp, unitId };
@@ -38,7 +38,7 @@ export function turnMessages(options: {
   return said === "" ? [asked] : [asked, { role: "assistant", content: said, at, unitId }];
 }
 
-/** The text of a stored message; of one in parts, that of all of them. */
+/** The text of a stored message; the text parts are joined if the message has parts. */
 export function messageText(content: Json): string {
   if (typeof content === "string") return content;
   if (Array.isArray(content))
@@ -50,7 +50,7 @@ export function messageText(content: Json): string {
   return typeof text === "string" ? text : "";
 }
 
-/** A stored transcript as an engine takes it; a unit that is run again does not see what it left the first time. */
+/** Converts a stored transcript for an engine. Messages that an earlier run of the same unit stored are left out. */
 export function readTranscript(messages: readonly SessionMessage[], unitId: string): readonly EngineMessage[] {
   return messages
     .filter((message) => message.unitId === undefined || message.unitId !== unitId)

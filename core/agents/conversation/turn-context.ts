@@ -1,4 +1,4 @@
-/** What the agent reads before the current message: what happened since its last turn. */
+/** The context that the agent reads before the current message: what happened since its last turn. */
 
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { Store, StoredEvent } from "../../state/index.ts";
@@ -11,24 +11,24 @@ import { eventQueue } from "./system-events.ts";
 import type { WaitingEvent, WaitingEvents } from "./waiting-events.ts";
 
 export interface TurnContext {
-  /** Reads what there is to tell; asked once for a turn. Events of the session's queue are taken into the turn's unit. */
+  /** Collects the context; called once for a turn. Takes the events of the session's queue into the turn's unit. */
   read(inbound: Inbound, route: Route, visit: Visit): Promise<string>;
-  /** What `read` found for this turn; empty when the agent was not asked. */
+  /** The context that `read` found for this turn; empty when the agent was not called. */
   of(visit: Visit): string;
   /** Whether `read` took events from the session's queue. */
   tookQueued(visit: Visit): boolean;
-  /** The turn is being written: the next one does not repeat what it mentioned. */
+  /** Call it while the turn is written, so that the next turn does not repeat the same context. */
   told(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
-  /** A new conversation begins with this message: earlier events are dropped. */
+  /** Drops earlier events, because this message begins a new conversation. */
   forget(inbound: Inbound, route: Route): Promise<unknown>;
 }
 
 interface News {
   readonly text: string;
   readonly events: readonly WaitingEvent[];
-  /** Whether anything that was said in a group is among it. */
+  /** Whether the context includes group messages. */
   readonly said: boolean;
-  /** Taken from the session's queue. */
+  /** Events taken from the session's queue. */
   readonly queued: readonly StoredEvent[];
 }
 
@@ -45,7 +45,7 @@ export function createTurnContext({
   readonly store: Pick<Store, "takeQueued" | "leftOutReported">;
   readonly now: () => number;
 }): TurnContext {
-  /** Events wait for main sessions only. A heartbeat has its own from the beginning. */
+  /** Only main sessions have queued events. A heartbeat already contains its own. */
   async function take({ id, request }: Inbound, { agentId, sessionKey }: Route): Promise<readonly StoredEvent[]> {
     if (sessionKey !== mainSessionKey(agentId) || request?.heartbeat !== undefined) return [];
     return await store.takeQueued(id, { queue: eventQueue(sessionKey), now: now() });
@@ -83,7 +83,7 @@ export function createTurnContext({
   };
 }
 
-/** One line each, in the gateway's own brackets; names in the text were written by people, so the brackets say whose event it is. */
+/** One line for each event, in the gateway's own brackets. Names in the text were chosen by users, so the brackets identify the sender. */
 function renderEvents(events: readonly WaitingEvent[]): string {
   return events
     .map(({ at, text, senderId }) => {

@@ -1,33 +1,33 @@
 /**
- * What happened in a conversation and asks for no answer, such as a reaction: kept until the next turn of the session mentions it. It
- * does not wait in the inbox: its own event has ended, and without a further turn it is forgotten.
+ * Events of a conversation that need no answer, such as a reaction. They are stored until the session's next turn mentions them. They do
+ * not wait in the inbox, because their own events have ended. Without another turn they expire.
  */
 
 import type { Json } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 
 export const waitingEventsNamespace = "waiting-events";
-/** Of more than this, only the newest are kept. */
+/** Number of events stored for a session; the newest ones remain. */
 const maxEvents = 50;
 const maxCharacters = 1_000;
 const keepMs = 7 * 24 * 60 * 60_000;
 
 export interface WaitingEvent {
-  /** Id of the event that it came with: a unit that runs again adds it no second time. */
+  /** Id of the source event, so that a unit that runs again does not add it twice. */
   readonly id: string;
   readonly at: number;
   readonly text: string;
-  /** Who caused it, by their id at the platform. */
+  /** Platform id of the user who caused the event. */
   readonly senderId?: string;
 }
 
 export interface WaitingEvents {
   add(sessionKey: string, event: WaitingEvent): Promise<unknown>;
-  /** Oldest first. */
+  /** The waiting events, oldest first. */
   of(sessionKey: string): Promise<readonly WaitingEvent[]>;
-  /** Forgets what a turn has mentioned, in one commit with the writing of that turn. */
+  /** Removes events that a turn has mentioned, in the same commit as the turn. */
   told(sessionKey: string, events: readonly WaitingEvent[]): Promise<unknown>;
-  /** The group has another id, and its session another key. */
+  /** Moves the events to a new session key, because the platform changed the group's id. */
   move(from: string, to: string): Promise<unknown>;
 }
 

@@ -1,8 +1,8 @@
-/** Durations and hours as the configuration writes them. */
+/** Parses durations and active hours of the configuration. */
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of `30m`, `2h` and the like; 0 for `0`; `undefined` for anything else. */
+/** Converts `30m`, `2h` and the like to milliseconds; 0 for `0`; `undefined` for anything else. */
 export function parseDuration(text: string): number | undefined {
   if (text.trim() === "0") return 0;
   const [, count, unit] = /^\s*(\d+)\s*([smhd])\s*$/.exec(text) ?? [];
@@ -14,7 +14,7 @@ function minuteOfDay(clock: string): number {
   return Number(hours) * 60 + Number(minutes);
 }
 
-/** The minute of the day at `at` in a zone; in the host's own when the zone is absent. Throws `RangeError` on an unknown zone. */
+/** The minute of the day at `at` in a time zone; without one, in the host's zone. Throws `RangeError` for an unknown zone. */
 function localMinute(at: number, timezone: string | undefined): number {
   const format = new Intl.DateTimeFormat("en-GB", {
     hour: "2-digit",
@@ -25,7 +25,10 @@ function localMinute(at: number, timezone: string | undefined): number {
   return minuteOfDay(format.format(at));
 }
 
-/** Whether `at` lies in the hours, `start` included, `end` not; `end` may lie after midnight; equal ends mean the whole day. */
+/**
+ * Whether `at` is within the active hours. `start` is inclusive, `end` exclusive. `end` may be past midnight. Equal times mean the whole
+ * day.
+ */
 export function isActive(
   at: number,
   hours: { readonly start?: string; readonly end?: string; readonly timezone?: string } | undefined,

@@ -1,6 +1,6 @@
 /**
- * Heartbeats: turns of the main session without a message of a user. A timer accepts ticks; wakes, hook
- * summaries and ticks gather under one key, and one unit of them becomes one turn.
+ * Heartbeats: turns of the main session that no user message started. A timer accepts ticks. Wakes, hook summaries and ticks gather under
+ * one key, and a unit of such events becomes one turn.
  */
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -16,7 +16,7 @@ import { heartbeatSession, tickEvent } from "../conversation/system-events.ts";
 import { isActive, parseDuration } from "./duration.ts";
 
 const maxNotesChars = 32_000;
-/** Longer waits are cut in pieces: a timer holds 31 bits. */
+/** Timers hold 31 bits, so longer waits are split. */
 const maxTimerMs = 2_000_000_000;
 
 const defaultPrompt =
@@ -24,17 +24,17 @@ const defaultPrompt =
 
 export interface HeartbeatContext {
   readonly config: AgentsView;
-  /** Directory that a relative workspace is meant from: the configuration's. */
+  /** The configuration's directory, to which a relative workspace path is resolved. */
   readonly directory: string;
 }
 
-/** What an event may do is what its weakest cause may do. */
+/** A unit of several events has the authority of the least trusted one. */
 function leastAuthority(events: readonly StoredEvent[]): Authority {
   if (events.some((event) => event.authority === "hook")) return "hook";
   return events.some((event) => event.authority === "channel") ? "channel" : "operator";
 }
 
-/** Notes of the workspace; empty when there are none, or nothing but headings and comments. */
+/** The notes in `HEARTBEAT.md`; empty when there are none, or only headings and comments. */
 async function readNotes(workspace: string | undefined, directory: string): Promise<string> {
   if (workspace === undefined) return "";
   const folder = workspace === "~" || workspace.startsWith("~/") ? join(homedir(), workspace.slice(1)) : resolve(directory, workspace);
@@ -44,8 +44,8 @@ async function readNotes(workspace: string | undefined, directory: string): Prom
 }
 
 /**
- * For the `ingress` station: the turn of gathered system events; `null` when there is nothing to do, so that no
- * model is called; `undefined` for other events.
+ * For the `ingress` station: turns gathered system events into a message. `null` when there is nothing to do, so that no model is called;
+ * `undefined` for other events.
  */
 export function parseHeartbeat(events: readonly StoredEvent[], context: HeartbeatContext): Promise<Inbound | null> | undefined {
   const leader = events[0];
@@ -94,9 +94,9 @@ async function readHeartbeat(
 
 export interface Heartbeat {
   start(): void;
-  /** Takes up changed settings; a timer whose interval is the same goes on. */
+  /** Applies changed settings. A timer with an unchanged interval keeps running. */
   reload(): void;
-  /** Idempotent; leaves no timer. */
+  /** Stops all timers. Idempotent. */
   close(): void;
 }
 
@@ -118,14 +118,14 @@ export function createHeartbeat(options: {
   const armed = new Map<string, Armed>();
   let running = false;
 
-  /** Every agent: hook runs leave summaries for those without settings of their own, too. */
+  /** Includes every agent: hook runs leave summaries for agents without heartbeat settings, too. */
   function wanted(): ReadonlyMap<string, number> {
     const view = config();
     const pairs = agentIds(view).map((id) => [id, parseDuration(agentSettings(view, id).heartbeat.every ?? "30m") ?? 0] as const);
     return new Map(pairs.filter(([, everyMs]) => everyMs > 0));
   }
 
-  /** Notes of a workspace are for the default agent, and for every other that has heartbeat settings of its own. */
+  /** Heartbeat notes are read for the default agent and for every agent with heartbeat settings of its own. */
   function looksAtNotes(agentId: string): boolean {
     const view = config();
     return agentId === defaultAgentId(view) || view.agents?.list?.find(({ id }) => id === agentId)?.heartbeat !== undefined;
@@ -135,7 +135,7 @@ export function createHeartbeat(options: {
     try {
       return isActive(now(), agentSettings(config(), agentId).heartbeat.activeHours);
     } catch (thrown) {
-      // A zone that this runtime does not know must not stop the heartbeat without a word.
+      // A time zone that this runtime does not know must not stop the heartbeat silently.
       log.warn({ agent: agentId, reason: reasonOf(thrown) }, "heartbeat.activeHours.timezone is not known; it is left out of account");
       return true;
     }
@@ -157,7 +157,7 @@ export function createHeartbeat(options: {
   function arm(agentId: string, everyMs: number, due: number): void {
     const wait = Math.min(Math.max(due - now(), 0), maxTimerMs);
     const timer = setTimeout(() => {
-      // One that is further away than any heartbeat is late: the clock was set back.
+      // A due time further away than one interval means that the clock was set back, so the heartbeat is due now.
       if (now() < due && due - now() <= everyMs) return arm(agentId, everyMs, due);
       tick(agentId);
       arm(agentId, everyMs, now() + everyMs);

@@ -1,4 +1,4 @@
-/** The reaction that says "seen" while a message is worked on: which emoji, and whether at all. */
+/** The reaction that marks a message as seen while the agent works on it. */
 import type { PathOf } from "../../access/index.ts";
 import type { GatewayConfig } from "../../config/index.ts";
 import type { Inbound, Route } from "../../contract/index.ts";
@@ -6,7 +6,10 @@ import type { Log } from "../../log/index.ts";
 
 const defaultEmoji = "👀";
 
-/** Account, then channel (merged into `options`), then messages, then the agent's own emoji, then eyes; empty means none. */
+/**
+ * Chooses the emoji: account, channel (merged into `options`), `messages`, the agent's own emoji, then eyes. An empty setting means no
+ * reaction.
+ */
 export function acknowledgement(
   config: GatewayConfig,
   inbound: Inbound,
@@ -21,7 +24,7 @@ export function acknowledgement(
   return emoji === "" ? null : { emoji, removeAfter: messages.removeAckAfterReply };
 }
 
-/** Where the emoji stands that the platform refused; where none is set, where one could be. */
+/** The configuration path of the emoji that the platform rejected, or the path where one can be set. */
 function acknowledgementPath(
   { messages, agents }: GatewayConfig,
   route: Route,
@@ -33,7 +36,9 @@ function acknowledgementPath(
   return agents.list[index]?.identity?.emoji === undefined ? "messages.ackReaction" : `agents.list[${index}].identity.emoji`;
 }
 
-/** Warns the operator, once for each place and emoji, that the platform does not accept it: users see no reaction and cannot know why. */
+/**
+ * Warns the operator that the platform rejects an emoji, once for each path and emoji. Otherwise the missing reaction would be unexplained.
+ */
 export function createRefusedAcknowledgements(options: {
   readonly config: () => GatewayConfig;
   readonly optionsOf: (inbound: Inbound) => Readonly<Record<string, unknown>> | undefined;

@@ -1,11 +1,11 @@
-/** What an operator may name in `responsePrefix` about who answers: `{model}`, `{provider}`, `{thinkingLevel}`, `{identity.name}`. */
+/** The variables of `responsePrefix` that describe who answers: `{model}`, `{provider}`, `{thinkingLevel}`, `{identity.name}`. */
 
 import type { AgentSettings } from "../../config/index.ts";
 import type { Reply, Route, Thinking } from "../../contract/index.ts";
 import type { EngineTurn } from "../../sdk/contract.ts";
 import { carried, type Visit } from "../../stations/index.ts";
 
-/** Facts about one answer. */
+/** Facts about one reply. */
 export interface AnswerFacts {
   /** `provider/model`. */
   readonly model?: string | undefined;
@@ -14,7 +14,7 @@ export interface AnswerFacts {
 }
 
 export interface FactsOfAnswers {
-  /** A turn begins. */
+  /** Records the model and thinking level when a turn begins. */
   note(turn: Pick<EngineTurn, "model" | "thinking">, visit: Visit): void;
   of(reply: Reply, route: Route, visit: Visit): AnswerFacts;
 }
@@ -22,7 +22,7 @@ export interface FactsOfAnswers {
 const chosen = carried<Pick<EngineTurn, "model" | "thinking">>("chosen");
 
 export function createFactsOfAnswers(options: {
-  /** What the configuration says of an agent: an answer without a turn, such as a command's, is given in its name. */
+  /** The configured settings of an agent, for replies without a turn, such as those of commands. */
   readonly settings: (agentId: string) => Pick<AgentSettings, "model" | "thinking" | "identity">;
 }): FactsOfAnswers {
   return {
@@ -30,7 +30,7 @@ export function createFactsOfAnswers(options: {
     of({ usage }, { agentId }, visit) {
       const { model, thinking, identity } = options.settings(agentId);
       const turn = visit.get(chosen) ?? { model: typeof model === "string" ? model : model?.primary, thinking };
-      // Another than the chosen one has answered where that failed.
+      // A fallback model may have answered instead of the chosen one.
       return { model: usage?.model ?? turn.model, thinking: turn.thinking, identityName: identity.name };
     },
   };
@@ -38,7 +38,7 @@ export function createFactsOfAnswers(options: {
 
 const variable = /(?<!\{)\{\s*([a-z.]{1,20})\s*\}(?!\})/gi;
 
-/** `undefined`: there is none; `null`: there is no such variable. */
+/** The value of a variable; `undefined` if the reply has none, `null` if the variable does not exist. */
 function variableOf(name: string, { model, thinking, identityName }: AnswerFacts): string | undefined | null {
   const slash = model?.indexOf("/") ?? -1;
   switch (name.toLowerCase()) {
@@ -59,7 +59,10 @@ function variableOf(name: string, { model, thinking, identityName }: AnswerFacts
   }
 }
 
-/** In any case; a fact that there is none of is left out, and what is unknown stays as it is written, so that a slip is seen. `{{Field}}` is not touched. */
+/**
+ * Replaces variables, ignoring case. Missing facts become empty; unknown variables stay as written, so that mistakes are visible.
+ * `{{Field}}` is left alone.
+ */
 export function renderVariables(template: string, facts: AnswerFacts): string {
   return template.replace(variable, (written, name: string) => {
     const value = variableOf(name, facts);

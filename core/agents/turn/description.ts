@@ -1,4 +1,4 @@
-/** An image in words, by the model of the agent that will answer; for what is seen again and again, such as stickers. */
+/** Describes an image in words, using the model of the agent that will answer. Meant for images that recur, such as stickers. */
 
 import { type AgentsView, agentSettings, knownAgentId } from "../../config/index.ts";
 import { type Route, reasonOf } from "../../contract/index.ts";
@@ -8,7 +8,7 @@ import { chooseEngine, type Engines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
 
 const patienceMs = 30_000;
-/** One or two sentences; a longer text is cut. */
+/** Room for one or two sentences; longer descriptions are cut. */
 const maxCharacters = 500;
 
 export type Describe = (
@@ -18,8 +18,8 @@ export type Describe = (
 ) => Promise<string | undefined>;
 
 /**
- * Resolves with nothing where no model sees images, and where it fails: a message never waits for more than that. Rejects with the reason
- * of the signal: who was interrupted has not failed, and may be asked again.
+ * Resolves with `undefined` if no model accepts images or if the call fails, so that a message is never delayed further. Rejects with the
+ * signal's reason when interrupted, because an interrupted call has not failed and may be repeated.
  */
 export function createDescribe(options: {
   readonly config: () => AgentsView;

@@ -11,17 +11,14 @@ import { placeOf } from "./stops.ts";
 import { createTurnInput, type TurnInputOptions, timeoutOf } from "./turn-input.ts";
 
 export interface AgentTurns {
-  /**
-   * What has to be done before a turn can begin, such as fetching the files of its message. `/stop` aborts it, and what it resolves with
-   * then is not answered.
-   */
+  /** Runs the work that precedes a turn, such as fetching the files of its message. `/stop` aborts it; its result is then not answered. */
   before(
     at: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
     work: (signal: AbortSignal) => Promise<Inbound>,
   ): Promise<Inbound>;
   /**
-   * The same between a turn and its answer, such as fetching the files of that. `null`: `/stop` came meanwhile, and nothing is to be
-   * said.
+   * Runs work between a turn and its reply, such as fetching the reply's files. Resolves with `null` if `/stop` arrived meanwhile; then
+   * nothing is sent.
    */
   after<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null>;
   /**
@@ -29,15 +26,15 @@ export interface AgentTurns {
    * `engine_failed`), or the signal's reason.
    */
   turn(inbound: Inbound, route: Route, signal: AbortSignal, visit: Visit): Promise<AsyncIterable<TurnEvent> | null>;
-  /** The same for the stream that a tap of a plugin returned in place of an engine's. */
+  /** Applies the same limits to a stream that a plugin's tap returned instead of an engine's. */
   guard(
     source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
     signal: AbortSignal,
   ): AsyncIterable<TurnEvent>;
-  /** Ends the turns that have begun and speak in the chat and thread of the route; their number. */
+  /** Stops the running turns that reply to the chat and thread of the route. Returns their number. */
   stop(route: Pick<Route, "to">): number;
   running(): readonly RunningTurn[];
-  /** Lets the engines of the configured agents load what takes long; call it after the start. What fails is logged. */
+  /** Lets the engines of the configured agents load slow resources ahead of time. Call it after the start. Failures are logged. */
   prepare(): Promise<void>;
 }
 
@@ -47,7 +44,7 @@ export interface AgentTurnsOptions extends TurnInputOptions {
   readonly log: Pick<PluginLog, "info" | "warn" | "debug">;
 }
 
-/** `/stop` came while the files of the message were fetched. */
+/** Set if `/stop` arrived while the files of the message were being fetched. */
 const stoppedBefore = carried<true>("stoppedBefore");
 
 export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {

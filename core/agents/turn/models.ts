@@ -1,4 +1,4 @@
-/** The models of a turn, in the order in which they are tried. */
+/** Chooses the models of a turn, in the order in which they are tried. */
 
 import { type AgentSettings, type ModelChoice, type ModelTable, resolveModel } from "../../config/index.ts";
 import { HostError } from "../../contract/index.ts";
@@ -9,7 +9,7 @@ function choice(model: ModelChoice | undefined): { readonly primary?: string; re
   return { ...(model.primary === undefined ? {} : { primary: model.primary }), fallbacks: model.fallbacks ?? [] };
 }
 
-/** The operator's own choices need not be in the list of allowed models: it limits what others may ask for. */
+/** Models set by the operator need not be in the list of allowed models. The list limits what users may request. */
 function resolveOwn(name: string, table: ModelTable | undefined): string {
   const model = resolveModel(name, table) ?? resolveModel(name, undefined);
   if (model === undefined) throw new HostError("model_unknown", { model: name });
@@ -17,8 +17,8 @@ function resolveOwn(name: string, table: ModelTable | undefined): string {
 }
 
 /**
- * The model of a turn and those after it. `asked` comes from a request or a session: it was checked when it was
- * taken in, and is checked again here, because the list may have changed since.
+ * The model of a turn and its fallbacks. `asked` comes from a request or a session. It was checked when it was accepted, and is checked
+ * again here because the list may have changed.
  */
 export function chooseModels(
   agent: AgentSettings,

@@ -1,4 +1,4 @@
-/** The system prompt of a turn. */
+/** Builds the system prompt of a turn. */
 
 import type { AgentSettings } from "../../config/index.ts";
 import type { Inbound, Route } from "../../contract/index.ts";
@@ -17,9 +17,9 @@ const contextRule =
 
 const quietRule = "If no reply is needed, answer NO_REPLY and nothing else. If a heartbeat needs no attention, answer HEARTBEAT_OK.";
 
-/** What the agent may do in chats besides answering. */
+/** What the agent may do in chats in addition to replying. */
 export interface ActingHint {
-  /** How freely to react; absent: not at all. */
+  /** How freely the agent should react to messages; absent: never. */
   readonly reactions?: "minimal" | "extensive";
 }
 
@@ -43,7 +43,7 @@ function identity(agent: AgentSettings): string {
   return name === undefined ? "You are an assistant that people reach through chat." : `You are ${name}, an assistant.${emoji}`;
 }
 
-/** What the current chat can show, so that the model writes for it. */
+/** Describes what the current chat can display, so that the model writes for it. */
 function channelHint(channel: string, capabilities: ChannelCapabilities | undefined): string | undefined {
   if (capabilities === undefined) return undefined;
   const hints = [
@@ -55,14 +55,14 @@ function channelHint(channel: string, capabilities: ChannelCapabilities | undefi
   return hints.join(" ");
 }
 
-/** Stable for a session, without a clock in it, so that providers can cache it. */
+/** Renders the system prompt. It stays the same within a session and contains no time, so that providers can cache it. */
 export function renderInstructions(options: {
   readonly agent: AgentSettings;
   readonly inbound: Inbound;
   readonly route: Route;
-  /** What the channel that the answer goes to can do. */
+  /** The capabilities of the channel that receives the reply. */
   readonly capabilities?: ChannelCapabilities | undefined;
-  /** `systemPrompt` of the group and the topic. */
+  /** The `systemPrompt` of the group and of the topic. */
   readonly placePrompts?: readonly string[] | undefined;
   readonly acting?: ActingHint | undefined;
   readonly skills?: readonly Skill[];
@@ -87,7 +87,7 @@ export function renderInstructions(options: {
     askedSkill === undefined
       ? undefined
       : `This message asks for your skill ${askedSkill}. Read it first with the tool read_skill, then follow it.`,
-    // Last: fields change from message to message, and what stands before them can be cached.
+    // These come last because fields change with each message, while providers can cache everything before them.
     ...placePrompts.map((prompt) => renderFields(prompt.trim(), fieldsOf(inbound, route), { quoteForeign: true })),
   ];
   return blocks.filter((block) => block !== undefined && block !== "").join("\n\n");

@@ -1,4 +1,4 @@
-/** Model providers as engines are handed them: secrets resolved; one that cannot be resolved is left out, with a warning. */
+/** Resolves the secrets of the model providers for engines. A provider with an unresolvable secret is left out, with a warning. */
 import type { GatewayConfig, Secrets } from "../../config/index.ts";
 import { reasonOf } from "../../contract/index.ts";
 import type { EngineProvider } from "../../sdk/contract.ts";

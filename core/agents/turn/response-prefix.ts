@@ -1,14 +1,14 @@
-/** The text before every answer of an account: part of what is sent, not of what the agent said. */
+/** Adds the account's `responsePrefix` to each reply. The prefix is sent to users but not stored as the agent's words. */
 
 import type { Reply } from "../../contract/index.ts";
 import type { FormattingContext, Visit } from "../../stations/index.ts";
 import { fieldsOf, renderFields } from "../conversation/context-fields.ts";
 import { type FactsOfAnswers, renderVariables } from "./answer-facts.ts";
 
-/** Markdown that means something else when it does not begin its line. */
+/** Markdown that loses its meaning unless it begins a line. */
 const block = /^\s{0,3}(?:```|~~~|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|>|\|)/;
 
-/** The reply as it is sent. One without text, and a message that is sent as it was given, stays as it is. */
+/** Adds the prefix to a reply. Replies without text and messages that are delivered verbatim stay unchanged. */
 export function withPrefix(
   reply: Reply,
   prefix: unknown,
@@ -17,7 +17,7 @@ export function withPrefix(
 ): Reply {
   const { text } = reply;
   if (typeof prefix !== "string" || text.trim() === "" || inbound.request?.deliverOnly === true) return reply;
-  // Variables first: a user's name is inserted by a field, and must not act as a template.
+  // Variables are replaced first: a field may insert a user's name, which must not act as a template.
   const template = prefix.includes("{") ? renderVariables(prefix, facts.of(reply, route, visit)) : prefix;
   const before = renderFields(template, fieldsOf(inbound, route), { quoteForeign: false });
   if (before.trim() === "") return reply;

@@ -1,18 +1,18 @@
-/** The streams of turns that are under way: each ends with its stop, its time limit or the gateway. */
+/** Tracks the streams of running turns and ends each one on `/stop`, at its time limit or when the gateway closes. */
 import { HostError, type TurnEvent } from "../../contract/index.ts";
 import { TurnStream } from "./stream.ts";
 
-/** A stream that is to be read, and whose it is. */
+/** A stream to read and the turn that it belongs to. */
 export interface TurnSource {
   readonly plugin: string;
   readonly sessionKey: string;
-  /** Where it speaks. */
+  /** The chat and thread that the turn replies to. */
   readonly place: string | undefined;
   readonly timeoutSeconds: number;
   readonly previewReasoning: boolean;
-  /** Called with the first pull. */
+  /** Called at the first pull. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
-  /** What the plugin threw, as it is reported. */
+  /** Converts what the plugin threw to the error that is reported. */
   readonly failure: (thrown: unknown) => Error;
 }
 
@@ -25,7 +25,7 @@ interface Running {
 
 export interface RunningTurns {
   run(source: TurnSource, outer: AbortSignal): TurnStream;
-  /** Ends those that speak in a place; their number. */
+  /** Ends the turns that reply to a place. Returns their number. */
   stop(place: string, reason: () => Error): number;
   all(): readonly Pick<Running, "sessionKey" | "startedAt">[];
 }
@@ -34,7 +34,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   const running = new Map<AbortController, Running>();
   const followed = new WeakSet<AbortSignal>();
 
-  /** Linked by hand, and once for all turns under a signal, which is the gateway's: `AbortSignal.any` for each turn costs several times as much. */
+  /** All turns share one listener on the gateway's signal, because `AbortSignal.any` for each turn is several times slower. */
   function follow(outer: AbortSignal): void {
     if (followed.has(outer)) return;
     followed.add(outer);

@@ -1,6 +1,6 @@
 /**
- * Skills: folders of an agent's workspace with instructions for certain tasks, `skills/<name>/SKILL.md`. The model knows their names and
- * purposes, and reads one when a task asks for it.
+ * Skills: folders in an agent's workspace with instructions for certain tasks, `skills/<name>/SKILL.md`. The prompt lists their names and
+ * purposes. The model reads a skill when a task calls for it.
  */
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,24 +11,24 @@ import { plainName } from "../conversation/envelope.ts";
 
 export interface Skill {
   readonly name: string;
-  /** What it is for, on one line. */
+  /** What the skill is for, on one line. */
   readonly description: string;
   readonly file: string;
 }
 
 export interface Skills {
-  /** The skills of the agent that this group or topic has (absent: all), by their names. An edited file applies from the next turn on. */
+  /** The agent's skills that this group or topic allows (absent: all), sorted by name. An edited file applies from the next turn. */
   of(agent: Pick<AgentSettings, "workspace" | "skills">, place: readonly string[] | undefined): Promise<readonly Skill[]>;
 }
 
 const mostSkills = 100;
-/** A larger file is read up to here. */
+/** Larger files are read up to this size. */
 const mostBytes = 64 * 1_024;
 const mostNameChars = 64;
 const mostDescriptionChars = 500;
 
 interface Known {
-  /** Of the file, so that it is read again when it changes. */
+  /** Version of the file, which changes when the file does. */
   readonly version: string;
   readonly skill: Skill | undefined;
 }
@@ -37,7 +37,7 @@ export function createSkills({
   directory,
   log,
 }: {
-  /** Directory that a relative workspace is meant from: the configuration's. */
+  /** The configuration's directory, to which a relative workspace path is resolved. */
   readonly directory: string;
   readonly log: Pick<PluginLog, "warn">;
 }): Skills {
@@ -81,7 +81,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** The front matter's `name` (else the folder's) and `description`; what stands below is read when it is asked for. */
+/** Parses the front matter: `name` (default: the folder's name) and `description`. The body is read only on request. */
 function parseSkill(text: string, { folder, file }: { readonly folder: string; readonly file: string }): Skill | undefined {
   const [, head] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
   if (head === undefined) return undefined;
@@ -90,7 +90,7 @@ function parseSkill(text: string, { folder, file }: { readonly folder: string; r
   return name === "" || description === "" ? undefined : { name, description, file };
 }
 
-/** A text of YAML: plain, in quotation marks, or as a block on the lines below. */
+/** Reads a YAML string: plain, quoted, or as a block on the following lines. */
 function fieldOf(head: string, key: string): string | undefined {
   const lines = head.split(/\r?\n/);
   const at = lines.findIndex((line) => line.startsWith(`${key}:`));
@@ -106,7 +106,7 @@ function fieldOf(head: string, key: string): string | undefined {
     .replace(/^(["'])(.*)\1$/, "$2");
 }
 
-/** What the instructions say of them; nothing where there are none. */
+/** The section of the instructions that lists the skills; `undefined` when there are none. */
 export function skillsHint(skills: readonly Skill[]): string | undefined {
   if (skills.length === 0) return undefined;
   const rule =
@@ -114,7 +114,7 @@ export function skillsHint(skills: readonly Skill[]): string | undefined {
   return [rule, ...skills.map(({ name, description }) => `- ${name}: ${description}`)].join("\n");
 }
 
-/** The skill that a message begins with, as `/name`; in menus and on phones a hyphen is often written as an underscore. */
+/** The skill that a message calls by beginning with `/name`. Menus and phone keyboards often replace a hyphen by an underscore. */
 export function namedSkill(text: string, skills: readonly Skill[]): string | undefined {
   const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
   const [, word] = /^\s*\/([^\s@:]+)/.exec(text.replaceAll("\\", "")) ?? [];

@@ -1,18 +1,18 @@
-/** What `/stop` ends: the turns that speak in its own chat and thread, and messages there that came before it. */
+/** `/stop` ends the turns that reply to its chat and thread, and drops earlier messages that wait there. */
 
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 
 const namespace = "stops";
-/** As long as an event may wait. */
+/** The longest time that an event may wait. */
 const keepMs = 7 * 24 * 60 * 60_000;
 
-/** Chat and thread in which a turn speaks; `undefined`: nowhere. */
+/** The chat and thread that a turn replies to; `undefined` if it replies nowhere. */
 export function placeOf({ to }: Pick<Route, "to">): string | undefined {
   return to === null ? undefined : JSON.stringify([to.channel, to.account, to.chat, to.thread ?? null]);
 }
 
-/** What came before the event and has not begun is not begun any more, also by a gateway that starts again in between. */
+/** Records a `/stop`, so that earlier messages which have not begun are dropped, even after a restart. */
 export async function rememberStop(
   store: Pick<Store, "set">,
   stop: { readonly place: string; readonly event: string; readonly at: number },
@@ -21,11 +21,14 @@ export async function rememberStop(
   await store.set(namespace, place, { event, at }, { expiresAt: at + keepMs });
 }
 
-/** Only a person's message: a heartbeat and a hook run are not of that chat, whatever session they share and wherever they answer. */
+/**
+ * Whether the message arrived before a `/stop` in its place. Never true for heartbeats and hook runs, even if they share the session or
+ * reply there.
+ */
 export async function cameBeforeStop(store: Pick<Store, "get">, { id, request }: Inbound, { route, now }: { route: Route; now: number }) {
   const place = placeOf(route);
   if (place === undefined || request !== undefined) return false;
   const stop = (await store.get(namespace, place)) as { readonly event: string; readonly at: number } | null;
-  // Ids sort by time; when the clock was set back since the `/stop`, nothing can be said of what came after it.
+  // Ids sort by time. If the clock was set back since the `/stop`, the order is unknown.
   return stop !== null && stop.at <= now && id <= stop.event;
 }

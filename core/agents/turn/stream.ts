@@ -1,36 +1,34 @@
-/** An engine's stream as the path reads it: under a signal, within its limit, ending with `done`, its failures named. */
+/** Wraps an engine's stream for the path: it obeys the signal and the size limit, always ends with `done`, and names its failures. */
 import { EngineError, type TurnEvent } from "../../contract/index.ts";
 import { isStream, turnEventProblem } from "../../host/index.ts";
 
-/** More than any answer needs; a model that never ends must not fill the memory. */
+/** Longer than any real reply; keeps a model that never ends from filling the memory. */
 const maxCharacters = 1_000_000;
 
 export interface TurnStreamOptions {
-  /** Whose stream it is. */
+  /** The plugin that owns the stream. */
   readonly plugin: string;
-  /** Aborted, it ends the stream at once, with its reason, even when the engine does not listen. */
+  /** When aborted, ends the stream at once with the signal's reason, even if the engine ignores the signal. */
   readonly signal: AbortSignal;
-  /** Thoughts are shown while they grow. */
+  /** Whether reasoning is streamed to the preview. */
   readonly previewReasoning: boolean;
-  /** Asks the engine; called with the first pull. */
+  /** Starts the engine; called at the first pull. */
   begin(): AsyncIterable<TurnEvent>;
-  /** The error of the engine, as it is reported. */
+  /** Converts what the engine threw to the error that is reported. */
   failure(thrown: unknown): Error;
-  /** Called once, whichever way it ends, if it began. */
+  /** Called once when a stream that has begun ends, for whatever reason. */
   end(): void;
 }
 
 const over: IteratorResult<TurnEvent, undefined> = { done: true, value: undefined };
 
-/**
- * An iterator and not a generator around the engine's own: each of them costs every event several trips through the queue of microtasks.
- */
+/** An iterator rather than a generator, because each generator around the engine's own costs several microtasks for each event. */
 export class TurnStream implements AsyncIterableIterator<TurnEvent> {
-  /** Whose stream it is, for the trace. */
+  /** The plugin that owns the stream, for the trace. */
   readonly plugin: string;
   readonly #options: TurnStreamOptions;
   #source: AsyncIterator<TurnEvent> | undefined;
-  /** That of the pull under way. */
+  /** Rejects the pull in progress. */
   #reject: ((error: unknown) => void) | undefined;
   #characters = 0;
   #sourceEnded = false;
@@ -77,7 +75,7 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
     this.#begun = true;
     const stream = this.#options.begin();
     if (!isStream(stream)) {
-      // The value may be a promise: its rejection would be unhandled otherwise, and end the process.
+      // The value may be a promise. Without a handler, its rejection would end the process.
       void Promise.resolve(stream).catch(() => {});
       throw new Error("it returned no stream");
     }
@@ -115,7 +113,7 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
     if (!this.#begun) return;
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#options.end();
-    // Not awaited: an engine that hangs would hang its caller with it.
+    // Not awaited: an engine that hangs would otherwise block its caller.
     if (!this.#sourceEnded) void Promise.resolve(this.#source?.return?.()).catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** What the host itself can check in `channels`: the access options, and the ids of accounts. The rest is the channel plugin's. */
+/** Checks what the host itself understands in `channels`: access options and account ids. Channel plugins check the rest. */
 
 import { renderPath, type Segment } from "../path.ts";
 import { accessSchema } from "../schema/channels.ts";
@@ -25,7 +25,7 @@ function checkChannel(at: readonly Segment[], id: string, section: unknown): rea
   return [...problems, ...channelAccounts(section).flatMap((account) => checkOpen(at, account))];
 }
 
-// Defaults are not looked at here: they hold after merging. Keys that are not the host's are the channel plugin's.
+// Defaults are ignored here, because they apply after merging. Keys that the host does not know belong to the channel plugin.
 function checkAccess(value: unknown, at: readonly Segment[]): readonly PlacedProblem[] {
   return checkValue(nodeOf(accessSchema), value, at, { unknownKeys: "keep" }).problems;
 }
@@ -51,7 +51,7 @@ export function checkOpen(at: readonly Segment[], { id, key, raw, own }: Channel
     {
       ...error(placeOf("dmPolicy"), `is "open"${where}, but allowFrom does not contain "*"`),
       hint: `Add "*" to ${renderPath(placeOf("allowFrom"))}, or choose another policy.`,
-      // Inherited, it stands at the root, and is wrong for this account alone.
+      // An inherited option is set at the root but is wrong only for this account.
       ...(account === undefined ? {} : { section: renderPath(account) }),
     },
   ];

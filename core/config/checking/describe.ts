@@ -1,7 +1,7 @@
-/** Words for people: what a schema allows, and what stands there instead. */
+/** Describes in words what a schema allows and what a value is. */
 import type { SchemaNode } from "../schema-node.ts";
 
-/** `a whole number from 0 to 65535`, `"open" or "disabled"`, `a list of texts`. */
+/** Describes the allowed values: `a whole number from 0 to 65535`, `"open" or "disabled"`, `a list of texts`. */
 export function describeAllowed(schema: SchemaNode): string {
   if (schema.expects !== undefined) return schema.expects;
   if (schema.anyOf) return joinOr([...new Set(schema.anyOf.map(describeAllowed))]);
@@ -67,7 +67,7 @@ function joinOr(words: readonly string[]): string {
   return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
-/** A value in a problem's sentence: short, one line, without the password of an address. */
+/** Describes a value for an error message: short, on one line, and without the password of a URL. */
 export function describeValue(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   if (typeof value === "object" && value !== null) return "an object";

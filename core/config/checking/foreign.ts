@@ -1,4 +1,6 @@
-/** Keywords of third-party schemas that our own walk does not read; TypeBox's validator is loaded when the first one is met. */
+/**
+ * Checks keywords of third-party schemas that our own validator does not support. TypeBox's validator is loaded when the first one occurs.
+ */
 import { createRequire } from "node:module";
 import type { Segment } from "../path.ts";
 import type { SchemaNode } from "../schema-node.ts";
@@ -35,9 +37,9 @@ interface ForeignCheck {
   readonly errors: readonly { readonly at: readonly Segment[]; readonly message: string }[];
 }
 
-/** Applies defaults to `value` in place and lists what is wrong. The messages never quote the value. */
+/** Applies defaults to `value` in place and lists the problems. The messages never quote the value. */
 export function checkForeign(schema: SchemaNode, value: unknown): ForeignCheck {
-  // Synchronous on purpose: a section is checked in one step, and almost never here.
+  // Loaded synchronously, because a section is checked in one step and this code rarely runs.
   const { Value } = createRequire(import.meta.url)("typebox/value") as ValueModule;
   const whole = Value.Default(schema, value);
   const errors = Value.Errors(schema, whole).map((error) => ({

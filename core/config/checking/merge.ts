@@ -1,35 +1,36 @@
-/** A channel's section to its accounts: root keys are defaults for every account. Schema defaults come after this. */
+/** Splits a channel's section into its accounts. Root keys are defaults for every account. Schema defaults are applied later. */
 import { isRecord } from "./validate.ts";
 
 type Raw = Readonly<Record<string, unknown>>;
 
 export interface ChannelAccountSection {
-  /** Lower-case; `default` for the root keys, when they are an account. */
+  /** The account id in lower case; `default` if the root keys form an account. */
   readonly id: string;
-  /** False when the account, or the whole channel, is switched off. */
+  /** False if the account or the whole channel is disabled. */
   readonly enabled: boolean;
-  /** The account's options before defaults; `accounts` itself is left out. */
+  /** The account's options, merged with the root's but without schema defaults and `accounts`. */
   readonly raw: Raw;
-  /** What stands under `accounts` itself, nothing from the root; empty for the root keys. */
+  /** The account's own entry under `accounts`, without root keys; empty for the account of the root keys. */
   readonly own: Raw;
-  /** Its key under `accounts` as it is written in the file; absent for the root keys. */
+  /** The key under `accounts` as written in the file; absent for the account of the root keys. */
   readonly key?: string;
 }
 
-/** Merged key by key; any other key of an account replaces that of the root. */
+/** Keys that are merged key by key. Any other key of an account replaces that of the root. */
 const mergedKeys: ReadonlySet<string> = new Set(["groups", "actions", "retry", "network", "capabilities"]);
 
 const accountId = /^[a-z0-9_-]{1,64}$/;
 
-/** The id as it is used everywhere, or `undefined` when it cannot be one. */
+/** The id in its normalized form; `undefined` if it is not a valid account id. */
 export function normalizeAccountId(id: string): string | undefined {
   const lower = id.trim().toLowerCase();
   return accountId.test(lower) ? lower : undefined;
 }
 
 /**
- * Accounts in the order of the file. Ids that cannot be one, and a second account of the same id, are left out: loading reports them.
- * `credentials`: options that an account signs in with; root keys that set one stay the account `default` beside named ones.
+ * Lists the accounts in the order of the file. Invalid and duplicate ids are left out; loading reports them. `credentials` names the
+ * options that an account signs in with. If the root sets one of them, the root keys form the account `default` in addition to the named
+ * accounts.
  */
 export function channelAccounts(section: unknown, credentials: readonly string[] = []): readonly ChannelAccountSection[] {
   if (!isRecord(section)) return [];
@@ -49,7 +50,7 @@ export function channelAccounts(section: unknown, credentials: readonly string[]
   return [...merged.values()];
 }
 
-/** An account's own entry as the file has it, nothing merged; `undefined` where the section has none of that id. */
+/** An account's own entry as written in the file, without merging; `undefined` if the section has no account with that id. */
 export function accountEntry(section: unknown, accountId: string): { readonly key: string; readonly own: Raw } | undefined {
   const accounts = isRecord(section) ? section.accounts : undefined;
   if (!isRecord(accounts)) return undefined;
@@ -79,7 +80,7 @@ function mergeKeys(base: unknown, own: unknown, mergeValue: (base: unknown, own:
 
 const replace = (_base: unknown, own: unknown) => own;
 
-// Field by field: an account that only sets requireMention of a group must not lose the group's allowFrom.
+// Groups are merged field by field: an account that only sets `requireMention` of a group must not lose the group's `allowFrom`.
 const mergeGroup = (base: unknown, own: unknown): unknown => {
   const merged = mergeKeys(base, own, replace);
   if (!isRecord(base) || !isRecord(own) || !isRecord(base.topics) || !isRecord(own.topics) || !isRecord(merged)) return merged;

@@ -1,4 +1,4 @@
-/** Models and the servers that answer for them: names that lead nowhere, secrets that cannot be read. */
+/** Checks models and their providers for unknown names and unreadable secrets. */
 import { HostError } from "../../contract/index.ts";
 import { isFullModelName, type ModelChoice, modelNames, resolveModel } from "../model-names.ts";
 import { renderPath, type Segment } from "../path.ts";
@@ -12,11 +12,11 @@ type AgentDraft = Draft["agents"]["defaults"];
 
 interface ModelContext {
   readonly secrets: Secrets;
-  /** Index in the file of an element of a list that may have lost others. */
+  /** The index in the file of a list element, because invalid elements may have been dropped. */
   readonly indexOf: (list: readonly unknown[], index: number) => number;
 }
 
-/** Warnings: an engine of a plugin may know providers of its own, and the gateway's environment may be another one. */
+/** Reports warnings only: an engine may know providers of its own, and the gateway may run in another environment. */
 export function checkModels(draft: Draft, { secrets, indexOf }: ModelContext): readonly PlacedProblem[] {
   const { defaults, list } = draft.agents;
   const agents = [
@@ -29,7 +29,7 @@ export function checkModels(draft: Draft, { secrets, indexOf }: ModelContext): r
   return [...named, ...agents.flatMap(({ agent, at }) => unusableEntries(agent, at)), ...unreadable(draft, secrets)];
 }
 
-/** Entries of a list of allowed models that allow nothing. */
+/** Entries in a list of allowed models that match no model. */
 function unusableEntries({ models }: Pick<AgentDraft, "models">, at: readonly Segment[]): readonly PlacedProblem[] {
   return modelNames(models)
     .filter((name) => !isFullModelName(name))
@@ -39,7 +39,7 @@ function unusableEntries({ models }: Pick<AgentDraft, "models">, at: readonly Se
     });
 }
 
-/** Models of agents that their own lists do not allow. An operator may choose such a model in the file, a chat may not. */
+/** Agents' models that their own lists do not allow. The file may set such a model, but a chat may not. */
 export function modelsOutsideList({ agents: { defaults, list } }: Pick<GatewayConfig, "agents">): readonly Problem[] {
   const agents = [
     { agent: defaults, at: ["agents", "defaults"] },
@@ -81,7 +81,7 @@ function unknownModel(
   { draft, table }: { readonly draft: Draft; readonly table: AgentDraft["models"] },
 ): readonly PlacedProblem[] {
   const { providers } = draft.models;
-  // The operator's own choice need not be in the table.
+  // The operator may choose a model that is not in the table.
   const model = resolveModel(name, table) ?? resolveModel(name, undefined);
   const [provider = ""] = model?.split("/", 1) ?? [];
   if (model !== undefined && Object.hasOwn(providers, provider)) return [];
@@ -95,7 +95,7 @@ function unknownModel(
   return [warning(at, `is ${JSON.stringify(name)}, and models.providers has no ${JSON.stringify(provider)}`, hint)];
 }
 
-/** A provider whose secret cannot be read is left out of every turn. */
+/** Providers with an unreadable secret, which are left out of every turn. */
 function unreadable(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
   return Object.entries(draft.models.providers).flatMap(([id, { apiKey, headers = {} }]) => {
     const at = ["models", "providers", id];

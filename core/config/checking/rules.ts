@@ -1,4 +1,4 @@
-/** What one schema cannot say: rules between fields, addresses, paths. Mends the draft so that nothing becomes less safe. */
+/** Rules that a schema cannot express: relations between fields, addresses and paths. Corrections to the draft never make it less safe. */
 import { statSync } from "node:fs";
 import { isIP } from "node:net";
 import { isAbsolute, relative, resolve, sep } from "node:path";
@@ -13,7 +13,7 @@ import { isWeakSecret, weakSecret } from "./weak-secret.ts";
 interface RuleContext {
   readonly directory: string;
   readonly secrets: Secrets;
-  /** Index in the file of an element of a list that may have lost others. */
+  /** The index in the file of a list element, because invalid elements may have been dropped. */
   readonly indexOf: (list: readonly unknown[], index: number) => number;
 }
 
@@ -50,7 +50,7 @@ function checkGateway(draft: Draft, { indexOf, secrets }: RuleContext): readonly
 
 const isHost = (text: string): boolean => isIP(text) !== 0 || (hostname.test(text) && !/^[0-9.]+$/.test(text));
 
-/** An entry that names no host would admit none, and its author would look for the reason elsewhere. */
+/** An entry that is not a host name would match no host, and the operator would look elsewhere for the reason. */
 function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readonly PlacedProblem[] {
   const problems = gateway.allowedHosts.flatMap((host, index): readonly PlacedProblem[] => {
     if (isHost(host)) return [];
@@ -63,7 +63,7 @@ function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readon
   return [...problems, error(["gateway", "publicUrl"], "is not a valid address", "Set it to something like https://gateway.example.")];
 }
 
-/** A gateway does not start without it; but it may have another environment than the process that checks the file. */
+/** The gateway needs this token to start. The process that checks the file may run in another environment, though. */
 function checkGatewayToken({ gateway: { auth } }: Draft, secrets: Secrets): readonly PlacedProblem[] {
   const fromEnvironment = typeof auth.token === "object" && "env" in auth.token;
   const at = ["gateway", "auth", "token"];
@@ -100,7 +100,7 @@ function checkHooksToken(draft: Draft, secrets: Secrets): readonly PlacedProblem
   return [error(at, "is the same as gateway.auth.token", "Give the hook endpoints a token of their own.")];
 }
 
-/** What is wrong with a secret that is set and cannot be read. */
+/** The problem with a secret that is set but cannot be read. */
 function unreadable(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
   if (value === undefined) return [];
   const path = renderPath(at);
@@ -108,7 +108,7 @@ function unreadable(at: readonly Segment[], value: unknown, secrets: Secrets): r
   return found instanceof HostError ? [error(at, found.message.replace(`${path}: `, "").replace(/\.$/, ""), found.hint)] : [];
 }
 
-/** A warning about a secret that can be read and is too short. */
+/** A warning about a secret that is readable but too short. */
 function guessable(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
   if (value === undefined) return [];
   const found = tryResolve(secrets, value, renderPath(at));
@@ -124,7 +124,7 @@ function tryResolve(secrets: Secrets, value: unknown, path: string): string | Ho
   }
 }
 
-/** Nothing makes the directory: an agent without one has no skills and no files, and would not say why. */
+/** Nothing creates the workspace directory. Without this warning, an agent would silently lack skills and files. */
 function missingWorkspace(at: readonly Segment[], workspace: string | undefined, directory: string): readonly PlacedProblem[] {
   if (workspace === undefined) return [];
   const full = expandPath(workspace, directory);
@@ -145,7 +145,7 @@ function checkHooksPath(draft: Draft): readonly PlacedProblem[] {
   return [];
 }
 
-/** Trimmed, one slash in front, none behind; `/` when nothing is left. */
+/** Trims the path and normalizes its slashes: one at the start, none at the end. `/` for an empty path. */
 function normalizeHooksPath(given: string): string {
   return `/${given.trim().replace(/^\//, "").replace(/\/+$/, "")}`;
 }

@@ -1,12 +1,12 @@
 import { distance } from "fastest-levenshtein";
 
-/** `Did you mean groupPolicy?`, when one of the known keys is near enough. */
+/** Returns `Did you mean groupPolicy?` if a known key is similar enough; otherwise `undefined`. */
 export function suggestKey(key: string, known: readonly string[]): string | undefined {
   const nearest = nearestOf(key, known);
   return nearest === undefined ? undefined : `Did you mean ${nearest}?`;
 }
 
-/** The known word that is nearest; two letters in five may differ (a swap counts two), case does not count. */
+/** The most similar known word, ignoring case. Up to two letters in five may differ; a swap counts as two. */
 export function nearestOf(word: string, known: readonly string[]): string | undefined {
   const lower = word.slice(0, 100).toLowerCase();
   let nearest: { readonly word: string; readonly far: number } | undefined;

@@ -1,10 +1,10 @@
-/** Texts such as `"${HOME}/x"`: other programs insert the variable, this one does not, and the author may not know. */
+/** Finds texts such as `"${HOME}/x"`. Other programs expand the variable, but this one does not, which the operator may not know. */
 import { renderPath, type Segment } from "../path.ts";
 import { propertyOf, type SchemaNode } from "../schema-node.ts";
 import { variableIn } from "../secrets.ts";
 import { isRecord, type PlacedProblem } from "./validate.ts";
 
-/** A warning for each; secrets are left out, because reading them fails with a reason of its own. */
+/** Returns a warning for each such text. Secrets are left out, because reading them already fails with a specific error. */
 export function unexpanded(value: unknown, at: readonly Segment[], schema: SchemaNode = {}): readonly PlacedProblem[] {
   if (schema.secret === true) return [];
   if (Array.isArray(value)) return value.flatMap((item, index) => unexpanded(item, [...at, index], itemOf(schema)));
@@ -25,7 +25,7 @@ export function unexpanded(value: unknown, at: readonly Segment[], schema: Schem
 
 const itemOf = ({ items }: SchemaNode): SchemaNode => (items === undefined || Array.isArray(items) ? {} : (items as SchemaNode));
 
-/** A union of objects knows a key when one of them does. */
+/** The schema of a key. In a union of objects, any of them may define the key. */
 function propertyIn(schema: SchemaNode, key: string): SchemaNode {
   for (const one of [schema, ...(schema.anyOf ?? [])]) {
     const inner = propertyOf(one, key);

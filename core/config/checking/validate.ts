@@ -1,8 +1,8 @@
 /**
- * One walk over a value that checks it, applies defaults, drops what cannot stand and says what is wrong.
+ * Validates a value in one pass: checks it, applies defaults, drops invalid parts and lists the problems.
  *
- * TypeBox has a validator of its own; it costs 50 ms to import, and knows neither "did you mean" nor our fallbacks. So it is asked
- * only about keywords that this walk does not read, which no bundled schema uses.
+ * TypeBox's own validator takes 50 ms to import and supports neither "did you mean" nor our fallbacks. It is used only for keywords that
+ * this code does not support, which no bundled schema contains.
  */
 import type { Static, TSchema } from "typebox";
 import { forbiddenKeys, parsePath, renderPath, type Segment } from "../path.ts";
@@ -13,16 +13,16 @@ import { checkForeign, isForeign } from "./foreign.ts";
 import { suggestKey } from "./suggest.ts";
 
 export interface SectionOptions {
-  /** Names of keys, directly in the value, that hold a secret: their values are never quoted. */
+  /** Keys directly in the value that contain a secret. Problems never quote their values. */
   readonly secrets?: readonly string[];
-  /** `keep`: unknown keys of the value itself belong to another schema; they stay, without a warning. */
+  /** `keep`: unknown keys of the value belong to another schema and are kept without a warning. */
   readonly unknownKeys?: "warn" | "keep";
-  /** Keys of the value itself that another schema knows: suggestions for an unknown key. */
+  /** Keys that another schema defines, for suggestions about unknown keys. */
   readonly known?: readonly string[];
 }
 
 export interface CheckedSection<T> {
-  /** With defaults. To be used only when no problem is an error. */
+  /** The value with defaults. Use it only if no problem is an error. */
   readonly value: T;
   readonly problems: readonly Problem[];
 }
@@ -43,7 +43,7 @@ export function validateSection<S extends TSchema>(
   return { value: checked.value as Static<S>, problems: checked.problems };
 }
 
-/** The same with a path in segments; `value` is `undefined` when nothing can stand. */
+/** Like `validateSection`, with the path in segments. `value` is `undefined` if nothing valid remains. */
 export function checkValue(schema: SchemaNode, value: unknown, at: readonly Segment[], options: SectionOptions = {}): CheckedValue {
   const problems: PlacedProblem[] = [];
   const origins = new WeakMap<readonly unknown[], readonly number[]>();
@@ -54,16 +54,16 @@ export function checkValue(schema: SchemaNode, value: unknown, at: readonly Segm
 
 interface CheckedValue extends CheckedSection<unknown> {
   readonly problems: readonly PlacedProblem[];
-  /** The index that an element of a returned list had before wrong elements were dropped. */
+  /** Returns the index that an element of a returned list had before invalid elements were dropped. */
   readonly indexOf: (list: readonly unknown[], index: number) => number;
 }
 
-/** A problem that still knows its path in segments, so that its line can be found. */
+/** A problem with its path in segments, so that its line can be found. */
 export interface PlacedProblem extends Problem {
   readonly at: readonly Segment[];
 }
 
-/** The value cannot stand, and the schema offers nothing instead. */
+/** Marks an invalid value for which the schema has no default or fallback. */
 const absent = Symbol("absent");
 
 interface Walk {
@@ -123,7 +123,7 @@ function report(to: Walk, severity: Problem["severity"], message: string, hint?:
   to.problems.push({ severity, at: to.at, path: renderPath(to.at), message, ...(hint === undefined ? {} : { hint }) });
 }
 
-/** The most common slip: quotes that are too many, or missing. */
+/** Suggests a fix for the most common mistake: superfluous or missing quotes. */
 function quotesHint(schema: SchemaNode, value: unknown): string | undefined {
   if (typeof value === "number" && schema.type === "string") return "Put it in double quotes.";
   if (typeof value !== "string") return undefined;
@@ -151,7 +151,7 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
   if (!Array.isArray(value)) return wrong(schema, value, to);
   const count = value.length;
   const isRepeated = schema.uniqueItems === true && new Set(value.map((item) => JSON.stringify(item))).size < count;
-  // Element by element: a list that lost a wrong entry is never wider than the list that was meant.
+  // Elements are checked one by one: dropping an invalid entry never makes a list more permissive than intended.
   const items = schema.items as SchemaNode | undefined;
   const kept: unknown[] = [];
   const origin: number[] = [];
@@ -170,7 +170,8 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
 }
 
 /**
- * An empty text means nothing where texts are not empty: left in a list by a form or a template, it costs no section. A secret is missed.
+ * Ignores empty texts in lists whose elements must not be empty, because forms and templates leave them behind. An empty secret is still an
+ * error.
  */
 function walkItem(schema: SchemaNode, item: unknown, to: Walk): unknown {
   if (item !== "" || to.secret) return walk(schema, item, to);
@@ -184,7 +185,7 @@ function walkItem(schema: SchemaNode, item: unknown, to: Walk): unknown {
 function walkObject(schema: SchemaNode, value: unknown, to: Walk): unknown {
   if (!isRecord(value)) return wrong(schema, value, to);
   const errorsBefore = countErrors(to.problems);
-  // A map is read by keys that may come from outside: without a prototype, `constructor` finds nothing.
+  // Keys of a map may come from outside. Without a prototype, looking up `constructor` finds nothing.
   const result: Record<string, unknown> = isMap(schema) ? Object.create(null) : {};
   let whole = true;
   for (const [key, inner] of Object.entries(schema.properties ?? {})) {
@@ -234,7 +235,7 @@ function walkUnion(schema: SchemaNode, branches: readonly SchemaNode[], value: u
     to.problems.push(...best.problems);
     return best.result;
   }
-  // Two objects to choose from: say what is wrong inside only when it is clear which one was meant.
+  // In a union of objects, report inner problems only if it is clear which object was meant.
   const alike = tries.filter((one) => one.branch.type !== undefined && one.branch.type === containerType(value));
   const meant = alike.length === 1 && !to.secret ? alike[0] : undefined;
   if (!meant || countErrors(meant.problems) === 0) return wrong(schema, value, to);
@@ -258,7 +259,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A copy of JSON without forbidden keys, so that nothing is shared and no prototype can be reached. */
+/** Copies JSON without forbidden keys, so that the copy shares nothing and cannot reach a prototype. */
 export function cloneJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(cloneJson);
   if (!isRecord(value)) return value;

@@ -1,6 +1,6 @@
-/** Secrets that can be guessed: reported wherever a secret protects something that is reachable from outside. */
+/** Detects secrets that can be guessed. They are reported wherever a secret protects something reachable from outside. */
 
-/** Random characters of which no attacker tries all, whatever the alphabet. */
+/** With this many random characters from any alphabet, a brute-force attack is impractical. */
 const leastSecretLength = 16;
 
 export const weakSecret = {

@@ -1,19 +1,21 @@
-/** Which keys `/config` may write from a chat: those that the schema marks, in the section of that chat's account. Nothing else. */
+/**
+ * Decides which keys `/config` may write from a chat: those marked in the schema, and in `channels` only those of the chat's own account.
+ */
 
 import { isRecord } from "../checking/validate.ts";
 import { getPath, renderPath, type Segment } from "../path.ts";
 import { alternatives, childSchema } from "../plugin-schemas.ts";
 import type { SchemaNode } from "../schema-node.ts";
 
-/** The chat that wants to write. */
+/** The chat from which the change is requested. */
 export interface ChatPlace {
   readonly channel: string;
   readonly account: string;
 }
 
 /**
- * The path of the first key that the chat may not write; `undefined` when it may write all of them. An object is written with all that
- * it holds, and replaces all that `config` holds there.
+ * The path of the first key that the chat may not write; `undefined` if all of them are allowed. Writing an object replaces everything
+ * `config` has at that path, so all keys of both are checked.
  */
 export function notChatWritable(
   schema: SchemaNode,
@@ -27,7 +29,7 @@ function find(schema: SchemaNode, path: readonly Segment[], values: readonly unk
   if (isElsewhere(path, place)) return renderPath(path);
   if (isMarked(schema, path)) return undefined;
   const present = values.filter((value) => value !== undefined);
-  // Of an object without a mark each key has to have one; of anything else there is nothing left to look at.
+  // In an unmarked object, every key needs a mark of its own. Any other unmarked value is forbidden.
   if (present.length === 0 || !present.every(isRecord)) return renderPath(path);
   const keys = [...new Set(present.flatMap((value) => Object.keys(value as object)))];
   if (keys.length === 0) return renderPath(path);
@@ -49,7 +51,7 @@ function isMarked(schema: SchemaNode, path: readonly Segment[]): boolean {
   return false;
 }
 
-/** A chat writes into its own channel and account only. */
+/** A chat may only change its own channel and account. */
 function isElsewhere([section, channel, accounts, account]: readonly Segment[], place: ChatPlace): boolean {
   if (section !== "channels" || channel === undefined) return false;
   return channel !== place.channel || (accounts === "accounts" && account !== undefined && account !== place.account);

@@ -1,12 +1,12 @@
 /**
- * Changes of one value in a JSONC text. Comments stay where they are: jsonc-parser's own `modify` loses those beside a removed
- * key and moves those behind the last one, so the edits are made here, from its syntax tree and scanner.
+ * Changes one value in a JSONC text and preserves comments. jsonc-parser's `modify` loses comments next to a removed key and moves those
+ * after the last one, so this file derives the edits from the parser's syntax tree and scanner.
  */
 import { applyEdits, createScanner, type Edit, type Node, parseTree } from "jsonc-parser";
 import { isRecord } from "../checking/validate.ts";
 import type { Segment } from "../path.ts";
 
-/** Token kinds of jsonc-parser's scanner; its `const enum` cannot be imported. */
+/** Token kinds of jsonc-parser's scanner, whose `const enum` cannot be imported. */
 const token = { comma: 5, lineComment: 12, blockComment: 13, lineBreak: 14, end: 17 } as const;
 
 interface Layout {
@@ -14,7 +14,7 @@ interface Layout {
   readonly eol: string;
 }
 
-/** Sets the value at `path`, or removes it when `value` is `undefined`. Throws when a parent in the path is not an object or a list. */
+/** Sets the value at `path`, or removes it if `value` is `undefined`. Throws if a parent in the path is neither an object nor a list. */
 export function editText(text: string, path: readonly Segment[], value: unknown): string {
   const layout = layoutOf(text);
   const root = parseTree(text, [], { allowTrailingComma: true, allowEmptyContent: true });
@@ -33,7 +33,7 @@ export function editText(text: string, path: readonly Segment[], value: unknown)
   return replaceValue(text, path, node, value, layout);
 }
 
-/** Another name for the key at `path`. Where a key stands twice the last one counts, and only it is renamed. */
+/** Renames the key at `path`. If a key occurs twice, only the last one, which takes effect, is renamed. */
 export function renameKey(text: string, path: readonly Segment[], name: string): string {
   let node = parseTree(text, [], { allowTrailingComma: true, allowEmptyContent: true });
   for (const segment of path.slice(0, -1)) node = node && childOf(node, segment)?.value;
@@ -68,7 +68,7 @@ function childOf(node: Node, segment: Segment): Child | undefined {
   return value && { index, value };
 }
 
-// Key by key and element by element, so that comments inside an object or a list survive a new value for it.
+// Values are replaced key by key and element by element, so that comments inside an object or list survive.
 function replaceValue(text: string, path: readonly Segment[], node: Node, value: unknown, layout: Layout): string {
   if (node.type === "object" && isRecord(value)) return replaceObject(text, path, node, value);
   if (node.type === "array" && Array.isArray(value)) return replaceArray(text, path, node, value);
@@ -99,7 +99,7 @@ function replaceArray(text: string, path: readonly Segment[], node: Node, value:
   return edited;
 }
 
-/** Into the middle of a list: before the element that stands there. */
+/** Inserts a value into a list, before the element at the index. */
 function insertAt(text: string, path: readonly Segment[], index: number, value: unknown): string {
   const layout = layoutOf(text);
   let list = parseTree(text, [], { allowTrailingComma: true });
@@ -134,7 +134,7 @@ function insertChild(text: string, parent: Node, segment: Segment, value: unknow
   const at = endOfLineComments(text, comma === undefined ? lastEnd : comma + 1, close);
   const content = `${inline ? " " : layout.eol + indent}${key}${renderValue(value, indent, layout)}${comma === undefined ? "" : ","}`;
   const edits: Edit[] = comma === undefined ? [{ offset: lastEnd, length: 0, content: "," }] : [];
-  // At one offset the comma comes first.
+  // The comma must come first, because both edits have the same offset.
   if (at === lastEnd && comma === undefined) return applyEdits(text, [{ offset: at, length: 0, content: `,${content}` }]);
   return applyEdits(text, [...edits, { offset: at, length: 0, content }]);
 }
@@ -149,14 +149,14 @@ function removeChild(text: string, parent: Node, index: number): string {
   const before = behind === undefined && previous ? nextToken(text, previous.offset + previous.length, token.comma) : undefined;
   const edits: Edit[] = [];
   if (before !== undefined) edits.push({ offset: before, length: 1, content: "" });
-  // A comment may stand between the value and its comma: then they go one by one.
+  // If a comment separates the value from its comma, the two are removed separately.
   const apart = behind !== undefined && text.slice(end, behind).trim() !== "";
   if (behind !== undefined && apart) edits.push({ offset: behind, length: 1, content: "" });
   edits.push({ ...withBlanks(text, child.offset, behind === undefined || apart ? end : behind + 1, previous === undefined), content: "" });
   return applyEdits(text, edits);
 }
 
-/** The whole line when nothing else stands on it, else the blanks on one side. */
+/** The range to remove: the whole line if nothing else is on it, else the blanks on one side. */
 function withBlanks(text: string, from: number, to: number, first: boolean): { readonly offset: number; readonly length: number } {
   const start = lineStart(text, from);
   const rest = /^[ \t]*(\r\n|\r|\n)?/.exec(text.slice(to));
@@ -168,7 +168,7 @@ function withBlanks(text: string, from: number, to: number, first: boolean): { r
   return { offset: from - blanksBefore, length: to - from + blanksBefore };
 }
 
-/** Offset of the next token when it is of this kind; comments and blanks are passed over. */
+/** Offset of the next token if it has this kind. Skips comments and blanks. */
 function nextToken(text: string, from: number, kind: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(from);
@@ -185,7 +185,7 @@ function endOfComments(text: string, from: number, to: number): number {
   return end;
 }
 
-/** Behind the comments that belong to the line on which `from` stands. */
+/** The offset after the comments that belong to the line of `from`. */
 function endOfLineComments(text: string, from: number, to: number): number {
   const scanner = createScanner(text, false);
   scanner.setPosition(from);
@@ -202,7 +202,7 @@ const indentAt = (text: string, offset: number) => /^[ \t]*/.exec(text.slice(lin
 
 const startsLine = (text: string, offset: number) => text.slice(lineStart(text, offset), offset).trim() === "";
 
-/** Short lists of plain values stay on one line, as people write them. */
+/** Renders a value. Short lists of plain values stay on one line, as people write them. */
 function renderValue(value: unknown, indent: string, layout: Layout): string {
   const inner = indent + layout.unit;
   if (Array.isArray(value)) {

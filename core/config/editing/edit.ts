@@ -1,4 +1,4 @@
-/** Changes one value of the configuration file; every comment stays, and nothing is written that would be wrong. */
+/** Changes one value of the configuration file. Comments are preserved, and invalid configurations are never written. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, realpathSync, renameSync } from "node:fs";
 import { mkdir, open, readlink, rm, stat } from "node:fs/promises";
@@ -14,26 +14,26 @@ import type { Environment } from "../secrets.ts";
 import { editText, renameKey } from "./edit-text.ts";
 
 export interface EditOptions {
-  /** For secrets that name a variable. Default: the process's. */
+  /** Environment for secrets that name a variable. Default: that of the process. */
   readonly env?: Environment;
-  /** More problems of a configuration, such as those that the schemas of plugins find. */
+  /** Returns further problems of a configuration, such as those found by plugin schemas. */
   readonly check?: (config: CheckedConfig) => readonly Problem[];
 }
 
 export interface EditResult {
-  /** False when the file already said so. */
+  /** False if the file already contained this value. */
   readonly changed: boolean;
-  /** What the change made new: warnings only, an error is thrown. */
+  /** Warnings that the change introduced. A new error is thrown instead. */
   readonly problems: readonly Problem[];
 }
 
-/** Other programs may write at the same time; each of our attempts that fails means that another one succeeded. */
+/** Other programs may write at the same time. Each failed attempt means that another writer succeeded. */
 const maxAttempts = 50;
 
 /**
- * Sets the value at a dotted path, or removes it when `value` is `undefined`. The file is made when it does not exist (mode 0600).
- * Throws `config_path_unknown` for an invalid path, `config_invalid` when the change would bring a new error, `config_syntax` when
- * the file is broken already. Concurrent edits of one file all take effect.
+ * Sets the value at a dotted path, or removes it if `value` is `undefined`. Creates the file if necessary (mode 0600). Throws
+ * `config_path_unknown` for an invalid path, `config_invalid` if the change would add an error, and `config_syntax` if the file already has
+ * syntax errors. Concurrent edits of one file all take effect.
  */
 export async function editConfig(
   file: string,
@@ -49,8 +49,8 @@ export async function editConfig(
 }
 
 /**
- * Gives a key another name; its value, its place and every comment stay. Nothing changes when the key is not there, or when there is one of
- * the new name. Throws as `editConfig` does.
+ * Renames a key, preserving its value, position and comments. Changes nothing if the key does not exist or the new name is taken. Throws
+ * the same errors as `editConfig`.
  */
 export async function renameConfigKey(
   file: string,
@@ -71,7 +71,7 @@ async function edit(file: string, make: Change, options: EditOptions): Promise<E
   throw new HostError("config_unreadable", { file, reason: "other programs keep changing it" });
 }
 
-/** `undefined` when the file was changed by another program in the meantime. */
+/** Attempts one edit; `undefined` if another program changed the file meanwhile. */
 async function tryEdit(file: string, make: Change, options: EditOptions): Promise<EditResult | undefined> {
   const before = await readConfigText(file);
   const after = make(before ?? "", file);
@@ -82,7 +82,7 @@ async function tryEdit(file: string, make: Change, options: EditOptions): Promis
   return (await replaceFile(file, before, after)) ? { changed: true, problems } : undefined;
 }
 
-/** The new text. It is read again and compared, so that a surprise in the file's layout is an error and not a broken file. */
+/** Computes the new text. The result is parsed and compared, so that an unexpected layout causes an error instead of a broken file. */
 function change(text: string, file: string, path: readonly Segment[], value: unknown): string {
   const refuse = (reason: string): never => {
     throw new HostError("config_invalid", { path: renderPath(path), reason, fix: `Change ${file} by hand.` });
@@ -121,7 +121,7 @@ function rename(text: string, file: string, path: readonly Segment[], name: stri
   });
 }
 
-/** The same change to the value, for comparison. */
+/** Applies the same change to the parsed value, for comparison. */
 function withChange(value: unknown, path: readonly Segment[], next: unknown): unknown {
   const [segment, ...rest] = path;
   if (segment === undefined) return next;
@@ -135,7 +135,7 @@ function withChange(value: unknown, path: readonly Segment[], next: unknown): un
   return { ...(isRecord(value) ? value : {}), [segment]: withChange(inner, rest, next) };
 }
 
-/** Digits mean an index where the file has a list. */
+/** Treats digits as an index where the file has a list. */
 function realSegments(value: unknown, path: readonly Segment[]): readonly Segment[] {
   return path.map((segment, depth) => {
     const parent = getPath(value, path.slice(0, depth));
@@ -166,7 +166,7 @@ function newProblems(before: string, after: string, file: string, options: EditO
 
 const identity = ({ severity, path, message }: Problem) => JSON.stringify([severity, path, message]);
 
-/** The file behind symbolic links, which need not exist yet. */
+/** Resolves symbolic links, even if their target does not exist yet. */
 async function realFile(file: string): Promise<string> {
   try {
     return realpathSync(file);
@@ -176,7 +176,7 @@ async function realFile(file: string): Promise<string> {
   }
 }
 
-/** Temporary file, flush, rename. False, and nothing done, when the file no longer is as it was read. */
+/** Writes a temporary file, flushes it and renames it. Returns false, without changes, if the file differs from what was read. */
 async function replaceFile(file: string, before: string | undefined, after: string): Promise<boolean> {
   const directory = dirname(file);
   const temporary = join(directory, `.${basename(file)}.${randomBytes(6).toString("hex")}.tmp`);
@@ -191,7 +191,8 @@ async function replaceFile(file: string, before: string | undefined, after: stri
     } finally {
       await handle.close();
     }
-    // Both in one step of this process: of two edits that read the same text, the second one sees the first.
+    // The comparison and the rename happen without interruption in this process. Of two edits based on the same text, the second therefore
+    // sees the first.
     if (currentText(file) !== before) {
       await rm(temporary, { force: true });
       return false;
@@ -216,7 +217,7 @@ function currentText(file: string): string | undefined {
 
 async function flushDirectory(directory: string): Promise<void> {
   const handle = await open(directory, "r").catch(() => undefined);
-  // Some file systems refuse to flush a directory; the rename itself was done.
+  // Some file systems cannot flush a directory. The rename itself succeeded.
   await handle?.sync().catch(() => undefined);
   await handle?.close();
 }

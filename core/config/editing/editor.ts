@@ -1,4 +1,4 @@
-/** The configuration file as chats read and change it: nothing secret comes out, and only marked keys go in. */
+/** Gives chats access to the configuration file. It never reveals secrets and only changes keys marked for it. */
 import { HostError } from "../../contract/index.ts";
 import { modelsOutsideList } from "../checking/model-rules.ts";
 import { parsePath } from "../path.ts";
@@ -8,14 +8,17 @@ import { type EditOptions, type EditResult, editConfig } from "./edit.ts";
 import { parseConfigValue, showConfigValue } from "./values.ts";
 
 export interface ConfigEditor {
-  /** What is in force at a path, defaults included and secrets hidden; `undefined`: not set. An empty path is the whole. Throws `config_path_unknown`. */
+  /**
+   * The effective value at a path, with defaults and hidden secrets; `undefined` if not set. An empty path returns everything. Throws
+   * `config_path_unknown`.
+   */
   get(path: string): unknown;
   /**
-   * Sets a value as it was typed, see `parseConfigValue`. Throws `config_not_from_chat` for a key that chats may not write, and what
-   * `editConfig` throws; then nothing was written.
+   * Sets a value as typed by a user, see `parseConfigValue`. Throws `config_not_from_chat` for keys that chats may not write, and the
+   * errors of `editConfig`. On an error, nothing is written.
    */
   set(path: string, text: string, place: ChatPlace): Promise<EditResult>;
-  /** Removes a value, so that its default is in force. Throws like `set`. */
+  /** Removes a value, so that its default applies. Throws the same errors as `set`. */
   unset(path: string, place: ChatPlace): Promise<EditResult>;
 }
 
@@ -26,7 +29,7 @@ export function createConfigEditor(options: {
   readonly edit: EditOptions;
 }): ConfigEditor {
   const { file, config, schemas } = options;
-  // What the operator wrote by hand stays: only new problems refuse an edit.
+  // Only new problems reject an edit. Existing ones, which the operator wrote by hand, do not.
   const edit: EditOptions = {
     ...options.edit,
     check: (checked) => [...(options.edit.check?.(checked) ?? []), ...modelsOutsideList(checked.config)],

@@ -1,4 +1,4 @@
-/** `config get PATH` and `config set PATH VALUE`: from text to a path and a value that fit the schema. */
+/** `config get PATH` and `config set PATH VALUE`: converts text to a path and a value that match the schema. */
 import { HostError } from "../../contract/index.ts";
 import { nearestOf } from "../checking/suggest.ts";
 import { checkValue, cloneJson } from "../checking/validate.ts";
@@ -8,26 +8,26 @@ import type { SchemaNode } from "../schema-node.ts";
 import { redactConfig } from "../showing/redact.ts";
 
 /**
- * The value at a path, as it may be shown; its default where nothing stands, and `undefined` where there is none. An empty path is the whole.
- * Throws `config_path_unknown` for a path that no schema has.
+ * The value at a path with secrets hidden, else its default, else `undefined`. An empty path returns everything. Throws
+ * `config_path_unknown` for a path that no schema defines.
  */
 export function showConfigValue(config: unknown, path: string, schemas: PluginSchemas = {}): unknown {
   const segments = segmentsOf(path);
   const schema = schemaAt(segments, path, schemas);
-  // From the top, so that nothing inside a secret is ever reached by its path.
+  // Secrets are hidden from the root down, so that no path can reach inside one.
   const shown = redactConfig(config, wholeSchema(schemas));
   return getPath(shown, segments) ?? getPath(shown, aboveAccount(segments)) ?? schema.default;
 }
 
-/** Sections of channels are kept as they are written: what an account does not set is taken from the channel's root, and then from the defaults. */
+/** Channel sections are stored as written. A value that an account does not set comes from the channel's root, then from the defaults. */
 function aboveAccount(segments: readonly Segment[]): readonly Segment[] {
   const [first, , third] = segments;
   return first === "channels" && third === "accounts" && segments.length > 4 ? [...segments.slice(0, 2), ...segments.slice(4)] : segments;
 }
 
 /**
- * A value as it was typed: JSON when that is what the schema wants, else the text itself. So an id of digits stays a text where the
- * schema says text. Throws `config_path_unknown` or `config_invalid`.
+ * Parses a value as typed: as JSON if the schema expects that, else as the text itself. A numeric id thus remains a text where the schema
+ * expects one. Throws `config_path_unknown` or `config_invalid`.
  */
 export function parseConfigValue(path: string, text: string, schemas: PluginSchemas = {}): unknown {
   const segments = segmentsOf(path);
@@ -66,7 +66,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** An id that is larger than a number can hold exactly would be another id. */
+/** Rejects numbers too large to be exact, because a rounded id would be a different id. */
 function isExact(value: unknown): boolean {
   return typeof value !== "number" || !Number.isInteger(value) || Number.isSafeInteger(value);
 }

@@ -1,7 +1,7 @@
-/** Whether the text of a configuration file is another one; apart from reading it, which most commands do without. */
+/** Detects changes of a configuration file. Separate from loading, which most commands do not need. */
 import { createHash } from "node:crypto";
 
-/** Content, not time: touching a file changes nothing. */
+/** A digest of the content, so that touching the file is not a change. */
 export function digestOf(text: string | undefined): string {
   return text === undefined ? "" : createHash("sha256").update(text).digest("hex");
 }

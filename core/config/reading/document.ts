@@ -1,31 +1,31 @@
-/** A configuration file as text: JSON with comments and trailing commas, its values and where they stand. */
+/** Parses a configuration file, which is JSON with comments and trailing commas, and records the position of each value. */
 import { createScanner, type Node, type ParseError, type ParseErrorCode, parseTree, printParseErrorCode } from "jsonc-parser";
 import { HostError } from "../../contract/index.ts";
 import { forbiddenKeys, getPath, renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
 
 export interface Position {
-  /** From 1. */
+  /** Line, from 1, like `column`. */
   readonly line: number;
   readonly column: number;
 }
 
 export interface ConfigDocument {
   readonly text: string;
-  /** Plain JSON, made of own properties only. */
+  /** Plain JSON with own properties only. */
   readonly value: unknown;
-  /** Forbidden and repeated keys. */
+  /** Forbidden and duplicate keys. */
   readonly problems: readonly Problem[];
-  /** Where a value stands; the nearest parent that is there when it is not. */
+  /** The position of a value, or of its nearest existing parent. */
   locate(path: readonly Segment[]): Position | undefined;
-  /** Whether the file itself holds a value there. */
+  /** Whether the file itself contains a value at the path. */
   has(path: readonly Segment[]): boolean;
 }
 
-/** Deeper files are refused: reading them would exhaust the stack. */
+/** Files nested deeper are rejected, because reading them would exhaust the stack. */
 const maxDepth = 64;
 
-/** Token kinds of jsonc-parser's scanner; its `const enum` cannot be imported. */
+/** Token kinds of jsonc-parser's scanner, whose `const enum` cannot be imported. */
 export const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 } as const;
 
 export const parseOptions = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
@@ -51,7 +51,9 @@ const reasons: Readonly<Record<string, string>> = {
 
 export const reasonFor = (code: ParseErrorCode): string => reasons[printParseErrorCode(code)] ?? "this cannot be read";
 
-/** Throws `config_syntax` with file, line and column. An empty file, or one with comments only, is an empty object. */
+/**
+ * Parses a file. Throws `config_syntax` with file, line and column. A file that is empty or contains only comments yields an empty object.
+ */
 export function parseDocument(source: string, file: string): ConfigDocument {
   const text = withoutMark(source);
   const refuse = (offset: number, reason: string): never => {
@@ -67,7 +69,7 @@ export function parseDocument(source: string, file: string): ConfigDocument {
   return documentOf(text, root);
 }
 
-/** As long as it was, so that places in it stay. */
+/** Replaces the byte order mark by a blank, so that offsets stay the same. */
 export const withoutMark = (source: string): string => (source.charCodeAt(0) === 0xfeff ? ` ${source.slice(1)}` : source);
 
 export function documentOf(text: string, root: Node | undefined): ConfigDocument {
@@ -97,7 +99,7 @@ function locate(text: string, root: Node | undefined, path: readonly Segment[]):
   return node && positionAt(text, node.offset);
 }
 
-/** The value at a path, or the nearest parent that is there. */
+/** The node at a path, or its nearest existing parent. */
 export function nearestNode(root: Node, path: readonly Segment[]): Node {
   let node = root;
   for (const segment of path) {
@@ -110,7 +112,7 @@ export function nearestNode(root: Node, path: readonly Segment[]): Node {
 
 function childAt(node: Node, segment: Segment): Node | undefined {
   if (node.type === "array") return node.children?.[Number(segment)];
-  // The last of several equal keys is the one that counts.
+  // Of several equal keys, the last one takes effect.
   return node.children?.findLast((property) => property.children?.[0]?.value === String(segment))?.children?.[1];
 }
 

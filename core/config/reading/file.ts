@@ -1,11 +1,11 @@
-/** The text of a configuration file. */
+/** Reads the text of a configuration file. */
 import { type FileHandle, open } from "node:fs/promises";
 import { HostError, reasonOf } from "../../contract/index.ts";
 
-/** Larger files are refused: they cannot be written by hand. */
+/** Larger files are rejected, because they cannot have been written by hand. */
 const maxFileBytes = 4 * 1024 * 1024;
 
-/** The file's text, `undefined` when it does not exist. */
+/** The file's text; `undefined` if it does not exist. */
 export async function readConfigText(file: string): Promise<string | undefined> {
   let handle: FileHandle | undefined;
   try {

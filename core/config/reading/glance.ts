@@ -1,19 +1,22 @@
-/** The few things that most commands need to know of a configuration file: read without the schema, also from a file that is broken. */
+/** Reads the few settings that most commands need, without the schema and even from a damaged file. */
 import { HostError } from "../../contract/index.ts";
 import { getPath } from "../path.ts";
 import { readConfigText } from "./file.ts";
 import type { ConfigLocation } from "./locate.ts";
 
 export interface Glance {
-  /** `state.dir`, where it is a text. */
+  /** `state.dir`, if it is a text. */
   readonly state: { readonly dir?: string };
-  /** The texts of `plugins.load`. */
+  /** The texts in `plugins.load`. */
   readonly plugins: readonly string[];
-  /** Why nothing else can be done with the file. */
+  /** The syntax error because of which the rest of the file cannot be used. */
   readonly broken?: HostError;
 }
 
-/** Throws `config_missing` and `config_unreadable`. What has a wrong type is passed over, as it is where the file is checked. */
+/**
+ * Reads these settings. Throws `config_missing` and `config_unreadable`. Values of a wrong type are ignored, as they are when the file is
+ * checked.
+ */
 export async function glanceAt({ file, named }: ConfigLocation): Promise<Glance> {
   const text = await readConfigText(file);
   if (text === undefined && named) throw new HostError("config_missing", { file });
@@ -37,7 +40,7 @@ async function read(text: string, file: string): Promise<{ readonly value: unkno
     try {
       return { value: parse(text) as unknown, broken };
     } catch {
-      // Nested so deep that nothing can be read of it.
+      // The file is nested too deeply to read anything.
       return { value: {}, broken };
     }
   }

@@ -1,4 +1,6 @@
-/** Secrets that the configuration names are known before they are used: a key that no model call has needed yet must not be stored either. */
+/**
+ * Registers all secrets of the configuration before their first use, so that a key that no model call has used yet is not stored either.
+ */
 
 import { isRecord } from "../checking/validate.ts";
 import { configSchema, type GatewayConfig } from "../schema.ts";
@@ -6,13 +8,13 @@ import { nodeOf, propertyOf, type SchemaNode } from "../schema-node.ts";
 import type { Secrets } from "../secrets.ts";
 import { branchFor, itemsOf } from "../showing/redact.ts";
 
-/** Those of channels and plugins are resolved as they are set up, by schemas of their own. */
+/** Resolves every secret of the core schema. Secrets of channels and plugins are resolved at their setup, by their own schemas. */
 export function rememberSecrets(config: GatewayConfig, secrets: Secrets): void {
   walk(config, nodeOf(configSchema), (value) => {
     try {
       secrets.resolve(value, "");
     } catch {
-      // What cannot be resolved is reported where it is used.
+      // A secret that cannot be resolved is reported where it is used.
     }
   });
 }

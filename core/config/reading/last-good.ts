@@ -1,4 +1,4 @@
-/** A file with a wrong value, edited while the gateway runs: the sections with the error stay as they last were in force. */
+/** When a running gateway's file is edited and a value is wrong, the sections with errors keep their last valid state. */
 
 import { isRecord } from "../checking/validate.ts";
 import { getPath, parsePath, type Segment } from "../path.ts";
@@ -7,27 +7,27 @@ import type { Environment } from "../secrets.ts";
 import { type CheckedConfig, checkConfig } from "./load.ts";
 
 export interface LastGood {
-  /** What is to be in force. Lines are those of the new file. */
+  /** The configuration to use. Its line numbers refer to the new file. */
   readonly checked: CheckedConfig;
-  /** Sections that stay as they were. */
+  /** Sections that keep their previous state. */
   readonly kept: readonly string[];
-  /** The errors of the new file that cost nothing but the edit. */
+  /** Errors of the new file whose only effect is that their section was not updated. */
   readonly refused: readonly Problem[];
 }
 
 interface Options {
   readonly env: Environment;
-  /** Everything that is wrong with a configuration, also what only plugins know. */
+  /** Returns all problems of a configuration, including those that only plugins detect. */
   readonly problemsOf: (checked: CheckedConfig) => readonly Problem[];
 }
 
-/** `undefined`: every section of the new file that has an error had none that could stay. */
+/** Combines the new file with the last valid sections; `undefined` if no section could be kept. */
 export function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, { env, problemsOf }: Options): LastGood | undefined {
   const errors = errorsOf(problemsOf(fresh));
   if (errors.length === 0) return undefined;
   const before = new Set(errorsOf(problemsOf(last)).map(sectionOf));
   const broken = [...new Set(errors.map(sectionOf))];
-  // A section that stays takes all that is below it along.
+  // Keeping a section also keeps everything below it.
   const outer = broken.filter((section) => !broken.some((other) => other !== section && isBelow(section, other)));
   const kept = outer.filter((section) => !before.has(section) && stay(fresh, last, section, before) !== undefined);
   if (kept.length === 0) return undefined;
@@ -37,7 +37,7 @@ export function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, { env, p
     kept.some((section) => sectionOf(problem) === section || isBelow(sectionOf(problem), section)),
   );
   const known = new Set([...errors.filter((problem) => !refused.includes(problem)), ...errorsOf(problemsOf(last))].map(identity));
-  // Old and new sections may contradict each other: then nothing of the edit counts.
+  // If old and new sections contradict each other, the whole edit is rejected.
   if (errorsOf(problemsOf(checked)).some((problem) => !known.has(identity(problem)))) {
     return { checked: { ...last, locate: fresh.locate }, kept: ["the whole configuration"], refused: errors };
   }
@@ -49,14 +49,14 @@ const errorsOf = (problems: readonly Problem[]) => problems.filter(({ severity }
 
 const identity = ({ path, message }: Problem) => JSON.stringify([path, message]);
 
-/** What an error costs: the section that it switches off, else the whole of its top-level key. */
+/** The section that an error affects: the one it disables, else its top-level key. */
 function sectionOf({ section, path }: Problem): string {
   return section ?? String(parsePath(path)?.[0] ?? path);
 }
 
 const isBelow = (inner: string, outer: string): boolean => inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
 
-/** The file's value with one section as it was; `undefined` when there was no such section to keep. */
+/** The file's value with one section restored; `undefined` if the section did not exist before. */
 function stay(
   fresh: { readonly written: unknown },
   last: Pick<CheckedConfig, "written">,
@@ -67,12 +67,12 @@ function stay(
   const from = at[0] === "hooks" && at[1] === "mappings" ? mappingPlace(fresh.written, last.written, at) : at;
   if (from === undefined || before.has(`hooks.mappings[${String(from[2])}]`)) return undefined;
   const old = getPath(last.written, from);
-  // A new account, channel or mapping was not there before: it is off alone.
+  // A new account, channel or mapping has no previous state and is simply disabled.
   if (old === undefined && at.length > 1) return undefined;
   return replaced(fresh.written, at, old);
 }
 
-/** Where the mapping stood: of the same id, else for the same path. */
+/** The previous position of a mapping: the one with the same id, else with the same path. */
 function mappingPlace(fresh: unknown, last: unknown, at: readonly Segment[]): readonly Segment[] | undefined {
   const name = nameOf(getPath(fresh, at));
   const list = getPath(last, ["hooks", "mappings"]);

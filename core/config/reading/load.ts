@@ -1,4 +1,4 @@
-/** From a file to a configuration that can be used, and a list of everything that is wrong with it. */
+/** Loads a file into a usable configuration and a list of all its problems. */
 
 import { dirname, resolve } from "node:path";
 import { HostError } from "../../contract/index.ts";
@@ -19,33 +19,32 @@ import { type ConfigDocument, type Position, parseDocument } from "./document.ts
 import { readConfigText } from "./file.ts";
 
 export interface LoadedConfig {
-  /** Errors of the file in sections that stay as they last were in force. */
+  /** Errors of the file in sections that keep their last valid state. */
   readonly refused?: readonly Problem[];
   readonly file: string;
-  /** False when the default file does not exist: everything is at its default. */
+  /** False if the default file does not exist, so that all settings have their defaults. */
   readonly found: boolean;
-  /** Of the file's text, so that a watcher knows what was loaded; empty when there is no file. */
+  /** Digest of the file's text, so that a watcher knows what was loaded; empty without a file. */
   readonly digest: string;
-  /** Directory of the file; relative paths of the configuration begin here. */
+  /** Directory of the file. Relative paths in the configuration start here. */
   readonly directory: string;
   readonly config: GatewayConfig;
   readonly problems: readonly Problem[];
   /**
-   * Sections that are switched off by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`,
-   * `plugins.entries.<id>`.
+   * Sections disabled by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`.
    */
   readonly disabled: ReadonlySet<string>;
-  /** The file's own value, nothing checked. */
+  /** The file's own value, unchecked. */
   readonly written: unknown;
-  /** The configuration before errors switched sections off: what else is wrong in them is worth knowing at once. Nothing runs with it. */
+  /** The configuration before errors disabled sections, so that all their problems can be reported at once. Never run it. */
   readonly checkable: GatewayConfig;
-  /** Position of a value in the file, or of its nearest parent; an account's value may be at the channel's root. */
+  /** Position of a value in the file, or of its nearest parent. An account's value may be set at the channel's root. */
   locate(path: string): Position | undefined;
 }
 
 /**
- * Reads and checks the file. Throws `HostError` `config_missing`, `config_unreadable` or `config_syntax`; anything else that is
- * wrong becomes a problem, and the value its default (or something that allows less).
+ * Reads and checks the file. Throws `HostError` `config_missing`, `config_unreadable` or `config_syntax`. Any other error becomes a
+ * problem, and the default (or a more restrictive value) replaces the wrong value.
  */
 export async function loadConfig(options: {
   readonly file: string;
@@ -58,17 +57,17 @@ export async function loadConfig(options: {
   return { ...checkConfig({ text: text ?? "", file, env: options.env }), found: text !== undefined, digest: digestOf(text) };
 }
 
-/** What a text says, wherever it comes from. */
+/** The result of checking a text, whatever its source. */
 export type CheckedConfig = Omit<LoadedConfig, "found" | "digest" | "refused">;
 
-/** The same from a text, for a check before it is written. */
+/** Checks a text like `loadConfig` does, for example before it is written. */
 export function checkConfig(from: ConfigSource): CheckedConfig {
   return checkDocument(parseDocument(from.text, from.file), from, { complete: true });
 }
 
 /**
- * What else is wrong with a text whose syntax is broken, for people who mend it: nothing runs with it. `isSound` and `isRead` are for
- * checks that follow. `undefined`: nothing of the text can be read.
+ * Finds further problems in a text with syntax errors, for people who repair it. Never run the result. `isSound` and `isRead` are for the
+ * checks that follow. `undefined` if nothing can be read.
  */
 export function checkDamaged(
   from: ConfigSource,
@@ -87,14 +86,14 @@ interface ConfigSource {
   readonly env: Environment;
 }
 
-/** `complete: false`: values are missing, so that rules between values would report what is only lost. */
+/** `complete: false` means that values are missing, so that rules between values would report false problems. */
 function checkDocument(document: ConfigDocument, from: ConfigSource, { complete }: { readonly complete: boolean }): CheckedConfig {
   const directory = dirname(from.file);
   const schema = schemaFor(document.value);
   const { value, problems, indexOf } = checkValue(schema, document.value, []);
   const draft = value as Draft;
   const secrets = createSecrets({ env: from.env, directory });
-  // A rule about a value that was dropped would only repeat that it is wrong.
+  // A rule about a dropped value would only repeat that it is wrong.
   const isNew = ({ at }: PlacedProblem) => !problems.some((one) => one.severity === "error" && isAbove(one.at, at));
   const { channels: _, ...beside } = isRecord(document.value) ? document.value : {};
   const all = [
@@ -119,7 +118,7 @@ function checkDocument(document: ConfigDocument, from: ConfigSource, { complete 
   };
 }
 
-/** Presets come from plugins, which no schema knows: those that the file names have their settings in `hooks`, in a key of their name. */
+/** No schema knows the presets, which plugins provide. Each preset named in the file has its settings in `hooks`, under its name. */
 function schemaFor(value: unknown): SchemaNode {
   const named = getPath(value, ["hooks", "presets"]);
   const names = Array.isArray(named) ? named.filter((name): name is string => typeof name === "string" && !forbiddenKeys.has(name)) : [];
@@ -138,17 +137,17 @@ function place(problem: PlacedProblem, document: ConfigDocument): Problem {
   return { ...rest, ...(section === undefined ? {} : { section }), ...document.locate(at) };
 }
 
-/** The section that an error switches off; `undefined`: the rest of the configuration, where the default is used instead. */
+/** The section that an error disables; `undefined` for the rest of the configuration, where a default replaces the value. */
 function sectionOf(at: readonly Segment[]): string | undefined {
   // An invalid mapping is left out alone; if an entry is not even an object, it is unknown which mapping was meant.
   if (at[0] === "hooks") return at[1] === "mappings" && at.length > 3 ? renderPath(at.slice(0, 3)) : "hooks";
-  // A mistake in one account does not stop the others; one in what they all inherit does.
+  // A mistake in one account does not stop the others. A mistake in options that all accounts inherit stops the channel.
   if (at[0] === "channels" && at.length > 1) return renderPath(at.slice(0, at[2] === "accounts" && at.length > 3 ? 4 : 2));
   if (at[0] === "plugins" && at[1] === "entries" && at.length > 2) return renderPath(at.slice(0, 3));
   return undefined;
 }
 
-// Also in the values, so that code which only looks at `enabled` starts nothing that is broken.
+// Sections are also disabled in the values, so that code which only reads `enabled` starts nothing that is broken.
 function switchOff(draft: Draft, disabled: ReadonlySet<string>): void {
   if (disabled.has("hooks")) draft.hooks = checkValue(nodeOf(configSchema.properties.hooks), {}, []).value as Draft["hooks"];
   for (const [id, channel] of Object.entries(draft.channels)) {

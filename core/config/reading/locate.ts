@@ -1,4 +1,4 @@
-/** Which files: by flag, by environment, by configuration, by default, in this order. */
+/** Finds the configuration file and the state directory: by flag, environment variable, configuration or default, in this order. */
 import { join, resolve } from "node:path";
 import { product } from "../../contract/index.ts";
 import { expandPath } from "../expand-path.ts";
@@ -7,11 +7,11 @@ import type { Environment } from "../secrets.ts";
 
 export interface ConfigLocation {
   readonly file: string;
-  /** True when the file was named explicitly: then it must exist. */
+  /** True if the file was named explicitly and must therefore exist. */
   readonly named: boolean;
 }
 
-/** `--config` ?? `SERVICE_CONFIG` ?? `~/.service/config.jsonc`. */
+/** The configuration file: `--config` ?? `SERVICE_CONFIG` ?? `~/.service/config.jsonc`. */
 export function locateConfig(from: {
   readonly flag?: string | undefined;
   readonly env: Environment;
@@ -22,13 +22,13 @@ export function locateConfig(from: {
   return { file: join(from.home, product.homeDirectory, product.configFile), named: false };
 }
 
-/** `SERVICE_STATE_DIR`, for which no configuration is needed. */
+/** The directory in `SERVICE_STATE_DIR`, which is known without a configuration. */
 export function namedState(env: Environment): string | undefined {
   const named = env[`${product.environmentPrefix}STATE_DIR`];
   return named ? resolve(named) : undefined;
 }
 
-/** `SERVICE_STATE_DIR` ?? `state.dir` ?? `~/.service`. */
+/** The state directory: `SERVICE_STATE_DIR` ?? `state.dir` ?? `~/.service`. */
 export function locateState(from: {
   readonly config: { readonly state: Pick<GatewayConfig["state"], "dir"> };
   readonly directory: string;

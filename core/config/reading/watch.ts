@@ -1,6 +1,6 @@
 /**
- * Reports when the content of the configuration file changes. Editors replace files, so the directory is watched; a slow look at the file
- * itself covers what the system does not report (network file systems, symbolic links on the way, a directory that was replaced).
+ * Reports changes to the content of the configuration file. Editors replace files, so the directory is watched. Slow polling of the file
+ * covers what the system does not report: network file systems, symbolic links on the path, a replaced directory.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
@@ -16,21 +16,21 @@ export type ConfigChange =
   | { readonly loaded?: never; readonly error: HostError };
 
 export interface WatchOptions {
-  /** Ends the watching. */
+  /** Stops watching when aborted. */
   readonly signal: AbortSignal;
   readonly env?: Environment;
-  /** `digest` of what the caller loaded, so that a change before the watching began is reported too. Default: the file as it is now. */
+  /** `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of the current file. */
   readonly digest?: string;
-  /** How long the file must be quiet before it is read. */
+  /** How long the file must stay unchanged before it is read, in milliseconds. */
   readonly debounceMs?: number;
-  /** How often the file itself is looked at. */
+  /** How often the file itself is polled, in milliseconds. */
   readonly pollMs?: number;
 }
 
 /**
- * Calls back with the new configuration, or with what is wrong with the file: then the last good one should be kept. A file that is
- * touched, or replaced by the same text, has not changed. Does not keep the process alive. Returns a function that looks at once and
- * resolves when a change has been reported.
+ * Calls back with the new configuration, or with the error in the file; then keep using the last valid configuration. Touching a file, or
+ * replacing it with the same text, is not a change. Does not keep the process alive. Returns a function that checks at once and resolves
+ * when any change has been reported.
  */
 export function watchConfig(file: string, onChange: (change: ConfigChange) => void, options: WatchOptions): () => Promise<void> {
   const { signal, env = process.env, debounceMs = 100, pollMs = 2_000 } = options;
@@ -48,7 +48,7 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
     timer.unref();
   };
 
-  // One look at a time, in order: an older text must never come after a newer one.
+  // Checks run one at a time and in order, so that an older text never follows a newer one.
   const look = () => {
     busy = busy.then(check).catch((thrown: unknown) => tell({ error: asHostError(thrown, path) }));
     return busy;
@@ -87,7 +87,7 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
     const first = seen === "";
     seen = now;
     if (first) return;
-    // The system may have reported it already; if not, its watch no longer works.
+    // The system may already have reported the change. If it did not, its watch no longer works and is opened again.
     await open();
     soon();
   }
@@ -108,7 +108,7 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
   return look;
 }
 
-/** A file that is being replaced is missing for a moment: look twice before it counts as gone. */
+/** A file is missing for a moment while it is being replaced, so check twice before treating it as deleted. */
 async function currentDigest(path: string, waitMs: number): Promise<string> {
   const text = await readConfigText(path);
   if (text !== undefined) return digestOf(text);
@@ -121,7 +121,7 @@ async function fingerprint(path: string): Promise<string> {
   return found ? `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}` : "missing";
 }
 
-// By name: the state often lies in the same directory, and writes all the time.
+// Filters by name, because the state often lies in the same directory and changes constantly.
 function watchBeside(file: string, onEvent: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(dirname(file), { persistent: false }, (_kind, name) => {

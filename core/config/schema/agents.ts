@@ -61,7 +61,7 @@ const heartbeatSchema = Type.Object(
   { default: {}, description: "Periodic turns of the main session." },
 );
 
-// Without defaults: what an agent leaves out comes from agents.defaults, not from the schema.
+// No defaults here: missing settings of an agent come from agents.defaults, not from the schema.
 const agentHeartbeatSchema = Type.Object(
   {
     every: Type.Optional(Type.String(every)),

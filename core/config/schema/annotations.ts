@@ -1,30 +1,28 @@
 import Type from "typebox";
 
-/**
- * Keywords of our own inside a schema. They are for the loader and are not printed for editors.
- */
+/** Our own schema keywords. The loader uses them; they are not part of the JSON Schema for editors. */
 export interface Annotations {
-  /** A secret stands here: `config get` shows `(set)`, and no problem quotes the value. */
+  /** The value is a secret: `config get` shows `(set)`, and problems never quote it. */
   readonly secret?: true;
-  /** Used instead of `default` when the value is wrong, where the default would allow more than was meant. */
+  /** Replaces an invalid value where `default` would allow more than was intended. */
   readonly fallback?: unknown;
-  /** What is allowed, for people, where the pattern alone does not say it: `a time such as 30m`. */
+  /** Describes the allowed values in words if the pattern alone is not clear, such as `a time such as 30m`. */
   readonly expects?: string;
-  /** `/config` in a chat may write this key and what is below it. Absent means no. */
+  /** `/config` in a chat may write this key and everything below it. Absent means that it may not. */
   readonly chatWritable?: true;
-  /** The key is checked, and nothing uses it in this version: a file that sets it gets a warning. */
+  /** The key is checked but has no effect in this version. A file that sets it gets a warning. */
   readonly withoutEffect?: true;
-  /** One wrong key costs the whole object, because half of it would mean something else. */
+  /** One invalid key invalidates the whole object, because part of it would mean something else. */
   readonly whole?: true;
 }
 
-/** In the options of a key that `/config` may write from a chat: texts, tones and layouts, never rights, addresses or secrets. */
+/** Marks a key that `/config` may write from a chat. Use it for texts, tone and layout, never for permissions, addresses or secrets. */
 export const chatWritable = { chatWritable: true } as const;
 
-/** In the options of a key that nothing uses yet. */
+/** Marks a key that has no effect yet. */
 export const withoutEffect = { withoutEffect: true } as const;
 
-/** JSON Schema options with our annotations beside them. */
+/** Adds our annotations to JSON Schema options. */
 export const annotate = <O extends object>(annotations: Annotations, options: O): O => ({ ...options, ...annotations });
 
 const secretForms = [
@@ -36,11 +34,11 @@ const secretForms = [
   ),
 ] as const;
 
-/** A place where a secret stands: the text itself, or where to read it. */
+/** The schema of a secret: the text itself, or where to read it. */
 export const secretSchema = (description: string) =>
   Type.Union([...secretForms], annotate({ secret: true, expects: 'a text, { "env": "NAME" } or { "file": "path" }' }, { description }));
 
-/** What a token was before it was replaced: senders that have not learnt the new one yet are let in with it for a time. */
+/** The schema of a replaced token, which stays valid for a time for senders that still use it. */
 export const previousTokenSchema = (description: string) =>
   Type.Object(
     {
@@ -58,7 +56,7 @@ export const previousTokenSchema = (description: string) =>
     { description, additionalProperties: false },
   );
 
-/** The same, or a list of them: during a change of secrets the old one counts beside the new one. */
+/** The schema of one secret or a list of them. While secrets are being rotated, the old one stays valid. */
 export const secretsSchema = (description: string) =>
   Type.Union(
     [...secretForms, Type.Array(Type.Union([...secretForms]), { minItems: 1, maxItems: 8 })],

@@ -25,8 +25,8 @@ const groupSchema = Type.Object(
 );
 
 /**
- * What the host understands in the options of every account of every channel. Its defaults hold after root, account, group and
- * topic are merged; `channelAccounts` merges, `validateSection` applies them.
+ * The options that the host understands in every account of every channel. Defaults apply after root, account, group and topic are merged:
+ * `channelAccounts` merges, `validateSection` applies the defaults.
  */
 export const accessSchema = Type.Object(
   {

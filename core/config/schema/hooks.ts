@@ -180,7 +180,7 @@ export const mappingSchema = Type.Object(
   { description: "One way from a request to an action." },
 );
 
-/** What a user may set for the mappings of a preset as a whole, in the key of its name. */
+/** Settings for all mappings of a preset, set under the preset's name. */
 const ofPreset = {
   instructions: Type.Optional(Type.String(instructions)),
   model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
@@ -188,7 +188,7 @@ const ofPreset = {
   allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true leaves out the wrapper around what comes from outside." })),
 };
 
-/** The key of a preset that has no schema of its own here. */
+/** The settings of a preset without a schema of its own in this file. */
 export const presetSchema = Type.Object(ofPreset, { description: "Settings of a preset." });
 
 const mailSchema = Type.Object(

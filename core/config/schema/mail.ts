@@ -1,4 +1,4 @@
-/** Mailboxes that are watched by IMAP. */
+/** The schema of mailboxes watched over IMAP. */
 import Type from "typebox";
 import { secretSchema } from "./annotations.ts";
 

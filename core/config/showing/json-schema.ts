@@ -1,8 +1,8 @@
-/** JSON Schema of the configuration, for editors. */
+/** The JSON Schema of the configuration, for editors. */
 import { type PluginSchemas, wholeSchema } from "../plugin-schemas.ts";
 import { isMap, type SchemaNode } from "../schema-node.ts";
 
-/** Draft 2020-12. Keys with a default may be missing; unknown keys are underlined. */
+/** Renders the schema (draft 2020-12). Keys with a default are optional; editors underline unknown keys. */
 export function renderJsonSchema(schemas: PluginSchemas = {}): Readonly<Record<string, unknown>> {
   return { $schema: "https://json-schema.org/draft/2020-12/schema", ...forEditors(wholeSchema(schemas)) };
 }

@@ -1,18 +1,18 @@
-/** A configuration that may be shown: it contains no secret, neither as text nor as a reference. */
+/** Makes a configuration safe to display: the result contains no secret, neither as text nor as a reference. */
 
 import { isRecord } from "../checking/validate.ts";
 import { propertyOf, type SchemaNode } from "../schema-node.ts";
 
 const hidden = "(set)";
 
-/** Where no schema says that a key holds a secret, its name does. */
+/** Identifies secrets by the name of the key, where no schema marks them. */
 const secretName = /(token|secret|password|passphrase|passwd|credentials?|authorization|cookie|(api|private|access|signing)[_-]?key)s?$/i;
 
 export function isSecretName(key: string): boolean {
   return secretName.test(key);
 }
 
-/** Shows `(set)` for whatever stands where `schema` has a secret; user and password of an address go as well. */
+/** Replaces each secret in `schema` by `(set)`, and removes user and password from URLs. */
 export function redactConfig(value: unknown, schema: SchemaNode): unknown {
   if (schema.secret) return value === undefined ? undefined : hidden;
   if (Array.isArray(value)) {
@@ -26,7 +26,8 @@ export function redactConfig(value: unknown, schema: SchemaNode): unknown {
   return typeof value === "string" ? value.replace(/\/\/[^/?#\s]*@/g, `//${hidden}@`) : value;
 }
 
-// Also beside a schema: that of a plugin may call a secret just a text. A number that is declared is a count, such as perDayTokens.
+// Names are checked even where a schema exists, because a plugin's schema may not mark a secret. A declared number is a count, such as
+// perDayTokens.
 function redactKey(key: string, value: unknown, schema: SchemaNode | undefined): unknown {
   const declared = schema !== undefined && Object.keys(schema).length > 0;
   const mayHide = (typeof value === "string" && value !== "") || isRecord(value) || (typeof value === "number" && !declared);

@@ -1,4 +1,4 @@
-/** The tables of keys in README.md, made from the schema: `node core/config/showing/reference.ts` writes them. */
+/** Generates the tables of keys in README.md from the schema. Run `node core/config/showing/reference.ts` to write them. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describeAllowed } from "../checking/describe.ts";
@@ -9,7 +9,7 @@ import { nodeOf, type SchemaNode } from "../schema-node.ts";
 const begin = "<!-- keys: begin -->";
 const end = "<!-- keys: end -->";
 
-/** The README with its tables as the schema says. */
+/** Returns the README with regenerated tables. */
 export function renderReference(readme: string): string {
   const before = readme.slice(0, readme.indexOf(begin) + begin.length);
   return `${before}\n\n${renderTables()}\n${readme.slice(readme.indexOf(end))}`;
@@ -44,7 +44,7 @@ function childrenOf(path: string, schema: SchemaNode): readonly string[] {
   return [...named, ...maps, ...items, ...branches];
 }
 
-// Elements that are plain values are described by the list itself.
+// Lists of plain values are described by the list itself.
 function innerRows(path: string, schema: SchemaNode): readonly string[] {
   return schema.description === undefined ? childrenOf(path, schema) : rowsOf(path, schema);
 }

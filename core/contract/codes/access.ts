@@ -1,4 +1,4 @@
-/** Codes of the gate: why a message was kept out, or let in. */
+/** Codes of the gate: why a message was refused or admitted. */
 import type { CodeTable } from "./code.ts";
 
 export const accessCodes = {

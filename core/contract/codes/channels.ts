@@ -1,4 +1,4 @@
-/** Codes of channels: what a platform or the way to it reports. Every channel uses these words; a plugin adds its own. */
+/** Codes of channels: errors of a platform or of the connection to it. All channels use these codes; a plugin may add its own. */
 import type { CodeTable } from "./code.ts";
 
 export const channelCodes = {

@@ -1,8 +1,8 @@
-/** The form of an entry in the registry of codes. */
+/** The format of an entry in the registry of codes. */
 import type { Outcome } from "../types.ts";
 
 /**
- * What a code means and what to do about it.
+ * The meaning of a code and what to do about it.
  *
  * @example
  * codes: {
@@ -10,13 +10,15 @@ import type { Outcome } from "../types.ts";
  * }
  */
 export interface CodeDefinition {
-  /** One sentence: what happened. `service why` prints it where the decision itself says nothing. */
+  /** One sentence that says what happened. `service why` prints it if the decision has no detail of its own. */
   readonly meaning: string;
-  /** What to do about it, in one or two sentences; empty where nothing is wrong. `{command}` becomes the command that runs the gateway. */
+  /**
+   * What to do about it, in one or two sentences; empty if nothing is wrong. `{command}` is replaced by the command that runs the gateway.
+   */
   readonly hint: string;
-  /** The outcome of an event that ends with this code. Absent: the code is a step on the way, or the answer to an action. */
+  /** The outcome of an event that ends with this code. Absent for codes of intermediate steps and of actions. */
   readonly outcome?: Outcome;
 }
 
-/** Codes by name: `a-z`, `0-9` and `_`. A name that ends in `*` stands for all codes that begin like it. */
+/** Codes by name: `a-z`, `0-9` and `_`. A name that ends in `*` covers all codes with that prefix. */
 export type CodeTable = Readonly<Record<string, CodeDefinition>>;

@@ -1,4 +1,4 @@
-/** Codes of agents, engines and commands. The `model_` codes are the errors that every engine reports in the same words. */
+/** Codes of agents, engines and commands. All engines report errors of models with the same `model_` codes. */
 import type { CodeTable } from "./code.ts";
 
 export const engineCodes = {

@@ -1,4 +1,4 @@
-/** Codes of files on their way in and out. */
+/** Codes of incoming and outgoing files. */
 import type { CodeTable } from "./code.ts";
 
 export const mediaCodes = {

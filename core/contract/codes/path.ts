@@ -1,4 +1,4 @@
-/** Codes of the path: each step of an event from its acceptance to its end. */
+/** Codes of the path: the steps of an event from its acceptance to its end. */
 import type { CodeTable } from "./code.ts";
 
 export const pathCodes = {

@@ -1,4 +1,4 @@
-/** Codes of deliveries: what became of a webhook after its request was answered. */
+/** Codes of deliveries: the result of a webhook after its request was answered. */
 import type { CodeTable } from "./code.ts";
 
 export const webhookCodes = {
