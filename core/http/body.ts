@@ -1,5 +1,5 @@
-/** Reads request bodies. This code limits the size; the server's request timeout limits the time. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+/** Reads the declared type of a request body and its bytes. This code limits the size; the server's request timeout limits the time. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { HttpProblem } from "./problem.ts";
 
 const empty = Buffer.alloc(0);

@@ -281,6 +281,8 @@ interface WatchedStatus {
   /** When something last came from it, and when it was last read to its end; epoch milliseconds. */
   readonly lastMail?: number;
   readonly lastSync?: number;
+  /** Until when its server announces something new, epoch milliseconds; absent: without an end, or it does not announce. */
+  readonly expires?: number;
 }
 
 /** The section of the configuration that belongs to a preset of a plugin. */
