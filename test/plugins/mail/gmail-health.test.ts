@@ -128,10 +128,9 @@ describe("a Gmail mailbox that a service account reads", () => {
     const section = { credentials: undefined, refreshToken: undefined, serviceAccount: accounts.serviceFile() };
     accounts.service.mayRead = false;
     await room.launch(section);
-    await room.state("needs_login");
+    await room.state("needs_setup");
     expect((await room.status())?.reason).toMatch(/does not let the service account reader@.* read this mailbox/);
     accounts.service.mayRead = true;
-    room.edit({ ...section, maxBytes: 10_000 });
     await room.state("ok");
     mailbox().deliver({ subject: "Delegated" });
     await room.arrived(1);
@@ -198,6 +197,19 @@ describe("notices of a Gmail mailbox", () => {
     mailbox().deliver({ subject: "After an outage" });
     await room.arrived(2, 2_000);
   }, 40_000);
+});
+
+test("notices come from an emulator that PUBSUB_EMULATOR_HOST names, without a token of Google", async () => {
+  process.env.PUBSUB_EMULATOR_HOST = new URL(room.google().url).host;
+  try {
+    room.google().faults.isEmulator = true;
+    await room.start({ pubsubRoot: undefined });
+    mailbox().deliver({ subject: "Emulated" });
+    await room.arrived(1, 2_000);
+    expect(room.google().pubsub.tokens).toEqual(new Set(["Bearer none"]));
+  } finally {
+    delete process.env.PUBSUB_EMULATOR_HOST;
+  }
 });
 
 test("no secret and no text of a mail is in the log, the status or an error", async () => {
