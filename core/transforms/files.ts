@@ -1,6 +1,6 @@
 /**
- * The files of a transforms root, as modules see them: `/a.ts` is `a.ts` in the root. A file is read once, through a path that is checked
- * before and after, and kept as text: a file that is swapped or linked later changes nothing.
+ * The files of a transforms root as modules see them: `/a.ts` is `a.ts` in the root. A file is read once and kept as text. Its path is
+ * checked before and after reading, so that swapping or linking the file later has no effect.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
@@ -12,29 +12,29 @@ import { isInside } from "./root.ts";
 const { dirname } = posix;
 const maxFiles = 2_000;
 const maxFileBytes = 16 * 1_048_576;
-/** Endings that TypeScript's authors leave out, in the order in which they are tried. */
+/** Extensions that TypeScript authors omit, in the order in which they are tried. */
 const endings = ["", ".ts", ".mts", ".js", ".mjs", ".cts", ".cjs", ".json", "/index.ts", "/index.js"];
 
 export type Format = "module" | "commonjs" | "json";
-/** What distinguishes one state of a file from the next. */
+/** Identifies one state of a file. */
 type FileMark = string;
 
 const markOf = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): FileMark => `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`;
 
 export interface Files {
-  /** The file that an import means. Throws `TransformError`. */
+  /** Resolves an import to a file. Throws `TransformError`. */
   resolve(specifier: string, from: string, kind: "import" | "require"): string;
-  /** JavaScript of a file, or the text of a JSON file. */
+  /** The JavaScript of a file, or the text of a JSON file. */
   read(name: string): string;
-  /** As its ending or the nearest package.json says; `undefined` where only the syntax can tell. */
+  /** The format given by the extension or the nearest package.json; `undefined` if it depends on the syntax. */
   formatOf(name: string): Format | undefined;
-  /** Whether the compiler made CommonJS of it. */
+  /** Whether the compiler turned the file into CommonJS. */
   isCompiled(name: string): boolean;
-  /** Whether a file that was read, or that a link names, is another one now. */
+  /** Whether any file that was read, or a link to it, has changed. */
   isStale(now: number): boolean;
 }
 
-/** Files of packages are many and are rarely edited, so they are looked at once a second. */
+/** Packages have many files that rarely change, so they are checked only once a second. */
 const packagesEveryMs = 1_000;
 
 export function createFiles({
@@ -42,12 +42,12 @@ export function createFiles({
   compile,
 }: {
   readonly realRoot: string;
-  /** JavaScript of a TypeScript file whose types cannot be stripped. */
+  /** Compiles a TypeScript file whose types cannot be stripped. */
   readonly compile: (source: string, name: string) => string;
 }): Files {
   const texts = new Map<string, string>();
   const compiled = new Set<string>();
-  /** Paths as they were asked for, links included, with the state of the file behind them. */
+  /** The requested paths, including links, with the state of the files that they lead to. */
   const own = new Map<string, FileMark>();
   const packages = new Map<string, FileMark>();
   let packagesAt = 0;
@@ -57,7 +57,7 @@ export function createFiles({
     (path.includes(`node_modules${sep}`) ? packages : own).set(path, mark);
   };
 
-  /** The file at a place below the root, by its real name. */
+  /** Finds a file by its path below the root and returns its real name. */
   function find(name: string): string | undefined {
     const path = place(name);
     let real: string;
@@ -77,7 +77,7 @@ export function createFiles({
       const found = find(name + ending);
       if (found !== undefined) return found;
     }
-    // TypeScript's authors name the file that will be there after a build.
+    // TypeScript authors may name the file as it will be called after a build.
     return /\.m?js$/.test(name) ? find(name.replace(/js$/, "ts")) : undefined;
   };
 
@@ -120,7 +120,7 @@ export function createFiles({
     }
   }
 
-  /** The text of a file that `find` named. What was opened is what lies at the checked path, before and after it is read. */
+  /** Reads a file that `find` returned. Verifies before and after reading that the opened file is the one at the checked path. */
   function readChecked(name: string): string {
     const known = texts.get(name);
     if (known !== undefined) return known;
@@ -167,7 +167,7 @@ export function createFiles({
       if (/^[a-z][a-z0-9+.-]*:/i.test(specifier)) throw refusedImport(specifier, "only files in the transforms root can be imported", by);
       let found: string | undefined;
       if (/^\.{0,2}(?:\/|$)/.test(specifier)) {
-        // An absolute path would mean a file of the machine; inside, it means nothing.
+        // An absolute path would refer to the machine's file system, which does not exist inside the engine.
         const target = join(dirname(place(from)), specifier);
         if (specifier.startsWith("/") || !isInside(realRoot, target)) {
           throw refusedImport(specifier, "it leads out of the transforms root", by);
@@ -220,7 +220,7 @@ const refused = (what: string, why: string): TransformError => new TransformErro
 const refusedImport = (specifier: string, why: string, by: string): TransformError =>
   refused(`The import ${JSON.stringify(specifier.slice(0, 200))}${by === "" ? "" : ` in ${by}`}`, `is refused: ${why}`);
 
-/** Node puts `:LINE` and the line itself on top of the stack. */
+/** Node puts `:LINE` and the source line at the top of the stack. */
 function syntaxError(name: string, error: unknown): TransformError {
   const { message, stack } = error as Error;
   const line = /^:(\d+)\n/.exec(stack ?? "")?.[1];

@@ -1,4 +1,4 @@
-/** Which thread runs which call. A module that takes long has to leave threads for the others. */
+/** Distributes calls to threads. A slow module must leave threads for the others. */
 import { Worker } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
 import { TransformError } from "./error.ts";
@@ -8,7 +8,7 @@ import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protoc
 export type PoolCall = Omit<CallRequest, "id">;
 
 export interface Pool {
-  /** JSON of the result. Rejects with `TransformError`. */
+  /** Runs a call and resolves with the result as JSON. Rejects with `TransformError`. */
   run(call: PoolCall): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -18,9 +18,9 @@ export interface PoolOptions {
   readonly limits: () => Batch["limits"];
   readonly print: (module: string, level: Level, line: string) => void;
   readonly now: () => number;
-  /** Threads at a time. */
+  /** Maximum number of threads. */
   readonly size: number;
-  /** Milliseconds after which an idle thread ends; the first one stays. */
+  /** Milliseconds after which an idle thread ends. The first one always stays. */
   readonly idleMs: number;
 }
 
@@ -35,35 +35,36 @@ interface Waiting {
 interface Thread {
   readonly worker: Worker;
   readonly sent: Map<number, Waiting>;
-  /** Modules that it has loaded. */
+  /** The modules that the thread has loaded. */
   readonly known: Set<string>;
   free: boolean;
-  /** The module of the calls that it computes. */
+  /** The module whose calls the thread is computing. */
   module: string | undefined;
   heardAt: number;
 }
 
-/** Calls that travel to a thread together. Those that have not begun come back when one of them takes long. */
+/** How many calls are sent to a thread together. If one of them is slow, those that have not begun are returned. */
 const together = 32;
-/** So that a single module never has all threads, and those that exceeded a limit never have all of them either. */
+/** Limits a single module, and modules that exceeded a limit, to half of the threads. */
 const half = (size: number): number => Math.max(1, Math.floor(size / 2));
 const exceededMs = 60_000;
-/** Another thread starts when calls have waited for this time, or a thread computes for long. */
+/** Another thread starts if calls have waited this long, or if a thread computes for a long time. */
 const patienceMs = 50;
 const waitMs = 30_000;
 const maxWaiting = 1_000;
 const maxWaitingOfModule = 600;
 /**
- * A thread that computes without an answer for this time is stuck: the engine's own limits are shorter, including those of a compilation.
+ * A thread that computes without answering for this time is stuck, because the engine's own limits are shorter, including those for
+ * compilation.
  */
 const silentMs = 40_000;
 const sweepMs = 5_000;
-/** The engine recurses on the thread's stack; its own limit has to come first. */
+/** The engine recurses on the thread's stack, so its own limit must be reached first. */
 const stackSizeMb = 16;
 
 export function createPool({ settings, limits, print, now, size, idleMs }: PoolOptions): Pool {
   const threads = new Set<Thread>();
-  /** Calls by module, oldest first; the module that was served longest ago comes first. */
+  /** Waiting calls by module, oldest first. The module served least recently comes first. */
   const queues = new Map<string, Waiting[]>();
   const exceeded = new Map<string, number>();
   let waiting = 0;
@@ -128,7 +129,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     call.reject(new TransformError(error.kind, error.message, { where: error.where }));
   }
 
-  /** A gateway that waits for nothing else may end. */
+  /** Lets the process end if it waits for nothing else. */
   function release(thread: Thread): void {
     if (thread.sent.size === 0) thread.worker.unref();
   }
@@ -149,7 +150,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     waiting += 1;
   }
 
-  /** Once for all requests that arrive together: waking a thread costs as much as a call. */
+  /** Dispatches once for all requests that arrive together, because waking a thread costs as much as a call. */
   function dispatchSoon(): void {
     dispatching ??= setImmediate(() => {
       dispatching = undefined;
@@ -157,7 +158,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     });
   }
 
-  /** Hands out what may run now. */
+  /** Sends the calls that may run now to threads. */
   function dispatch(isBlocked = false): void {
     for (const [module, queue] of [...queues]) {
       if (!mayRun(module)) continue;
@@ -170,7 +171,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
       if (thread === undefined) break;
       const taken = queue.splice(0, together);
       waiting -= taken.length;
-      // Served last, so that the other modules come first the next time.
+      // The module moves to the end, so that others come first next time.
       queues.delete(module);
       if (queue.length > 0) queues.set(module, queue);
       send(thread, module, taken);
@@ -193,7 +194,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     thread.worker.postMessage({ calls: taken.map(({ request }) => request), limits: limits() } satisfies Batch);
   }
 
-  /** Ends threads that are idle or lost. */
+  /** Ends threads that are idle or stuck. */
   function look(): void {
     for (const thread of [...threads].slice(1)) {
       if (thread.free && thread.sent.size === 0 && now() - thread.heardAt >= idleMs) void thread.worker.terminate();
@@ -204,7 +205,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     for (const [module, at] of exceeded) if (now() - at >= exceededMs) exceeded.delete(module);
   }
 
-  /** A call that was not begun in time. */
+  /** Rejects a call that was not started in time. */
   function giveUp(call: Waiting): void {
     const queue = queues.get(call.request.module);
     const at = queue?.indexOf(call) ?? -1;

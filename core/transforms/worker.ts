@@ -1,4 +1,4 @@
-/** A thread that runs transforms: an engine for each module, calls one after the other, those that wait beside each other. */
+/** A thread that runs transforms, with one engine for each module. Calls compute one after the other and wait concurrently. */
 import { relative, sep } from "node:path";
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
@@ -10,32 +10,32 @@ import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protoc
 import { createQuickJs } from "./quickjs.ts";
 import { resolveModule } from "./root.ts";
 
-/** A module as its files were at some moment. */
+/** A module, loaded from its files at a certain time. */
 interface Loaded {
   readonly root: string;
   readonly module: string;
   readonly file: string;
   readonly files: Files;
   readonly engine: Promise<Engine>;
-  /** Known once the module is loaded. */
+  /** Set once the module is loaded. */
   ready: Engine | undefined;
   exports: readonly string[];
   failed: { readonly error: TransformError; readonly at: number } | undefined;
 }
 
 const maxModules = 32;
-/** A module that cannot be loaded is not tried again for each call of a flood, unless its file is edited. */
+/** A module that fails to load is not retried for this time, in milliseconds, unless its file is edited. */
 const failedMs = 500;
-/** A call that computes for longer keeps its thread to itself. */
+/** A call that computes for longer, in milliseconds, occupies its thread alone. */
 const longMs = 10;
 const whereLines = 5;
 
-/** Serves the calls that come through a port. */
+/** Serves the calls that arrive on a port. */
 function serve(port: MessagePort, settings: WorkerSettings): void {
   const quickjs = createQuickJs();
   const loaded = new Map<string, Loaded>();
   const queue: CallRequest[] = [];
-  /** Modules whose files were looked at for the batch under way. */
+  /** Modules whose files have been checked for the current batch. */
   const looked = new Set<string>();
   let limits: Batch["limits"] = { cpuMs: 0, timeoutMs: 0 };
   let ended: Ended[] = [];
@@ -59,7 +59,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
     flushing = true;
   }
 
-  /** The gateway gets back what has not begun, and what has ended, so that neither waits for a call that takes long. */
+  /** Returns calls that have not begun, and results, to the gateway, so that none of them waits for a slow call. */
   function giveBack(module: string): void {
     if (busy && queue.length === 0) return;
     busy = true;
@@ -116,11 +116,11 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
   /** Calls whose module is being loaded. */
   const waiting = new Map<Loaded, readonly CallRequest[]>();
 
-  /** `creating` counts until the module's code has run for the first time. */
+  /** Loads a module. `creating` includes it until its code has run for the first time. */
   async function bringUp(one: Loaded): Promise<void> {
     const settle = (failed?: TransformError): void => {
       if (failed !== undefined) one.failed = { error: failed, at: performance.now() };
-      // Through the queue, from which they are given back where one of them takes long.
+      // Added to the queue, so that they can be returned if one of them is slow.
       queue.unshift(...(waiting.get(one) ?? []));
       waiting.delete(one);
       startAll();
@@ -175,7 +175,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
   });
 }
 
-/** What went wrong, in terms of the user's own files: frames of the engine and of this program are left out. */
+/** Describes an error in terms of the user's own files. Stack frames of the engine and of this program are left out. */
 function describe({ kind, message, where }: TransformError, root: string): NonNullable<Ended["error"]> {
   const lines = (where ?? "").split("\n").filter((line) => /(?:\(|at )\/.*:\d+/.test(line));
   const own = lines.slice(0, whereLines).map((line) => line.trim().replace(/(\(|at )\//, (_, before: string) => `${before}${root}${sep}`));
