@@ -1,4 +1,4 @@
-/** What people do in the playground: write, edit, press, react, block, come and go. */
+/** The actions of people in the playground: write, edit, press, react, block, join and leave. */
 import { type Core, post, pushTo, replace } from "../core.ts";
 import { detectEntities } from "../entities.ts";
 import { setReactions } from "../methods/chats.ts";
@@ -8,25 +8,25 @@ import { pasteText, sendAlbum } from "./parcels.ts";
 import { knownReaction } from "./reactions.ts";
 import { contentOf, isMeantFor, type SayOptions, type SentMedia, whereOf } from "./saying.ts";
 
-/** A direct chat's id is the person's own id. */
+/** The actions of people. The id of a direct chat is that of the person. */
 export interface People {
   say(personId: number, chatId: number, text: string, options?: SayOptions): Message;
-  /** Anything else that a message can hold, as the platform would store it. */
+  /** Sends any other content, in the form in which the platform would store it. */
   send(personId: number, chatId: number, fields: Partial<Message>, options?: Pick<SayOptions, "bot" | "thread" | "replyTo">): Message;
-  /** What the app sends as one album: messages with ids in a row; the caption stands at the first. */
+  /** Sends an album as an app does: messages with consecutive ids, and the caption on the first. */
   album(
     personId: number,
     chatId: number,
     files: readonly SentMedia[],
     options?: SayOptions & { readonly caption?: string },
   ): readonly Message[];
-  /** A text of any length, cut by the app into messages with ids in a row. */
+  /** Sends a text of any length, which the app splits into messages with consecutive ids. */
   paste(personId: number, chatId: number, text: string, options?: SayOptions): readonly Message[];
   edit(personId: number, chatId: number, messageId: number, text: string, options?: { readonly bot?: string }): Message;
-  /** Any other change of a message: another file, a live location that moved, a link preview. */
+  /** Changes a message in any other way: another file, a live location that moved, a link preview. */
   change(personId: number, chatId: number, messageId: number, fields: Partial<Message>, options?: { readonly bot?: string }): Message;
   remove(personId: number, chatId: number, messageId: number, options?: { readonly bot?: string }): void;
-  /** Presses the button with this data; returns the id of the callback query. `inaccessible`: the message is too old to be sent along. */
+  /** Presses the button with this data. Returns the id of the callback query. `inaccessible`: the message is too old to be included. */
   press(
     personId: number,
     chatId: number,
@@ -36,13 +36,13 @@ export interface People {
   ): string;
   react(personId: number, chatId: number, messageId: number, emoji: readonly string[], options?: { readonly bot?: string }): void;
   block(personId: number, blocked: boolean, options?: { readonly bot?: string }): void;
-  /** Makes a person or a bot a member, an administrator, ..., or takes it out of a group. */
+  /** Makes a person or bot a member or administrator of a group, or removes it. */
   setMember(chatId: number, userId: number, status: MemberStatus): void;
   createTopic(personId: number, chatId: number, name: string): number;
   closeTopic(personId: number, chatId: number, topicId: number): void;
-  /** A channel publishes: its posts name no author. */
+  /** Publishes a post in a channel; posts name no author. */
   post(channelId: number, text: string): Message;
-  /** A group becomes a supergroup with another id, which is returned. */
+  /** Converts a group to a supergroup. Returns its new id. */
   migrate(personId: number, chatId: number): number;
 }
 
@@ -75,7 +75,7 @@ export function createPeople(core: Core): People {
     return message;
   }
 
-  /** Groups: privacy mode lets through what is meant for the bot, unless it is an administrator. */
+  /** Which bots see a message. In groups, privacy mode passes only messages meant for the bot, unless it is an administrator. */
   function sees(room: Room, message: Message): (bot: Bot) => boolean {
     return (bot) => {
       if (room.bot !== undefined) return room.bot === bot.user.id && !room.blocked;
@@ -181,7 +181,7 @@ export function createPeople(core: Core): People {
         old_reaction: before,
         new_reaction: reactions,
       };
-      // In groups the platform shows reactions to administrators only.
+      // In groups, the platform shows reactions to administrators only.
       pushTo(core, room, "message_reaction", update, (bot) => room.bot === bot.user.id || isLeader(room.members.get(bot.user.id)));
     },
     block(personId, blocked, options = {}) {
