@@ -38,7 +38,7 @@ function circumstances(it: unknown): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-/** The issue's id, also from the address of an event or of the API, which is not a page for users. */
+/** The issue's id, from its own field or from the issue's API URL. */
 const issueId = (it: unknown) => word(at(it, "issue_id")) || (/\/issues\/(\d+)/.exec(word(at(it, "issue_url")))?.[1] ?? "");
 const title = (it: unknown) => plain(word(at(it, "title")) || word(at(it, "message")), 200) || "an event without a title";
 

@@ -21,7 +21,7 @@ function build(text, entities, from, to, onCommand) {
     while (index < entities.length && entities[index].offset < end) inner.push(entities[index++]);
     if (blocks.has(entity.type)) trimEnd(nodes);
     nodes.push(wrap(entity, text.slice(entity.offset, end), build(text, inner, entity.offset, end, onCommand), onCommand));
-    // A block has its own lines, so that the line breaks around it would appear twice.
+    // A block begins and ends its own line, so the line breaks around it would appear twice.
     at = blocks.has(entity.type) && text[end] === "\n" && end < to ? end + 1 : end;
   }
   if (at < to) nodes.push(text.slice(at, to));

@@ -16,7 +16,7 @@ const detectors: readonly { readonly type: string; readonly pattern: RegExp }[] 
 
 /** Replaces control characters by spaces and removes carriage returns. Other lengths, on which entities depend, do not change. */
 export function cleanText(source: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the platform replaces
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the platform replaces these characters
   return /[\u0000-\u0008\u000b-\u001f]/.test(source) ? source.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, " ") : source;
 }
 

@@ -54,7 +54,7 @@ function readHeader(file: string, directory: string): Buffer {
 
 function sizesIn(header: Buffer): { readonly pageSize: number; readonly pages: number } {
   const stored = header.readUInt16BE(16);
-  // The page count is valid only if the writer also updated the version-valid-for number next to it.
+  // The page count is valid only if the file's change counter equals the version-valid-for number.
   const valid = header.readUInt32BE(24) === header.readUInt32BE(92);
   return { pageSize: stored === 1 ? 65_536 : stored, pages: valid ? header.readUInt32BE(28) : 0 };
 }
