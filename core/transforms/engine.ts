@@ -1,6 +1,7 @@
 /**
- * A JavaScript engine without a host, with one module in it: QuickJS, compiled to WebAssembly, in a memory of its own. Texts go in and texts
- * come out, so no object of Node's can be reached. Time is measured while code computes; memory ends where the WebAssembly memory ends.
+ * A JavaScript engine without access to the host, running one module: QuickJS compiled to WebAssembly, with its own memory. Only strings go
+ * in and out, so that code cannot reach any object of Node's. Computing time is limited by measurement, memory by the size of the
+ * WebAssembly memory.
  */
 import type { QuickJSHandle } from "quickjs-emscripten-core";
 import { type Call, type CallLimits, createCallEffects, type Outcome } from "./call-effects.ts";
@@ -13,24 +14,24 @@ import type { QuickJs } from "./quickjs.ts";
 export interface EngineOptions {
   readonly quickjs: QuickJs;
   readonly files: Files;
-  /** The module, by its path below the root: `/a.ts`. */
+  /** The module's path below the root: `/a.ts`. */
   readonly entry: string;
   readonly memoryMb: number;
   readonly print: (level: Level, line: string) => void;
-  /** Called now and then while code computes, with the milliseconds since it was entered. */
+  /** Called periodically while code is computing, with the milliseconds since it was entered. */
   readonly computing: (ms: number) => void;
-  /** Milliseconds that the host has spent compiling, in all; they are not the code's own. */
+  /** Total milliseconds that the host has spent compiling. They do not count against the code. */
   readonly compiledMs: () => number;
-  /** Sends a request; absent without `hooks.transforms.network`. */
+  /** Sends a request; absent unless `hooks.transforms.network` is set. */
   readonly fetch?: ((request: unknown) => Promise<string>) | undefined;
 }
 
-/** Both answer by a callback, at once where nothing is waited for: a promise's turn would come only after a loop that follows. */
+/** Both methods report through a callback, synchronously if nothing is pending. A promise would resolve only after a loop that follows. */
 export interface Engine {
-  /** The outcome lists the functions that the module exports. */
+  /** Loads the module. The outcome lists the functions that it exports. */
   load(limits: CallLimits, done: (outcome: Outcome) => void): void;
   call(name: string, contextJson: string, limits: CallLimits, done: (outcome: Outcome) => void): void;
-  /** Whether a call exceeded a limit: the next one needs a new engine. */
+  /** Whether a call exceeded a limit, so that the next one needs a new engine. */
   readonly isSpent: () => boolean;
 }
 
@@ -46,7 +47,7 @@ export async function createEngine({
 }: EngineOptions): Promise<Engine> {
   const { runtime, context } = await quickjs.create(memoryMb);
   const calls = new Map<number, Call>();
-  /** The call that code computes for. */
+  /** The call that is currently computing. */
   let current: Call | undefined;
   let enteredAt = 0;
   let spent = false;
@@ -68,7 +69,7 @@ export async function createEngine({
     hasNetwork: fetch !== undefined,
   });
 
-  /** Lets code compute for a call, until nothing of it is left to be done at once. */
+  /** Runs code for a call until it has nothing more to do synchronously. */
   function enter(call: Call, name: string, ...given: readonly (string | number)[]): void {
     if (!calls.has(call.id)) return;
     current = call;
@@ -77,9 +78,9 @@ export async function createEngine({
     try {
       const called = guest.call(name, ...given);
       if (called.error !== undefined) left(call, called.error);
-      // A text is the answer of a call that waited for nothing.
+      // A string is the result of a call that did not wait for anything.
       else called.value.consume((value) => context.typeof(value) === "string" && settle(call.id, "value", context.getString(value)));
-      // One at a time: after the limit, none of those that wait may run.
+      // Jobs run one at a time, because none may run after the limit is reached.
       while (!interrupted && runtime.hasPendingJob()) {
         const job = runtime.executePendingJobs(1);
         if (job.error !== undefined) left(call, job.error);
@@ -99,7 +100,7 @@ export async function createEngine({
     }
   }
 
-  /** An error that left the code: of memory, of a limit, of a timer's function. */
+  /** Handles an error thrown out of the code: from memory, a limit, or a timer's function. */
   function left(call: Call, error: QuickJSHandle): void {
     if (interrupted) {
       interruptedAt = error.consume((handle) => context.dump(handle) as { readonly stack?: string }).stack;
@@ -116,7 +117,7 @@ export async function createEngine({
     call.settled = { outcome: memoryError() };
   }
 
-  /** The engine itself gave up: nothing in it can be used again. */
+  /** Handles a failure of the engine itself, after which it cannot be used again. */
   function broken(error: unknown): void {
     spent = true;
     const cause = error instanceof RangeError ? new TransformError("threw", "RangeError: Maximum call stack size exceeded") : memoryError();
