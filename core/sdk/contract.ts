@@ -262,9 +262,9 @@ interface CliPreset {
   settings(): Promise<Json | undefined>;
   /**
    * The text of a secret in the section: `value` is a text, `{ env }` or `{ file }`, `key` says where it is, such as
-   * `accounts.ada.password`. Rejects with an error that names the place and never the value.
+   * `accounts.ada.password`. Throws an error that names the place and never the value.
    */
-  secret(value: unknown, key: string): Promise<string>;
+  secret(value: unknown, key: string): string;
   /** The hook token, for calls to the webhooks of the gateway. Rejects when none is set. */
   token(): Promise<string>;
   hooks(): Promise<CliHooks>;
@@ -351,7 +351,7 @@ export interface CliCommand {
   readonly example: string;
   /** Default 120. 0 means no limit, for a command that asks questions or runs until it is stopped. */
   readonly timeoutSeconds?: number;
-  /** True: it prepares the first start of a gateway, so it makes the state directory when it stores something and there is none. */
+  /** True: it may run before the first start of a gateway. Its store is empty then, and is made by the first value that it sets. */
   readonly prepares?: boolean;
   run(call: CliCall): CliAnswer | Promise<CliAnswer>;
 }

@@ -48,8 +48,13 @@ export function watchMailbox(
     const known = await ledger.progress();
     if (known !== undefined) return known;
     const at = host.now();
-    const progress = { cursor: await source.baseline(), lastMail: at, lastSync: at };
+    const since = await ledger.start();
+    const progress =
+      since === undefined
+        ? { cursor: await source.baseline(), lastMail: at, lastSync: at }
+        : { cursor: {}, lastMail: since, lastSync: at, since };
     await ledger.advance(progress);
+    if (since !== undefined) await ledger.setStart(undefined);
     return progress;
   }
 
@@ -81,7 +86,7 @@ export function watchMailbox(
         await ledger.advance({ ...progress, pausedUntil });
         return pausedUntil - host.now();
       }
-      const handled = await take(one);
+      const handled = await take(one, progress);
       if (handled) {
         latest.lastMail = host.now();
         recent.push(latest.lastMail);
@@ -115,10 +120,11 @@ export function watchMailbox(
     return next;
   }
 
-  /** Whether it was handed over now: not when it is gone, or was handled under another number. */
-  async function take({ id, renumbered }: Found): Promise<boolean> {
+  /** Whether it was handed over now: not when it is gone, is older than wanted, or was handled under another number. */
+  async function take({ id, renumbered }: Found, { since = 0 }: Progress): Promise<boolean> {
     const mail = await read(id);
-    if (mail === undefined) return false;
+    // A source searches by day.
+    if (mail === undefined || Date.parse(mail.date ?? "") < since) return false;
     if (renumbered && (await ledger.knows(id, mail.messageId))) return false;
     const isNew = await give(mail);
     await ledger.note(mail);

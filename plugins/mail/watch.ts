@@ -2,7 +2,8 @@
 import type { PluginHost } from "service-gateway/sdk";
 import { codes, type MailCode } from "./codes.ts";
 import { createImapSource } from "./imap/source.ts";
-import { type WatchedMailbox, watchMailbox } from "./mailbox.ts";
+import { createLease, watchAlone } from "./lease.ts";
+import type { WatchedMailbox } from "./mailbox.ts";
 import { type ImapSettings, imapMailboxesIn } from "./settings.ts";
 
 interface Watched {
@@ -18,7 +19,9 @@ export function watchMailboxes(host: PluginHost): void {
   function begin(account: string, settings: ImapSettings): void {
     const password = () => section.secret(settings.password, `accounts.${account}.password`);
     const source = createImapSource(account, settings, { password });
-    watched.set(account, { settings, mailbox: watchMailbox(host, { source: "imap", account }, settings, source) });
+    const name = { source: "imap", account };
+    const lease = createLease(host, name, "gateway");
+    watched.set(account, { settings, mailbox: watchAlone(host, name, settings, { source, lease }) });
   }
 
   async function follow(): Promise<void> {

@@ -30,13 +30,15 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
   const { terminal, now } = context;
   let opened: Promise<Store> | undefined;
   const open = () => (opened ??= context.openState({ create: prepares }));
+  /** Before the first start of a gateway there is nothing to read, and a command that only looks makes no state. */
+  const isEmpty = async () => prepares && opened === undefined && !(await context.hasState());
   const stop = createStop();
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const call: CliCall = {
     args,
     options,
     program: programCommand,
-    store: lateStore(async () => scopedStore(await open(), `plugin:${plugin}`, now)),
+    store: lateStore({ isEmpty, open: async () => scopedStore(await open(), `plugin:${plugin}`, now) }),
     get signal() {
       return stop.signal();
     },
@@ -102,12 +104,13 @@ function createStop(): { signal(): AbortSignal; forget(): void } {
   };
 }
 
-function lateStore(open: () => Promise<PluginStore>): PluginStore {
+/** Opened by the first call that needs it. */
+function lateStore({ isEmpty, open }: { isEmpty(): Promise<boolean>; open(): Promise<PluginStore> }): PluginStore {
   return {
-    get: async (key) => await (await open()).get(key),
+    get: async (key) => ((await isEmpty()) ? null : await (await open()).get(key)),
     set: async (key, value, options) => await (await open()).set(key, value, options),
-    delete: async (key) => await (await open()).delete(key),
-    list: async (options) => await (await open()).list(options),
+    delete: async (key) => ((await isEmpty()) ? false : await (await open()).delete(key)),
+    list: async (options) => ((await isEmpty()) ? [] : await (await open()).list(options)),
     update: async (key, change, options) => await (await open()).update(key, change, options),
   };
 }

@@ -1,7 +1,7 @@
 /** The section of a preset in the configuration, for commands of its plugin: they read it, and change nothing beside it. */
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, openSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { closeSync, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { editConfig } from "../../config/editing/edit.ts";
 import { getPath } from "../../config/path.ts";
 import type { LoadedConfig } from "../../config/reading/load.ts";
@@ -27,7 +27,7 @@ export function openPreset(context: CommandContext, id: string): CliPreset {
     declared ??= readDeclarations(loaded, await context.stateDirectory(), terminal);
     return await declared;
   };
-  const secretsOf = ({ directory }: LoadedConfig) => createSecrets({ env, directory });
+  const secrets = createSecrets({ env, directory: dirname(resolve(configFile.file)) });
 
   async function edit(path: readonly string[], value: unknown): Promise<boolean> {
     const known = await declarations(await context.load());
@@ -40,14 +40,11 @@ export function openPreset(context: CommandContext, id: string): CliPreset {
       const { checkable } = await context.load();
       return getPath(checkable.hooks, [id]) as Json | undefined;
     },
-    async secret(value, key) {
-      return secretsOf(await context.load()).resolve(value, `hooks.${id}.${key}`);
-    },
+    secret: (value, key) => secrets.resolve(value, `hooks.${id}.${key}`),
     async token() {
-      const loaded = await context.load();
-      const { token } = loaded.checkable.hooks;
+      const { token } = (await context.load()).checkable.hooks;
       if (token === undefined) throw new HostError("secret_unavailable", { path: "hooks.token", reason: "it is not set" });
-      return secretsOf(loaded).resolve(token, "hooks.token");
+      return secrets.resolve(token, "hooks.token");
     },
     async hooks() {
       const loaded = await context.load();
@@ -99,6 +96,7 @@ function writeToken(directory: string): string {
   let file = join(directory, tokenFileName);
   for (let number = 2; existsSync(file); number += 1) file = join(directory, `${tokenFileName}-${number}`);
   try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     const descriptor = openSync(file, "wx", 0o600);
     writeSync(descriptor, `${randomBytes(tokenBytes).toString("base64url")}\n`);
     closeSync(descriptor);
