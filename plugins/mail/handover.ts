@@ -4,7 +4,7 @@ import { automatedBy } from "./automated.ts";
 import type { MailCode } from "./codes.ts";
 import { payloadOf } from "./payload.ts";
 import { describeSender, judgeSender, type Verdict } from "./sender.ts";
-import { authservIdsOf, type MailboxSettings } from "./settings.ts";
+import type { MailboxSettings } from "./settings.ts";
 import type { Mail } from "./source.ts";
 
 type Accepted = Awaited<ReturnType<PluginHost["receive"]>>;
@@ -21,7 +21,7 @@ export async function handOver(
   { mailbox, settings }: { readonly mailbox: MailboxName; readonly settings: MailboxSettings },
 ): Promise<Accepted> {
   const { source, account } = mailbox;
-  const verdict = judgeSender(mail, authservIdsOf(settings));
+  const verdict = judgeSender(mail, settings.authservIds);
   const key = `mail:${source}:${account}:${mail.id}`;
   const refused = refusalOf(mail, verdict, settings);
   if (refused !== undefined) return record(host, mailbox, { code: refused, key, detail: `The mail is ${mail.id}.` });

@@ -1,7 +1,7 @@
 /** What is known of a mailbox across restarts: where reading goes on, and which mails were handled. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
-import type { Cursor, Mail } from "./source.ts";
+import type { Cursor } from "./source.ts";
 
 /** As long as a mail is known by its id. */
 const keptSeconds = 30 * 86_400;
@@ -12,6 +12,8 @@ export interface Progress {
   readonly lastMail: number;
   /** When the mailbox was last read to its end. */
   readonly lastSync: number;
+  /** Until when mails wait because of `maxPerHour`; absent: none waits. */
+  readonly pausedUntil?: number;
 }
 
 export interface Ledger {
@@ -19,7 +21,7 @@ export interface Ledger {
   advance(progress: Progress): Promise<void>;
   /** Whether the mail was handled, by its id or, with `messageId`, under another one. */
   knows(id: string, messageId?: string): Promise<boolean>;
-  note(mail: Pick<Mail, "id" | "messageId">): Promise<void>;
+  note(mail: { readonly id: string; readonly messageId?: string }): Promise<void>;
 }
 
 export function createLedger({ store }: Pick<PluginHost, "store">, source: string, account: string): Ledger {

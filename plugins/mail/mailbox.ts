@@ -6,11 +6,13 @@ import { type Condition, createHealth, well } from "./health.ts";
 import { createLedger, type Progress } from "./ledger.ts";
 import { createNotices } from "./notices.ts";
 import type { MailboxSettings } from "./settings.ts";
-import { type Found, type Mail, type MailSource, SourceError } from "./source.ts";
+import { type Found, type Mail, type MailSource, type NoticeStatus, SourceError } from "./source.ts";
 
 export interface WatchedMailbox {
-  /** `lastMail`, `lastSync`: epoch milliseconds; absent: not since the start of the process. */
-  status(): Condition & { readonly lastMail?: number; readonly lastSync?: number };
+  /**
+   * `lastMail`, `lastSync`: epoch milliseconds; absent: not since the start of the process. `expires`: when the server stops to announce mail.
+   */
+  status(): Condition & { readonly lastMail?: number; readonly lastSync?: number; readonly expires?: number };
   /** Resolves when nothing of it goes on. */
   close(): Promise<void>;
 }
@@ -18,7 +20,7 @@ export interface WatchedMailbox {
 const hourMs = 3_600_000;
 const longestBackOffMs = 300_000;
 /** New credentials may come into a file or a variable that the configuration only names. */
-const loginAgainMs = 30_000;
+const loginAgainMs = 10_000;
 const maxRefusedLogins = 3;
 const maxTries = 3;
 
@@ -26,7 +28,7 @@ export function watchMailbox(
   host: Pick<PluginHost, "hook" | "receive" | "store" | "log" | "now" | "notifyOwner">,
   mailbox: MailboxName,
   settings: MailboxSettings,
-  { source, password }: { readonly source: MailSource; readonly password: () => string },
+  source: MailSource,
 ): WatchedMailbox {
   const health = createHealth(host, mailbox);
   const ledger = createLedger(host, mailbox.source, mailbox.account);
@@ -55,14 +57,14 @@ export function watchMailbox(
   async function sync(): Promise<number> {
     let progress = await begin();
     lastSync = progress.lastSync;
-    let found = await source.changesSince(progress.cursor, progress.lastMail);
+    const changes = await source.changesSince(progress.cursor, progress);
     const { maxCatchUp, maxPerHour, pollSeconds } = settings;
-    if (host.now() - progress.lastSync > hourMs && found.length > maxCatchUp) {
-      const left = found.length - maxCatchUp;
-      const key = `mail:${mailbox.source}:${mailbox.account}:left-out:${found[0]?.id}:${left}`;
-      await record(host, mailbox, { code: "mail_left_out", key, detail: `${left} older mails were left out.` });
-      progress = await advance(progress, found.slice(0, left), false);
-      found = found.slice(left);
+    const wasAway = host.now() - Math.max(progress.lastSync, progress.pausedUntil ?? 0) > hourMs;
+    let found = await unknownOf(changes.found);
+    if (wasAway && found.length > maxCatchUp) {
+      const left = found.slice(0, found.length - maxCatchUp);
+      progress = await leaveOut(progress, left);
+      found = found.slice(left.length);
     }
     for (const one of found) {
       if (closing.signal.aborted) return 0;
@@ -74,7 +76,10 @@ export function watchMailbox(
           reason: `${maxPerHour} mails came within an hour; the others wait.`,
           fix: "Raise maxPerHour of the mailbox if so many are meant to run.",
         });
-        return oldest + hourMs - host.now();
+        const pausedUntil = oldest + hourMs;
+        // Mails that only wait for their hour are not left out afterwards.
+        await ledger.advance({ ...progress, pausedUntil });
+        return pausedUntil - host.now();
       }
       const handled = await take(one);
       if (handled) {
@@ -85,10 +90,22 @@ export function watchMailbox(
     }
     lastSync = host.now();
     latest.lastSync = lastSync;
-    progress = { ...progress, lastSync };
-    await ledger.advance(progress);
-    health.set(well);
-    return pollSeconds * 1_000;
+    await ledger.advance({ cursor: changes.next, lastMail: progress.lastMail, lastSync });
+    health.set(conditionOf(source.notices?.()));
+    return Math.min(changes.again ?? Number.POSITIVE_INFINITY, pollSeconds * 1_000);
+  }
+
+  async function unknownOf(found: readonly Found[]): Promise<readonly Found[]> {
+    const known = await Promise.all(found.map(({ id }) => ledger.knows(id)));
+    return found.filter((_, at) => known[at] !== true);
+  }
+
+  async function leaveOut(progress: Progress, left: readonly Found[]): Promise<Progress> {
+    const key = `mail:${mailbox.source}:${mailbox.account}:left-out:${left[0]?.id}:${left.length}`;
+    await record(host, mailbox, { code: "mail_left_out", key, detail: `${left.length} older mails were left out.` });
+    // A source may find them again.
+    await Promise.all(left.map((one) => ledger.note(one)));
+    return advance(progress, left, false);
   }
 
   async function advance(progress: Progress, handled: readonly Found[], isMail: boolean): Promise<Progress> {
@@ -98,9 +115,8 @@ export function watchMailbox(
     return next;
   }
 
-  /** Whether it was handed over now: not when it was known or is gone. */
+  /** Whether it was handed over now: not when it is gone, or was handled under another number. */
   async function take({ id, renumbered }: Found): Promise<boolean> {
-    if (await ledger.knows(id)) return false;
     const mail = await read(id);
     if (mail === undefined) return false;
     if (renumbered && (await ledger.knows(id, mail.messageId))) return false;
@@ -151,6 +167,7 @@ export function watchMailbox(
     while (!closing.signal.aborted) {
       rings.heard();
       let wait: number;
+      const login = await loginOf(source);
       try {
         wait = await sync();
         refusedLogins = 0;
@@ -160,18 +177,19 @@ export function watchMailbox(
         if (closing.signal.aborted) return;
         const fault = faultOf(error);
         if (fault.kind === "login") refusedLogins += 1;
+        if (fault.kind === "revoked") refusedLogins = maxRefusedLogins;
         outages += 1;
         const state = fault.kind === "setup" ? "needs_setup" : refusedLogins >= maxRefusedLogins ? "needs_login" : "retrying";
         health.set({ state, reason: fault.message, fix: fault.fix });
         await tellOwner();
         if (state === "needs_login") {
-          await untilOther(password, closing.signal);
+          await untilOther(login, source, closing.signal);
           refusedLogins = 0;
           continue;
         }
         const longest = Math.min(longestBackOffMs, 1_000 * 2 ** Math.min(outages - 1, 10));
         // Mailboxes that were cut at once do not all come back at once.
-        await pause(longest * (0.5 + (host.now() % 1_000) / 2_000), closing.signal);
+        await pause(Math.max(fault.retryAfterMs, longest * (0.5 + (host.now() % 1_000) / 2_000)), closing.signal);
         continue;
       }
       // While mails wait for their hour a ring changes nothing.
@@ -182,7 +200,10 @@ export function watchMailbox(
 
   const running = run();
   return {
-    status: () => ({ ...health.current(), ...latest }),
+    status() {
+      const { expires } = source.notices?.() ?? {};
+      return { ...health.current(), ...latest, ...(expires === undefined ? {} : { expires }) };
+    },
     async close() {
       closing.abort();
       source.close();
@@ -216,17 +237,25 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(Math.max(0, ms), undefined, { signal }).catch(() => {});
 }
 
-/** Until the credentials are other ones. */
-async function untilOther(password: () => string, signal: AbortSignal): Promise<void> {
-  const read = (): string | undefined => {
-    try {
-      return password();
-    } catch {
-      return undefined;
-    }
-  };
-  const refused = read();
-  while (!signal.aborted && read() === refused) await pause(loginAgainMs, signal);
+/** `undefined`: the credentials cannot be read. */
+async function loginOf(source: MailSource): Promise<string | undefined> {
+  try {
+    return await source.login();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Until the credentials are other ones than those that were refused. */
+async function untilOther(refused: string | undefined, source: MailSource, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && (await loginOf(source)) === refused) await pause(loginAgainMs, signal);
+}
+
+/** Of a mailbox that was just read. */
+function conditionOf({ fault }: NoticeStatus = {}): Condition {
+  if (fault === undefined) return well;
+  const state = fault.kind === "outage" ? "retrying" : "needs_setup";
+  return { state, reason: `Mail is found by polling only: ${fault.message}`, fix: fault.fix };
 }
 
 /** A ring that comes while mails are read is heard afterwards. */

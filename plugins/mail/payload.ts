@@ -17,23 +17,24 @@ export async function payloadOf(
     maxBytes,
   }: { readonly source: string; readonly account: string; readonly verdict: Verdict; readonly maxBytes: number },
 ): Promise<Json> {
-  const { text, date, messageId, inReplyTo, bodyError } = mail;
+  const { text, date, messageId, inReplyTo, folder, labels, bodyError } = mail;
   const whole = text === undefined ? "" : manyLines(text.kind === "html" ? await htmlToText(text.value) : text.value);
   const body = cut(whole, maxBytes);
   const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(0, 50);
   const message: { [field: string]: Json } = {
     id: mail.id,
     session: createHash("sha256").update(mail.id).digest("hex").slice(0, 24),
-    threadId: references[0] ?? inReplyTo ?? messageId ?? mail.id,
+    threadId: mail.threadId ?? references[0] ?? inReplyTo ?? messageId ?? mail.id,
     from: addresses(mail.from),
     to: addresses(mail.to),
     cc: addresses(mail.cc),
     replyTo: addresses(mail.replyTo),
     subject: oneLine(mail.subject),
-    snippet: [...oneLine(whole)].slice(0, snippetLength).join(""),
+    snippet: [...oneLine(mail.snippet ?? whole)].slice(0, snippetLength).join(""),
     body: body.text,
     bodyTruncated: body.cut || text?.cut === true,
-    folder: mail.folder,
+    ...(folder === undefined ? {} : { folder }),
+    ...(labels === undefined ? {} : { labels }),
     references: references.map(oneLine),
     attachments: mail.attachments as unknown as Json,
     auth: { ...verdict },
@@ -41,7 +42,7 @@ export async function payloadOf(
   };
   const optional = { date, messageId, inReplyTo, bodyError };
   for (const [name, value] of Object.entries(optional)) if (value !== undefined) message[name] = oneLine(value);
-  return { source, account, messages: [message] };
+  return { source, account, ...mail.beside, messages: [message] };
 }
 
 function addresses(list: readonly Mailbox[]): string {

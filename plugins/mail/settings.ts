@@ -1,15 +1,9 @@
 /** The mailboxes that `hooks.imap` asks for. The host has checked each value against its schema and filled the defaults in. */
 import type { Json } from "service-gateway/sdk";
 
+/** What every mailbox has, whatever it is read by. */
 export interface MailboxSettings {
   readonly enabled: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly tls: boolean | "starttls";
-  readonly user: string;
-  /** A secret reference, or the text itself. */
-  readonly password: Json;
-  readonly folders: readonly string[];
   readonly pollSeconds: number;
   readonly maxBytes: number;
   readonly maxCatchUp: number;
@@ -17,22 +11,34 @@ export interface MailboxSettings {
   readonly from?: readonly string[];
   readonly subject?: string;
   readonly requireAuth: boolean;
-  readonly authservIds?: readonly string[];
+  /** Servers whose `Authentication-Results` count; none: no sender is ever verified. */
+  readonly authservIds: readonly string[];
 }
 
-/** By the id of the account. */
-export function mailboxesIn(section: Json | undefined): ReadonlyMap<string, MailboxSettings> {
-  const { accounts = {} } = (section ?? {}) as { readonly accounts?: Readonly<Record<string, unknown>> };
-  const all = Object.entries(accounts) as [string, MailboxSettings][];
-  return new Map(all.filter(([, { enabled, host, user }]) => enabled && host !== undefined && user !== undefined));
+export interface ImapSettings extends MailboxSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean | "starttls";
+  readonly user: string;
+  /** A secret reference, or the text itself. */
+  readonly password: Json;
+  readonly folders: readonly string[];
 }
 
 /** Servers whose name in `Authentication-Results` is known. */
 const namesOfServers: Readonly<Record<string, readonly string[]>> = { "imap.gmail.com": ["mx.google.com"] };
 
-/** Whose `Authentication-Results` count; none: no sender is ever verified. */
-export function authservIdsOf({ authservIds, host }: MailboxSettings): readonly string[] {
-  return authservIds ?? namesOfServers[host.toLowerCase()] ?? [];
+/** By the id of the account. */
+export function imapMailboxesIn(section: Json | undefined): ReadonlyMap<string, ImapSettings> {
+  const { accounts = {} } = (section ?? {}) as { readonly accounts?: Readonly<Record<string, unknown>> };
+  const all = Object.entries(accounts) as [string, Omit<ImapSettings, "authservIds"> & Partial<ImapSettings>][];
+  const watched = all.filter(([, { enabled, host, user }]) => enabled && host !== undefined && user !== undefined);
+  return new Map(
+    watched.map(([account, settings]) => {
+      const authservIds = settings.authservIds ?? namesOfServers[settings.host.toLowerCase()] ?? [];
+      return [account, { ...settings, authservIds }];
+    }),
+  );
 }
 
 /** A password sent without encryption stays on this machine. */

@@ -3,10 +3,10 @@ import type { PluginHost } from "service-gateway/sdk";
 import { codes, type MailCode } from "./codes.ts";
 import { createImapSource } from "./imap/source.ts";
 import { type WatchedMailbox, watchMailbox } from "./mailbox.ts";
-import { type MailboxSettings, mailboxesIn } from "./settings.ts";
+import { type ImapSettings, imapMailboxesIn } from "./settings.ts";
 
 interface Watched {
-  readonly settings: MailboxSettings;
+  readonly settings: ImapSettings;
   readonly mailbox: WatchedMailbox;
 }
 
@@ -15,14 +15,14 @@ export function watchMailboxes(host: PluginHost): void {
   const watched = new Map<string, Watched>();
   let following = Promise.resolve();
 
-  function begin(account: string, settings: MailboxSettings): void {
+  function begin(account: string, settings: ImapSettings): void {
     const password = () => section.secret(settings.password, `accounts.${account}.password`);
     const source = createImapSource(account, settings, { password });
-    watched.set(account, { settings, mailbox: watchMailbox(host, { source: "imap", account }, settings, { source, password }) });
+    watched.set(account, { settings, mailbox: watchMailbox(host, { source: "imap", account }, settings, source) });
   }
 
   async function follow(): Promise<void> {
-    const wanted = mailboxesIn(section.settings());
+    const wanted = imapMailboxesIn(section.settings());
     for (const [account, { settings, mailbox }] of watched) {
       if (JSON.stringify(wanted.get(account)) === JSON.stringify(settings)) continue;
       watched.delete(account);

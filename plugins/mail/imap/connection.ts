@@ -1,9 +1,9 @@
 /** One connection to an IMAP server, with limits on what it may send. The library is loaded with the first one. */
 import type { ImapFlow } from "imapflow";
-import type { MailboxSettings } from "../settings.ts";
+import type { ImapSettings } from "../settings.ts";
 import { faultOf } from "./faults.ts";
 
-export async function connect({ host, port, tls, user }: MailboxSettings, password: string): Promise<ImapFlow> {
+export async function connect({ host, port, tls, user }: ImapSettings, password: string): Promise<ImapFlow> {
   const { ImapFlow } = await import("imapflow");
   const client = new ImapFlow({
     host,

@@ -1,6 +1,7 @@
 /** A mailbox that is read by IMAP, over one connection at a time. Nothing in it is changed: folders are opened read-only. */
+import { createHash } from "node:crypto";
 import type { ImapFlow } from "imapflow";
-import { isLoopback, type MailboxSettings } from "../settings.ts";
+import { type ImapSettings, isLoopback } from "../settings.ts";
 import { type Cursor, type Depth, type Found, type Mail, type MailSource, SourceError } from "../source.ts";
 import { connect } from "./connection.ts";
 import { faultOf } from "./faults.ts";
@@ -17,11 +18,7 @@ interface Place {
 const answerMs = 4_000;
 const dayMs = 86_400_000;
 
-export function createImapSource(
-  account: string,
-  settings: MailboxSettings,
-  { password }: { readonly password: () => string },
-): MailSource {
+export function createImapSource(account: string, settings: ImapSettings, { password }: { readonly password: () => string }): MailSource {
   const { host, folders, tls } = settings;
   let client: ImapFlow | undefined;
   let ring = (): void => {};
@@ -74,18 +71,19 @@ export function createImapSource(
   }
 
   return {
+    login: () => createHash("sha256").update(password()).digest("hex"),
     async baseline() {
       const cursor: { [folder: string]: { readonly validity: string; readonly uid: number } } = {};
       for (const folder of folders) cursor[folder] = await inFolder(folder, async (_, validity, next) => ({ validity, uid: next - 1 }));
       return cursor;
     },
-    async changesSince(cursor, lastMail) {
+    async changesSince(cursor, { lastMail }) {
       const found: Found[] = [];
       for (const folder of folders) found.push(...(await changesIn(folder, cursor, lastMail)));
       // The server rings for the folder that is open: that is the first one.
       const [first, second] = folders;
       if (first !== undefined && second !== undefined) await inFolder(first, async () => {});
-      return found;
+      return { found, next: Object.assign({}, cursor, ...found.map(({ next }) => next)) };
     },
     async fetch(id, depth: Depth): Promise<Mail | undefined> {
       const place = placeOf(id, account);
