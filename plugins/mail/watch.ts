@@ -1,6 +1,7 @@
 /** The mailboxes that the configuration asks for: watched from the start on, and followed when it is edited. */
 import type { PluginHost } from "service-gateway/sdk";
 import { codes, type MailCode } from "./codes.ts";
+import { createImapLogin } from "./imap/login.ts";
 import { createImapSource } from "./imap/source.ts";
 import { type WatchedMailbox, watchMailbox } from "./mailbox.ts";
 import { type ImapSettings, imapMailboxesIn } from "./settings.ts";
@@ -16,8 +17,11 @@ export function watchMailboxes(host: PluginHost): void {
   let following = Promise.resolve();
 
   function begin(account: string, settings: ImapSettings): void {
-    const password = () => section.secret(settings.password, `accounts.${account}.password`);
-    const source = createImapSource(account, settings, { password });
+    const secret = (value: unknown, key: string) => section.secret(value, `accounts.${account}.${key}`);
+    const login = createImapLogin(settings, { account, host, secret });
+    // The host reads the files that the configuration names, relative to its directory.
+    const read = (file: string) => secret({ file }, "tls.caFile");
+    const source = createImapSource(account, settings, { login, read });
     watched.set(account, { settings, mailbox: watchMailbox(host, { source: "imap", account }, settings, source) });
   }
 

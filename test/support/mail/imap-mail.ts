@@ -49,7 +49,9 @@ function structureOf(mail: StoredMail): string {
 function sectionOf(mail: StoredMail, section: string): Buffer {
   const names = /^HEADER\.FIELDS \((.*)\)$/i.exec(section)?.[1]?.toLowerCase().split(" ");
   if (names !== undefined) {
-    const lines = headOf(mail).toString("latin1").split(/\r\n(?![ \t])/);
+    const lines = headOf(mail)
+      .toString("latin1")
+      .split(/\r\n(?![ \t])/);
     const wanted = lines.filter((line) => names.includes(line.slice(0, line.indexOf(":")).toLowerCase()));
     return Buffer.from(`${wanted.map((line) => `${line}\r\n`).join("")}\r\n`, "latin1");
   }
@@ -64,14 +66,17 @@ export function fetched(mail: StoredMail, asked: string, { claim = 0 }: { readon
     const name = item.toUpperCase();
     if (name === "UID") items.push(`UID ${mail.uid}`);
     else if (name === "FLAGS") items.push(`FLAGS (${mail.flags.join(" ")})`);
-    else if (name === "INTERNALDATE") items.push(`INTERNALDATE "${mail.at.toUTCString().slice(5, 25).replace(/ /, "-").replace(/ /, "-")} +0000"`);
+    else if (name === "INTERNALDATE")
+      items.push(`INTERNALDATE "${mail.at.toUTCString().slice(5, 25).replace(/ /, "-").replace(/ /, "-")} +0000"`);
     else if (name === "RFC822.SIZE") items.push(`RFC822.SIZE ${mail.text.length}`);
     else if (name === "ENVELOPE") items.push(`ENVELOPE ${envelopeOf(mail)}`);
     else if (name === "BODYSTRUCTURE") items.push(`BODYSTRUCTURE ${structureOf(mail)}`);
     else if (/^BODY(\.PEEK)?$/.test(name) && whole.includes("[")) {
       const all = sectionOf(mail, section);
       const bytes = from === undefined ? all : all.subarray(Number(from), Number(from) + Number(count || all.length));
-      items.push(Buffer.concat([Buffer.from(`BODY[${section}]${from === undefined ? "" : `<${from}>`} `), literal(bytes, bytes.length + claim)]));
+      items.push(
+        Buffer.concat([Buffer.from(`BODY[${section}]${from === undefined ? "" : `<${from}>`} `), literal(bytes, bytes.length + claim)]),
+      );
     }
   }
   const joined = items.flatMap((item, at) => [Buffer.from(at === 0 ? "" : " "), typeof item === "string" ? Buffer.from(item) : item]);

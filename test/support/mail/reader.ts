@@ -16,6 +16,8 @@ export interface Read {
 export interface ReaderOptions {
   /** Settings of the account beside server and user. */
   readonly account?: object;
+  /** Settings of the hook server. */
+  readonly hooks?: object;
   /** Sections of the configuration beside hooks and agents. */
   readonly more?: object;
   readonly directory?: string;
@@ -39,11 +41,17 @@ export interface Reader {
   close(): Promise<void>;
 }
 
-export function letter(subject: string, { body = `Dear agent, ${subject}.`, from = "Grace Hopper <grace@example.org>", headers = "" } = {}) {
+export function letter(
+  subject: string,
+  { body = `Dear agent, ${subject}.`, from = "Grace Hopper <grace@example.org>", headers = "" } = {},
+) {
   return `From: ${from}\nTo: ada@example.net\nSubject: ${subject}\nMessage-ID: <${subject.replace(/\W/g, "-")}@example.org>\nDate: Mon, 23 Nov 2026 10:00:00 +0000\n${headers}\n${body}\n`;
 }
 
-export function createReader(server: () => MailServer, { answer = "read" }: { readonly answer?: string | ((text: string) => string) } = {}): Reader {
+export function createReader(
+  server: () => MailServer,
+  { answer = "read" }: { readonly answer?: string | ((text: string) => string) } = {},
+): Reader {
   const seen: Read[] = [];
   const engine = createEngine((turn) => {
     if (turn.inbound.kind !== "hook") return "HEARTBEAT_OK";
@@ -53,10 +61,10 @@ export function createReader(server: () => MailServer, { answer = "read" }: { re
   });
   let running: TestGateway | undefined;
   const directories = new Set<string>();
-  const configOf = ({ account = {}, more = {} }: ReaderOptions) => {
+  const configOf = ({ account = {}, hooks: moreHooks = {}, more = {} }: ReaderOptions) => {
     const { port, user } = server();
     const ada = { host: "127.0.0.1", port, tls: false, user, password: server().password(), ...account };
-    const hooks = { enabled: true, token: "hook-token-of-the-test", imap: { accounts: { ada } } };
+    const hooks = { enabled: true, token: "hook-token-of-the-test", imap: { accounts: { ada } }, ...moreHooks };
     return { hooks, agents: { defaults: { engine: "scripted" } }, ...more };
   };
   const log = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "logs", "gateway.log"), "utf8");
@@ -82,8 +90,7 @@ export function createReader(server: () => MailServer, { answer = "read" }: { re
     },
     log,
     logged,
-    arrived: (count, timeout = 10_000) =>
-      vi.waitFor(() => expect(seen.length).toBeGreaterThanOrEqual(count), { timeout, interval: 10 }),
+    arrived: (count, timeout = 10_000) => vi.waitFor(() => expect(seen.length).toBeGreaterThanOrEqual(count), { timeout, interval: 10 }),
     stop,
     async close() {
       await stop();
