@@ -282,6 +282,8 @@ interface WatchedStatus {
   /** When something last came from it, and when it was last read to its end; epoch milliseconds. */
   readonly lastMail?: number;
   readonly lastSync?: number;
+  /** Until when its server announces something new, epoch milliseconds; absent: without an end, or it does not announce. */
+  readonly expires?: number;
 }
 
 /** How a delivery ended that a plugin handed in. */
