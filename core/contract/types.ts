@@ -202,6 +202,8 @@ export interface TurnRequest {
   /** Recipient in that channel. */
   readonly to?: string;
   readonly wakeMode?: "now" | "next-heartbeat";
+  /** The plugin that handed the event in may read the reply. */
+  readonly keepReply?: boolean;
   /** The message is itself what is sent: no engine runs, and no summary is left. */
   readonly deliverOnly?: boolean;
   /** A system turn may have nothing to do: then no model is called. */

@@ -22,6 +22,7 @@ import {
   type InboundSender,
   type Json,
   type OutboundMedia,
+  type Outcome,
   type Part,
   type RawEvent,
   type Receipt,
@@ -413,6 +414,22 @@ interface WatchedStatus {
   /** When something last came from it, and when it was last read to its end; epoch milliseconds. */
   readonly lastMail?: number;
   readonly lastSync?: number;
+  /** Until when its server announces something new, epoch milliseconds; absent: without an end, or it does not announce. */
+  readonly expires?: number;
+}
+
+/** How a delivery ended that a plugin handed in. */
+interface HookResult {
+  /** False: it waits or runs. */
+  readonly ended: boolean;
+  /** With the reason code; set once it has ended. */
+  readonly outcome?: Outcome;
+  readonly reason?: string;
+  /**
+   * What the agent replied, in Markdown, whether or not it was sent anywhere. Absent without `keepReply`, when no agent ran, when the turn
+   * failed, and when the agent chose to say nothing.
+   */
+  readonly reply?: string;
 }
 
 /** The section of the configuration that belongs to a preset of a plugin. */
@@ -472,7 +489,7 @@ export interface PluginHost {
    * Hands a delivery to the mappings at a path below `hooks.path`, as if it had come over HTTP, but without a token; works from `onReady` on.
    * Resolves when the event is on the disk. Of two deliveries with one `key` the second leads to nothing and resolves with `duplicate`, for
    * seven days; the key counts for this plugin and this path. `origin` is one line about the sender that the agent reads before the content,
-   * such as whether the sender was verified. Rejects with an error that has the `code` and `status` of the HTTP answer
+   * such as whether the sender was verified. `keepReply`: `hookResult` may return what the agent replied. Rejects with an error that has the `code` and `status` of the HTTP answer
    * (`core/http/README.md`): from status 500 on the same delivery may be accepted later, below it the configuration or the payload is wrong.
    *
    * @example
@@ -481,8 +498,25 @@ export interface PluginHost {
   hook(
     path: string,
     payload: Json,
-    options: { readonly key: string; readonly headers?: Readonly<Record<string, string>>; readonly origin?: string },
+    options: {
+      readonly key: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly origin?: string;
+      readonly keepReply?: boolean;
+    },
   ): Promise<Accepted>;
+  /**
+   * How a delivery ended that the plugin handed in by `hook`, by the `eventId` that it was accepted with; also after a restart, for as long as
+   * the event is kept (seven days). Resolves with `undefined` when the event is not kept any more, or another plugin or a client sent it. A
+   * `settled` tap says when to ask.
+   *
+   * @example
+   * host.tap("settled", async ({ eventId }) => {
+   *   const result = await host.hookResult(eventId);
+   *   if (result?.reply !== undefined) await keep(eventId, result.reply);
+   * });
+   */
+  hookResult(eventId: string): Promise<HookResult | undefined>;
   /**
    * What the user wrote in `hooks.<id>` for a preset that the plugin declares. Call it in `setup`.
    *

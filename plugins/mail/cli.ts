@@ -62,6 +62,7 @@ export const mailCli: CliDefinition = {
       options: [account("the mailbox"), url],
       example: "imap run --account work --url https://gateway.example.org/hooks/imap",
       timeoutSeconds: 0,
+      prepares: true,
       run: async (call) => (await import("./setup/imap-watch.ts")).runImap(call),
     },
   ],

@@ -1,4 +1,4 @@
-/** The mailboxes that `hooks.imap` asks for. The host has checked each value against its schema and filled the defaults in. */
+/** The mailboxes that `hooks.imap` and `hooks.gmail` ask for. The host has checked each value against its schema and filled the defaults in. */
 import type { Json } from "service-gateway/sdk";
 
 /** What every mailbox has, whatever it is read by. */
@@ -15,14 +15,54 @@ export interface MailboxSettings {
   readonly authservIds: readonly string[];
 }
 
+export type TlsSetting = boolean | "starttls" | TlsOptions;
+
+interface TlsOptions {
+  readonly mode?: "tls" | "starttls";
+  readonly caFile?: string;
+  readonly fingerprint256?: string;
+}
+
+export interface OAuthSettings {
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** Secret references, or the texts themselves. */
+  readonly clientSecret?: Json;
+  readonly refreshToken: Json;
+  readonly scope?: string;
+}
+
 export interface ImapSettings extends MailboxSettings {
   readonly host: string;
   readonly port: number;
-  readonly tls: boolean | "starttls";
+  readonly tls: TlsSetting;
   readonly user: string;
-  /** A secret reference, or the text itself. */
-  readonly password: Json;
+  /** A secret reference, or the text itself; one of the two is set. */
+  readonly password?: Json;
+  readonly oauth?: OAuthSettings;
   readonly folders: readonly string[];
+}
+
+export interface GmailSettings extends MailboxSettings {
+  /** Mail address of the mailbox. */
+  readonly account?: string;
+  /** Secret references, or the texts themselves. */
+  readonly credentials?: Json;
+  readonly refreshToken?: Json;
+  readonly serviceAccount?: Json;
+  readonly mode: "poll" | "pull" | "push";
+  readonly label: string;
+  readonly includeOwn: boolean;
+  readonly project?: string;
+  readonly topic?: string;
+  readonly subscription?: string;
+  /** What the token of a posted notice has to say. */
+  readonly push?: { readonly audience: string; readonly serviceAccount: string };
+  readonly roots: { readonly gmail: string; readonly pubsub: string };
+  /** Notices come from an emulator, which knows no tokens. */
+  readonly emulator: boolean;
+  /** Where Google's public keys are. */
+  readonly certificates: string;
 }
 
 /** Servers whose name in `Authentication-Results` is known. */
@@ -39,6 +79,47 @@ export function imapMailboxesIn(section: Json | undefined): ReadonlyMap<string, 
       return [account, { ...settings, authservIds }];
     }),
   );
+}
+
+type GmailSection = Omit<GmailSettings, "pollSeconds" | "authservIds" | "roots" | "emulator" | "certificates"> & {
+  readonly pollSeconds?: number;
+  readonly authservIds?: readonly string[];
+  readonly apiRoot?: string;
+  readonly pubsubRoot?: string;
+};
+
+/**
+ * By the id of the account, with the path of its settings below `hooks.gmail`. A mailbox whose settings are those of the section itself has
+ * its address as id. One that names no credentials is not watched: another program hands its mail in.
+ */
+export function gmailMailboxesIn(
+  section: Json | undefined,
+): ReadonlyMap<string, { readonly at: string; readonly settings: GmailSettings }> {
+  if (section === undefined) return new Map();
+  const { accounts = {}, ...root } = section as unknown as GmailSection & { readonly accounts?: Readonly<Record<string, GmailSection>> };
+  const all = [
+    [root.account ?? "default", { at: "", section: root }] as const,
+    ...Object.entries(accounts).map(([id, one]) => [id, { at: `accounts.${id}.`, section: one }] as const),
+  ];
+  const hasCredentials = ({ credentials, serviceAccount }: GmailSection) => credentials !== undefined || serviceAccount !== undefined;
+  const watched = all.filter(([, { section: one }]) => one.enabled && hasCredentials(one));
+  return new Map(watched.map(([id, { at, section: one }]) => [id, { at, settings: gmailSettings(one) }]));
+}
+
+function gmailSettings({ apiRoot, pubsubRoot, ...section }: GmailSection): GmailSettings {
+  const emulator = process.env.PUBSUB_EMULATOR_HOST;
+  return {
+    ...section,
+    // A notice says when to look; the poll beside it is for notices that are lost.
+    pollSeconds: section.pollSeconds ?? (section.mode === "poll" ? 30 : 300),
+    authservIds: section.authservIds ?? ["mx.google.com"],
+    roots: {
+      gmail: apiRoot ?? "https://gmail.googleapis.com",
+      pubsub: pubsubRoot ?? (emulator === undefined ? "https://pubsub.googleapis.com" : `http://${emulator}`),
+    },
+    emulator: pubsubRoot === undefined && emulator !== undefined,
+    certificates: apiRoot === undefined ? "https://www.googleapis.com/oauth2/v3/certs" : `${apiRoot}/oauth2/v3/certs`,
+  };
 }
 
 /** A password sent without encryption stays on this machine. */

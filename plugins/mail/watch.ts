@@ -1,37 +1,72 @@
 /** The mailboxes that the configuration asks for: watched from the start on, and followed when it is edited. */
 import type { PluginHost } from "service-gateway/sdk";
 import { codes, type MailCode } from "./codes.ts";
+import type { GmailSource } from "./gmail/source.ts";
+import { createImapLogin } from "./imap/login.ts";
 import { createImapSource } from "./imap/source.ts";
 import { createLease, watchAlone } from "./lease.ts";
 import type { WatchedMailbox } from "./mailbox.ts";
-import { type ImapSettings, imapMailboxesIn } from "./settings.ts";
+import { gmailMailboxesIn, imapMailboxesIn, type MailboxSettings } from "./settings.ts";
+import type { MailSource } from "./source.ts";
 
 interface Watched {
-  readonly settings: ImapSettings;
+  readonly source: "imap" | "gmail";
+  readonly account: string;
   readonly mailbox: WatchedMailbox;
+  readonly push?: GmailSource["push"];
+}
+
+interface Wanted {
+  /** Other settings are another mailbox. */
+  readonly settings: string;
+  begin(): Promise<Watched>;
 }
 
 export function watchMailboxes(host: PluginHost): void {
-  const section = host.preset("imap");
-  const watched = new Map<string, Watched>();
+  const imap = host.preset("imap");
+  const gmail = host.preset("gmail");
+  /** By source and account. */
+  const watched = new Map<string, Watched & Pick<Wanted, "settings">>();
   let following = Promise.resolve();
 
-  function begin(account: string, settings: ImapSettings): void {
-    const password = () => section.secret(settings.password, `accounts.${account}.password`);
-    const source = createImapSource(account, settings, { password });
-    const name = { source: "imap", account };
-    const lease = createLease(host, name, "gateway");
-    watched.set(account, { settings, mailbox: watchAlone(host, name, settings, { source, lease }) });
+  function watch(source: Watched["source"], account: string, settings: MailboxSettings, reader: MailSource): WatchedMailbox {
+    const mailbox = { source, account };
+    return watchAlone(host, mailbox, settings, { source: reader, lease: createLease(host, mailbox, "gateway") });
+  }
+
+  function wantedNow(): ReadonlyMap<string, Wanted> {
+    const wanted = new Map<string, Wanted>();
+    for (const [account, settings] of imapMailboxesIn(imap.settings())) {
+      const begin = async (): Promise<Watched> => {
+        const secret = (value: unknown, key: string) => imap.secret(value, `accounts.${account}.${key}`);
+        const login = createImapLogin(settings, { account, host, secret });
+        // The host reads the files that the configuration names, relative to its directory.
+        const read = (file: string) => secret({ file }, "tls.caFile");
+        const source = createImapSource(account, settings, { login, read });
+        return { source: "imap", account, mailbox: watch("imap", account, settings, source) };
+      };
+      wanted.set(`imap:${account}`, { settings: JSON.stringify(settings), begin });
+    }
+    for (const [account, { at, settings }] of gmailMailboxesIn(gmail.settings())) {
+      const begin = async (): Promise<Watched> => {
+        // Users without such a mailbox need none of this code.
+        const { createGmailSource } = await import("./gmail/source.ts");
+        const source = createGmailSource(account, settings, { host, secret: gmail.secret, at });
+        return { source: "gmail", account, mailbox: watch("gmail", account, settings, source), push: source.push };
+      };
+      wanted.set(`gmail:${account}`, { settings: JSON.stringify(settings), begin });
+    }
+    return wanted;
   }
 
   async function follow(): Promise<void> {
-    const wanted = imapMailboxesIn(section.settings());
-    for (const [account, { settings, mailbox }] of watched) {
-      if (JSON.stringify(wanted.get(account)) === JSON.stringify(settings)) continue;
-      watched.delete(account);
+    const wanted = wantedNow();
+    for (const [id, { settings, mailbox }] of watched) {
+      if (wanted.get(id)?.settings === settings) continue;
+      watched.delete(id);
       await mailbox.close();
     }
-    for (const [account, settings] of wanted) if (!watched.has(account)) begin(account, settings);
+    for (const [id, { settings, begin }] of wanted) if (!watched.has(id)) watched.set(id, { settings, ...(await begin()) });
   }
 
   const next = (): Promise<void> => {
@@ -41,26 +76,35 @@ export function watchMailboxes(host: PluginHost): void {
     return following;
   };
   host.onReady(next);
-  section.onChange(() => void next());
+  imap.onChange(() => void next());
   host.onClose(async () => {
     await following;
     await Promise.all([...watched.values()].map(({ mailbox }) => mailbox.close()));
   });
-  host.status(() => [...watched].map(([account, { mailbox }]) => ({ source: "imap", account, ...mailbox.status() })));
+  host.status(() => [...watched.values()].map(({ source, account, mailbox }) => ({ source, account, ...mailbox.status() })));
   tapRecords(host);
+  host.route({
+    method: "POST",
+    path: "gmail/:account",
+    access: "public",
+    maxBodyBytes: 65_536,
+    async handler({ params, headers, body }) {
+      const { push } = watched.get(`gmail:${params.account}`) ?? {};
+      return push === undefined ? { status: 404 } : { status: await push.receive(headers.authorization, body) };
+    },
+  });
   // Users without a mailbox need not read about them.
-  if (section.settings() !== undefined) host.check(checkOf(watched));
+  if (imap.settings() !== undefined || gmailMailboxesIn(gmail.settings()).size > 0) host.check(checkOf(watched));
 }
 
 function checkOf(watched: ReadonlyMap<string, Watched>): Parameters<PluginHost["check"]>[0] {
   return {
     name: "mailboxes",
     async explain() {
-      const ill = [...watched].find(([, { mailbox }]) => mailbox.status().state !== "ok");
+      const ill = [...watched.values()].find(({ mailbox }) => mailbox.status().state !== "ok");
       if (ill === undefined) return { verdict: "ok", reason: watched.size === 0 ? "No mailbox is watched." : `${watched.size} watched.` };
-      const [account, { mailbox }] = ill;
-      const { state, reason, fix } = mailbox.status();
-      return { verdict: state.startsWith("needs") ? "fail" : "warn", reason: `${account}: ${reason}`, fix };
+      const { state, reason, fix } = ill.mailbox.status();
+      return { verdict: state.startsWith("needs") ? "fail" : "warn", reason: `${ill.account}: ${reason}`, fix };
     },
   };
 }

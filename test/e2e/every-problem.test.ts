@@ -15,7 +15,7 @@ const config = {
   hooks: {
     enabled: true,
     maxBodyBytes: "large",
-    gmail: { account: "me@example.com" },
+    gmail: { account: "me@example.com", mode: "often" },
     mappings: [
       { match: { path: "github" }, model: "gpt", messageTemplate: "x" },
       { match: { path: "a/../b" }, messageTemplate: "{{ unclosed" },
@@ -46,7 +46,7 @@ const expected = [
   "channels.botchat.replyToMode",
   "channels.botchat.webhookSecret",
   "gateway.publicUrl",
-  "hooks.gmail.account",
+  "hooks.gmail.mode",
   "hooks.mappings[0].model",
   "hooks.mappings[1].match.path",
   "hooks.mappings[1].messageTemplate",

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { thinkingSchema } from "./agents.ts";
-import { previousTokenSchema, secretSchema, secretsSchema, withoutEffect } from "./annotations.ts";
-import { imapAccountsSchema } from "./mail.ts";
+import { previousTokenSchema, secretSchema, secretsSchema } from "./annotations.ts";
+import { gmailAccountsSchema, gmailMailbox, imapAccountsSchema } from "./mail.ts";
 
 const wakeMode = Type.Enum(["now", "next-heartbeat"], {
   description: "now: a heartbeat at once. next-heartbeat: wait for the next periodic one.",
@@ -191,20 +191,12 @@ const ofPreset = {
 /** The key of a preset that has no schema of its own here. */
 export const presetSchema = Type.Object(ofPreset, { description: "Settings of a preset." });
 
-const mailSchema = Type.Object(
+const gmailSchema = Type.Object(
+  { ...gmailMailbox, accounts: gmailAccountsSchema, ...ofPreset },
   {
-    account: Type.Optional(Type.String({ ...withoutEffect, minLength: 1, description: "Mail address of the watched mailbox." })),
-    project: Type.Optional(
-      Type.String({ ...withoutEffect, minLength: 1, description: "Cloud project that holds topic and subscription." }),
-    ),
-    topic: Type.Optional(Type.String({ ...withoutEffect, minLength: 1, description: "Topic that the provider publishes to." })),
-    subscription: Type.Optional(Type.String({ ...withoutEffect, minLength: 1, description: "Subscription that is pulled." })),
-    label: Type.Optional(Type.String({ ...withoutEffect, minLength: 1, description: "Label that is watched." })),
-    credentials: Type.Optional({ ...secretSchema("Credentials of the provider's API."), ...withoutEffect }),
-    mode: Type.Optional(Type.Enum(["pull", "push"], { ...withoutEffect, description: "pull needs no public address." })),
-    ...ofPreset,
+    description: "Mailboxes of Gmail that the gateway watches, and the preset `gmail`. A mailbox brings the preset along.",
+    additionalProperties: true,
   },
-  { description: "The preset `gmail`. This version watches mailboxes by IMAP only: hooks.imap.", additionalProperties: true },
 );
 
 const imapSchema = Type.Object(
@@ -271,7 +263,7 @@ export const hooksSchema = Type.Object(
       default: false,
       description: "Whether a holder of the hook token may read the agent's replies.",
     }),
-    gmail: Type.Optional(mailSchema),
+    gmail: Type.Optional(gmailSchema),
     imap: Type.Optional(imapSchema),
   },
   { default: {}, description: "The hook server." },

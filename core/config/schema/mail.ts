@@ -1,21 +1,89 @@
-/** Mailboxes that are watched by IMAP. */
+/** Mailboxes that are watched. */
 import Type from "typebox";
-import { secretSchema } from "./annotations.ts";
+import { annotate, secretSchema } from "./annotations.ts";
 
 const text = (description: string) => Type.String({ minLength: 1, description });
 
-const accountSchema = Type.Object(
+const names = (description: string) => Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
+
+const tlsSchema = Type.Object(
   {
-    enabled: Type.Boolean({ default: true, description: "false: the mailbox is not watched." }),
+    mode: Type.Optional(
+      Type.Enum(["tls", "starttls"], { description: "tls: from the start, the default. starttls: by the STARTTLS command." }),
+    ),
+    caFile: Type.Optional(
+      text("File with the certificates that are trusted for this server, as PEM; relative paths begin at the config directory."),
+    ),
+    fingerprint256: Type.Optional(
+      Type.String(
+        annotate(
+          { expects: "a SHA-256 fingerprint such as AB:CD:..., 32 pairs of hexadecimal digits" },
+          {
+            pattern: "^[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}$",
+            description: "SHA-256 fingerprint of the only certificate that is accepted; a self-signed one needs no caFile then.",
+          },
+        ),
+      ),
+    ),
+  },
+  { description: "Encryption with a certificate of your own.", additionalProperties: false },
+);
+
+const oauthSchema = Type.Object(
+  {
+    tokenUrl: text("Address of the provider's token endpoint, with https."),
+    clientId: text("Id of the application that is registered with the provider."),
+    clientSecret: Type.Optional(secretSchema("Secret of the application, where the provider gives one.")),
+    refreshToken: secretSchema("Refresh token of the mailbox. A new one that the provider sends replaces it in the state directory."),
+    scope: Type.Optional(text("Scopes to ask for, divided by spaces; absent: those of the refresh token.")),
+  },
+  { description: "Login by OAuth (XOAUTH2) in place of a password.", additionalProperties: false },
+);
+
+/** What every mailbox has, whatever it is read by. */
+const ofMailbox = {
+  enabled: Type.Boolean({ default: true, description: "false: the mailbox is not watched." }),
+  maxBytes: Type.Integer({ minimum: 100, maximum: 200_000, default: 20_000, description: "Longest body that the agent gets, in bytes." }),
+  maxCatchUp: Type.Integer({
+    minimum: 0,
+    maximum: 10_000,
+    default: 50,
+    description: "After a pause of more than an hour: how many of the newest mails are run; the older ones are left out.",
+  }),
+  maxPerHour: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 60,
+    description: "Mails that are run within an hour; further ones wait.",
+  }),
+  from: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), { description: "Addresses or domains; mail from others is not run. Any when absent." }),
+  ),
+  subject: Type.Optional(text("Mail is run only when its subject contains this text, in upper or lower case.")),
+  requireAuth: Type.Boolean({
+    default: false,
+    description: "true: mail is run only when the mail server has verified its sender; needs authservIds.",
+  }),
+};
+
+const imapAccount = Type.Object(
+  {
     host: text("Name of the IMAP server, such as imap.example.org."),
     port: Type.Integer({ minimum: 1, maximum: 65_535, default: 993, description: "Port of the server." }),
-    tls: Type.Union([Type.Boolean(), Type.Literal("starttls")], {
+    tls: Type.Union([Type.Boolean(), Type.Literal("starttls"), tlsSchema], {
       default: true,
       description:
-        "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on this machine may have.",
+        "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on this machine may have. An object names the certificate that is trusted.",
     }),
     user: text("User name, mostly the mail address."),
-    password: secretSchema("Password; many providers want an app password here."),
+    password: Type.Optional(secretSchema("Password; many providers want an app password here. Absent with oauth.")),
+    oauth: Type.Optional(oauthSchema),
+    reply: Type.Optional(
+      Type.Literal("draft", {
+        description:
+          "draft: the agent's answer is put into the drafts folder as a reply to the sender. Nothing is ever sent. Off when absent.",
+      }),
+    ),
     folders: Type.Array(Type.String({ minLength: 1 }), {
       minItems: 1,
       maxItems: 5,
@@ -28,36 +96,71 @@ const accountSchema = Type.Object(
       default: 60,
       description: "Longest time between two looks, in seconds; mail that the server announces is read at once.",
     }),
-    maxBytes: Type.Integer({ minimum: 100, maximum: 200_000, default: 20_000, description: "Longest body that the agent gets, in bytes." }),
-    maxCatchUp: Type.Integer({
-      minimum: 0,
-      maximum: 10_000,
-      default: 50,
-      description: "After a pause of more than an hour: how many of the newest mails are run; the older ones are left out.",
-    }),
-    maxPerHour: Type.Integer({
-      minimum: 1,
-      maximum: 10_000,
-      default: 60,
-      description: "Mails that are run within an hour; further ones wait.",
-    }),
-    from: Type.Optional(
-      Type.Array(Type.String({ minLength: 1 }), { description: "Addresses or domains; mail from others is not run. Any when absent." }),
-    ),
-    subject: Type.Optional(text("Mail is run only when its subject contains this text, in upper or lower case.")),
-    requireAuth: Type.Boolean({
-      default: false,
-      description: "true: mail is run only when the mail server has verified its sender; needs authservIds.",
-    }),
-    authservIds: Type.Optional(
-      Type.Array(Type.String({ minLength: 1 }), {
-        description: "Names of mail servers whose Authentication-Results count. Without one no sender is verified, but for imap.gmail.com.",
-      }),
+    ...ofMailbox,
+    authservIds: names(
+      "Names of mail servers whose Authentication-Results count. Without one no sender is verified, but for imap.gmail.com.",
     ),
   },
   { description: "One mailbox." },
 );
 
 export const imapAccountsSchema = Type.Optional(
-  Type.Record(Type.String(), accountSchema, { description: "Mailboxes, by a name of your own." }),
+  Type.Record(Type.String(), imapAccount, { description: "Mailboxes, by a name of your own." }),
+);
+
+/** A request carries a token, so it goes over TLS, or to this machine. */
+const root = (description: string) =>
+  Type.Optional(
+    Type.String({
+      pattern: "^(https://[^/\\s]+|http://(127\\.0\\.0\\.1|localhost|\\[::1\\])(:\\d+)?)$",
+      description: `${description}, without a path.`,
+    }),
+  );
+
+/** A mailbox of Gmail: at the root of `hooks.gmail`, or one of its accounts. */
+export const gmailMailbox = {
+  ...ofMailbox,
+  account: Type.Optional(text("Mail address of the mailbox.")),
+  credentials: Type.Optional(
+    secretSchema("JSON of an OAuth client of the type Desktop app, as the Google Cloud console offers it; with it the mailbox is watched."),
+  ),
+  refreshToken: Type.Optional(secretSchema("The user's permission for that client. Absent: the one that the gateway has stored.")),
+  serviceAccount: Type.Optional(
+    secretSchema("JSON key of a service account that may read the mailbox by domain-wide delegation; in place of credentials."),
+  ),
+  mode: Type.Enum(["poll", "pull", "push"], {
+    default: "poll",
+    description:
+      "How new mail is noticed. poll: by asking Gmail every pollSeconds. pull: by notices of a subscription, within seconds. push: by notices that are posted to the gateway.",
+  }),
+  label: Type.String({ minLength: 1, default: "INBOX", description: "Label that is watched, by its name." }),
+  includeOwn: Type.Boolean({ default: false, description: "true: mail that the user sent to themselves runs too." }),
+  pollSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 5,
+      maximum: 86_400,
+      description: "Longest time between two looks, in seconds. Absent: 30 with the mode poll, else 300.",
+    }),
+  ),
+  project: Type.Optional(text("Google Cloud project of topic and subscription; not needed where these are whole names.")),
+  topic: Type.Optional(text("pull and push: topic that Gmail publishes notices to, such as projects/my-project/topics/mail.")),
+  subscription: Type.Optional(text("pull: subscription to that topic that only this gateway takes notices from.")),
+  push: Type.Optional(
+    Type.Object(
+      {
+        audience: text("Audience of the tokens, as the subscription sets it."),
+        serviceAccount: text("Mail address of the service account that the subscription posts as."),
+      },
+      { description: "push: what the token of each notice must say." },
+    ),
+  ),
+  authservIds: names("Names of mail servers whose Authentication-Results count; mx.google.com when absent."),
+  apiRoot: root("Address of the Gmail API in place of Google's"),
+  pubsubRoot: root("Address of the Pub/Sub API in place of Google's"),
+};
+
+export const gmailAccountsSchema = Type.Optional(
+  Type.Record(Type.String(), Type.Object(gmailMailbox, { description: "One mailbox." }), {
+    description: "Several mailboxes, by a name of your own.",
+  }),
 );

@@ -37,7 +37,7 @@ export async function wantedAccount(
   const given = textOf(call, "host") ?? existing?.host;
   const provider = providerOf(user, given);
   const host = given ?? provider?.host ?? (await textOrAsk(call, "host", { question: "Name of the IMAP server", missing: noHost(user) }));
-  const tls = tlsOf(call) ?? existing?.tls ?? provider?.tls ?? true;
+  const tls = tlsOf(call, existing?.tls) ?? provider?.tls ?? true;
   const port =
     numberOf(call, "port", { from: 1, to: 65_535 }) ?? existing?.port ?? (provider?.host === host ? provider.port : undefined) ?? 993;
   const folders = listOf(call, "folder") ?? existing?.folders ?? ["INBOX"];
@@ -57,10 +57,18 @@ export async function wantedAccount(
 /** The settings that the configuration lacks or has otherwise, by key. */
 export function changesTo(
   { existing = defaults, settings, pollSeconds }: WantedAccount,
-  { reference }: Password,
+  password: Password | undefined,
 ): { readonly [key: string]: Json } {
   const { host, port, tls, user, folders } = settings;
-  const wanted: { readonly [key: string]: Json | undefined } = { host, port, tls, user, password: reference, folders, pollSeconds };
+  const wanted: { readonly [key: string]: Json | undefined } = {
+    host,
+    port,
+    tls: tls as Json,
+    user,
+    password: password?.reference,
+    folders,
+    pollSeconds,
+  };
   const now = existing as { readonly [key: string]: Json | undefined };
   const changed = Object.entries(wanted).flatMap(([key, value]): [string, Json][] =>
     value === undefined || isSame(value, now[key]) ? [] : [[key, value]],
@@ -76,17 +84,22 @@ const isSame = (one: Json, other: Json | undefined): boolean => JSON.stringify(o
 const noHost = (user: string) =>
   `--host is missing: the mail server of ${user} is not known here. Your provider names it in its help on IMAP.`;
 
-function tlsOf(call: CliCall): ImapSettings["tls"] | undefined {
+/** A certificate that is named for the same kind of encryption stays. */
+function tlsOf(call: CliCall, existing: ImapSettings["tls"] | undefined): ImapSettings["tls"] | undefined {
   const text = textOf(call, "tls");
-  return text === undefined || text === "starttls" ? text : text === "true";
+  if (text === undefined) return existing;
+  const isSame = typeof existing === "object" && (existing.mode ?? "tls") === (text === "true" ? "tls" : text);
+  return isSame ? existing : text === "starttls" ? text : text === "true";
 }
 
-export async function passwordOf(call: CliCall, { account, existing, provider }: WantedAccount): Promise<Password> {
+/** `undefined`: the mailbox logs in by OAuth. */
+export async function passwordOf(call: CliCall, { account, existing, provider }: WantedAccount): Promise<Password | undefined> {
   const [variable, file] = [textOf(call, "password-env"), textOf(call, "password-file")];
   if (variable !== undefined && file !== undefined) throw new UsageError("Give --password-env or --password-file, not both.");
   if (variable !== undefined) return { reference: { env: variable } };
   if (file !== undefined) return { reference: { file: resolve(file) } };
   if (existing?.password !== undefined) return { reference: existing.password };
+  if (existing?.oauth !== undefined) return undefined;
   if (call.terminal === undefined) {
     const wish = provider === undefined ? "" : ` ${provider.wants}`;
     throw new UsageError(`--password-env or --password-file is missing: without a terminal no password can be typed.${wish}`);

@@ -3,56 +3,52 @@ import { connect as connectPlain } from "node:net";
 import type { ImapFlow } from "imapflow";
 import type { CliCall } from "service-gateway/sdk";
 import { connect } from "../imap/connection.ts";
+import { encryptionOf } from "../imap/encryption.ts";
 import { faultOf } from "../imap/faults.ts";
 import { type ImapSettings, isLoopback } from "../settings.ts";
 import { SourceError } from "../source.ts";
 import { oneLine } from "../text.ts";
+import type { imapAccess } from "./imap-access.ts";
 import type { WantedAccount } from "./imap-account.ts";
+import { pinnedTls } from "./imap-certificate.ts";
 import type { Provider } from "./providers.ts";
 import type { Result, Steps } from "./steps.ts";
 
 const reachMs = 15_000;
 const mostNames = 20;
 
+/** Resolves with the encryption that the mailbox is read with: a certificate that the server of this machine signed itself is pinned. */
 export async function checkMailbox(
   call: Pick<CliCall, "say" | "terminal">,
   steps: Steps,
   {
     settings,
-    password,
+    access,
     provider,
     outcome,
   }: Pick<WantedAccount, "settings" | "provider"> & {
-    readonly password: string;
+    readonly access: ReturnType<typeof imapAccess>;
     /** Of checks that succeed: nothing was changed by them. */
     readonly outcome: "done" | "kept";
   },
-): Promise<void> {
-  const { host, port, tls, folders } = settings;
+): Promise<ImapSettings["tls"]> {
+  const { host, port, folders } = settings;
   const well = (detail: string): Result => ({ outcome, detail, value: undefined });
   await steps.step("server", `Connecting to ${host}:${port}`, async () => {
     await reach(settings);
     return well(`${host}:${port} accepts connections.`);
   });
-  if (tls === false && !isLoopback(host))
-    await steps.step("encryption", "Looking at the settings", async () => {
-      const fix = "Leave --tls out, or use --tls starttls. Nothing was sent.";
-      throw new SourceError("setup", `Without encryption the password would go to ${host} in plain text.`, fix);
-    });
-  const login = connect(settings as ImapSettings, password).then(
-    (client) => ({ client }),
-    (error: unknown) => ({ fault: faultOf(error, host) }),
-  );
-  await steps.step("encryption", `Greeting ${host}`, async () => {
-    const { fault } = (await login) as { readonly fault?: SourceError };
+  const { login, tls } = await steps.step("encryption", `Greeting ${host}`, async () => {
+    const first = await logIn(settings, access);
+    const pinned = isUntrusted(first) && isLoopback(host) ? await pinnedTls(settings) : undefined;
+    const last = pinned === undefined ? first : await logIn({ ...settings, tls: pinned }, access);
     // The server answers to a login only over the connection that was asked for.
-    if (fault !== undefined && fault.kind !== "login") throw fault;
-    return well(encryptionOf(tls));
+    if ("fault" in last && last.fault.kind !== "login" && last.fault.kind !== "revoked") throw last.fault;
+    return { ...well(encryptionText(pinned ?? settings.tls)), value: { login: last, tls: pinned ?? settings.tls } };
   });
   const client = await steps.step("login", `Logging in to ${host}`, async () => {
-    const { client: open, fault } = (await login) as { readonly client?: ImapFlow; readonly fault?: SourceError };
-    if (open === undefined) throw withWishOf(provider, fault);
-    return { ...well(`${host} accepts the password of ${settings.user}.`), value: open };
+    if ("fault" in login) throw withWishOf(provider, login.fault);
+    return { ...well(`${host} accepts the login of ${settings.user}.`), value: login.client };
   });
   try {
     let newest: string | undefined;
@@ -71,7 +67,22 @@ export async function checkMailbox(
   } finally {
     client.close();
   }
+  return tls;
 }
+
+type Login = { readonly client: ImapFlow } | { readonly fault: SourceError };
+
+async function logIn(settings: WantedAccount["settings"], { login, read }: ReturnType<typeof imapAccess>): Promise<Login> {
+  const { host, tls } = settings;
+  try {
+    const encryption = encryptionOf(tls, { host, read });
+    return { client: await login.with((credentials) => connect(settings as ImapSettings, { credentials, encryption })) };
+  } catch (error) {
+    return { fault: faultOf(error, host) };
+  }
+}
+
+const isUntrusted = (login: Login): boolean => "fault" in login && login.fault.message.includes("cannot be trusted");
 
 /** Resolves when the port accepts a connection. */
 function reach({ host, port }: Pick<ImapSettings, "host" | "port">): Promise<void> {
@@ -91,13 +102,14 @@ function reach({ host, port }: Pick<ImapSettings, "host" | "port">): Promise<voi
   });
 }
 
-function encryptionOf(tls: ImapSettings["tls"]): string {
+function encryptionText(tls: ImapSettings["tls"]): string {
   if (tls === false) return "None, which is allowed to a server on this machine.";
-  return tls === true ? "TLS from the start, with a trusted certificate." : "TLS by STARTTLS, with a trusted certificate.";
+  const { mode, fingerprint256 } = typeof tls === "object" ? tls : { mode: tls === true ? "tls" : tls };
+  const how = mode === "starttls" ? "TLS by STARTTLS" : "TLS from the start";
+  return `${how}, with ${fingerprint256 === undefined ? "a trusted certificate" : "the certificate that is pinned"}.`;
 }
 
-function withWishOf(provider: Provider | undefined, fault: SourceError | undefined): SourceError {
-  const { message = "The login failed.", fix = "" } = fault ?? {};
+function withWishOf(provider: Provider | undefined, { message, fix }: SourceError): SourceError {
   return new SourceError("login", message, provider === undefined ? fix : provider.wants);
 }
 

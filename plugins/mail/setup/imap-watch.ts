@@ -3,6 +3,7 @@ import type { CliAnswer, CliCall } from "service-gateway/sdk";
 import { createImapSource } from "../imap/source.ts";
 import { imapMailboxesIn } from "../settings.ts";
 import { SourceError } from "../source.ts";
+import { imapAccess } from "./imap-access.ts";
 import { accountOf, answered } from "./options.ts";
 import { runMailbox } from "./run.ts";
 import { showStatus } from "./status.ts";
@@ -36,6 +37,6 @@ export const runImap = (call: CliCall): Promise<CliAnswer> =>
         `There is no mailbox ${account}.`,
         `\`${call.program} webhooks imap setup --account ${account}\` makes one.`,
       );
-    const password = () => preset.secret(settings.password, `accounts.${account}.password`);
-    return runMailbox(call, { source: "imap", account }, settings, createImapSource(account, settings, { password }));
+    const source = createImapSource(account, settings, imapAccess(call, account, settings));
+    return runMailbox(call, { source: "imap", account }, settings, source);
   });

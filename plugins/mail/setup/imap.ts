@@ -6,6 +6,7 @@ import type { ImapSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
 import { forgetMailbox } from "./forget.ts";
 import { prepareHooks } from "./hook-server.ts";
+import { imapAccess } from "./imap-access.ts";
 import { changesTo, type Password, passwordFile, passwordOf, type WantedAccount, wantedAccount } from "./imap-account.ts";
 import { checkMailbox } from "./imap-checks.ts";
 import { accountOf, answered, isSet } from "./options.ts";
@@ -29,13 +30,13 @@ export const setupImap = (call: CliCall): Promise<CliAnswer> =>
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
       await checkProvider(steps, wanted);
       const password = await passwordOf(call, wanted);
-      const changes = changesTo(wanted, password);
-      const text = await passwordText(steps, preset, { ...wanted, ...password });
-      const unchanged = existing !== undefined && Object.keys(changes).length === 0;
-      await checkMailbox(call, steps, { ...wanted, password: text, outcome: unchanged ? "kept" : "done" });
+      const access = await accessWith(call, steps, wanted, password);
+      const unchanged = existing !== undefined && Object.keys(changesTo(wanted, password)).length === 0;
+      const tls = await checkMailbox(call, steps, { ...wanted, access, outcome: unchanged ? "kept" : "done" });
+      const changes = changesTo({ ...wanted, settings: { ...wanted.settings, tls } }, password);
       await prepareHooks(steps, preset, "imap");
       const undo = await prepareStart(call, steps, wanted);
-      await writePassword(call, steps, { account, ...password });
+      await writePassword(call, steps, { account, typed: password?.typed });
       await writeAccount(steps, preset, { account, existed: existing !== undefined, changes, undo });
       return steps.answer(names, await nextLines(call, steps, { isNew: existing === undefined }));
     });
@@ -45,22 +46,26 @@ async function checkProvider(steps: Steps, { provider, existing }: WantedAccount
   if (provider === undefined) return;
   await steps.step("provider", "Looking at the provider", async () => {
     const { name, wants, refusesPasswords = false } = provider;
-    if (refusesPasswords) throw new SourceError("setup", `${name} is not set up with a password.`, wants);
+    if (refusesPasswords && existing?.oauth === undefined) throw new SourceError("setup", `${name} is not set up with a password.`, wants);
     return existing === undefined ? done(`${name}. ${wants}`) : kept(`${name}.`);
   });
 }
 
-async function passwordText(
+async function accessWith(
+  call: CliCall,
   steps: Steps,
-  preset: Preset,
-  { account, existing, reference, typed }: WantedAccount & Password,
-): Promise<string> {
-  if (typed !== undefined) return typed;
+  { account, existing }: WantedAccount,
+  password: Password | undefined,
+): Promise<ReturnType<typeof imapAccess>> {
+  if (password === undefined) return imapAccess(call, account, existing?.oauth === undefined ? {} : { oauth: existing.oauth });
+  const { reference, typed } = password;
+  // A typed password is not in its file yet, so it is its own reference here.
+  if (typed !== undefined) return imapAccess(call, account, { password: typed });
   return await steps.step("password", "Reading the password", async () => {
-    const value = preset.secret(reference, `accounts.${account}.password`);
+    call.preset("imap").secret(reference, `accounts.${account}.password`);
     const { env } = reference as { readonly env?: string };
     const place = env === undefined ? "It can be read." : `It is in the variable ${env}, which the gateway needs in its environment, too.`;
-    return { ...(existing === undefined ? done(place) : kept(place)), value };
+    return { ...(existing === undefined ? done(place) : kept(place)), value: imapAccess(call, account, { password: reference }) };
   });
 }
 
@@ -89,7 +94,11 @@ async function prepareStart(call: CliCall, steps: Steps, { account, sinceMs }: W
 
 const timeOf = (at: number) => `${new Date(at).toISOString().slice(0, 16)}Z`;
 
-async function writePassword(call: CliCall, steps: Steps, { account, typed }: Password & { readonly account: string }): Promise<void> {
+async function writePassword(
+  call: CliCall,
+  steps: Steps,
+  { account, typed }: { readonly account: string; readonly typed: string | undefined },
+): Promise<void> {
   if (typed === undefined) return;
   const file = await call.secretFiles.path(passwordFile(account));
   await steps.change("password", `write the password to ${file}, which only you can read`, () =>

@@ -2,11 +2,14 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { run, temporaryHome } from "../../core/cli/command.ts";
-import { type Dovecot, hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
+import { makeCertificate } from "../../support/mail/certificate.ts";
+import { hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
+import { startImapServer } from "../../support/mail/imap-server.ts";
+import type { MailServer } from "../../support/mail/mail-server.ts";
 
-let server: Dovecot;
+let server: MailServer;
 let home: string;
 
 beforeAll(async () => {
@@ -43,7 +46,7 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
   test("a dry run checks the mailbox, says what would change, and changes nothing", async () => {
     const { code, out } = await imap("setup", ...withPassword(), "--since", "2d", "--dry-run");
     expect(code).toBe(0);
-    expect(out).toMatch(/^done +login +127\.0\.0\.1 accepts the password of ada\.$/m);
+    expect(out).toMatch(/^done +login +127\.0\.0\.1 accepts the login of ada\.$/m);
     for (const step of ["hooks.token", "hooks.enabled", "start", "configuration"]) expect(out).toMatch(new RegExp(`^would +${step} `, "m"));
     expect(readdirSync(home)).toEqual(["password"]);
   });
@@ -153,6 +156,27 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     const second = await imap("teardown", "--json");
     expect([second.code, outcomes(second.out).filter((one) => !one.endsWith(": kept"))]).toEqual([0, []]);
   });
+});
+
+test.each(["true", "starttls"])("a certificate that a server of this machine signed itself is pinned, with --tls %s", async (tls) => {
+  const certificate = makeCertificate();
+  const bridge = await startImapServer({ tls: certificate, secure: tls === "true" });
+  onTestFinished(async () => {
+    await bridge.close();
+    certificate.remove();
+  });
+  bridge.offer({ startTls: tls === "starttls" });
+  writeFileSync(join(home, "password"), bridge.password(), { mode: 0o600 });
+  const options = ["--user", "ada", "--host", "127.0.0.1", "--port", String(bridge.port), "--tls", tls];
+  expect((await imap("setup", ...options, "--password-file", join(home, "password"))).code).toBe(0);
+  expect(JSON.parse(config()).hooks.imap.accounts.ada.tls).toEqual({
+    mode: tls === "true" ? "tls" : tls,
+    fingerprint256: certificate.fingerprint256,
+  });
+  const before = config();
+  const second = await imap("setup", ...options, "--json");
+  expect([second.code, outcomes(second.out).filter((one) => !one.endsWith(": kept"))]).toEqual([0, []]);
+  expect(config()).toBe(before);
 });
 
 test("a provider that is known needs no host, and says what it wants; Outlook refuses passwords, with what to do", async () => {

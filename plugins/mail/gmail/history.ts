@@ -1,0 +1,70 @@
+/** Which mails of a history are new ones that run, and where the next look begins. */
+import type { HistoryRecord, Named } from "./api.ts";
+
+export interface Wanted {
+  /** Id of the label that is watched. */
+  readonly label: string;
+  readonly includeOwn: boolean;
+}
+
+export interface Candidate {
+  readonly id: string;
+  /** The newest record that names it. */
+  readonly record: string;
+}
+
+/** Where reading goes on. Ids of history records are 64-bit numbers as texts. */
+export interface Place {
+  /** The next look lists what came after this record. */
+  readonly start: string;
+  /** Becomes `start` with the first look that begins at `due`, epoch milliseconds. `quiet`: the list was empty, and this is where it ended. */
+  readonly mark?: { readonly record: string; readonly due: number; readonly quiet: boolean };
+}
+
+/** A record may be listed late, after a newer one. */
+const lateMs = 600_000;
+/** In a quiet mailbox the start moves on before Google forgets it. */
+const quietMs = 86_400_000;
+
+/** Own mail that the user sent to themselves is in the inbox as well. */
+export function isWanted(labels: readonly string[], { includeOwn }: Wanted): boolean {
+  const has = (label: string) => labels.includes(label);
+  if (has("SPAM") || has("TRASH") || has("DRAFT")) return false;
+  return !has("SENT") || (includeOwn && has("INBOX"));
+}
+
+/** Oldest first, each once. */
+export function candidatesIn(records: readonly HistoryRecord[], wanted: Wanted): readonly Candidate[] {
+  const newest = new Map<string, string>();
+  const add = (record: string, { id, labelIds }: Named, isLabelled: boolean) => {
+    if (!isLabelled || (labelIds !== undefined && !isWanted(labelIds, wanted))) return;
+    const known = newest.get(id);
+    if (known === undefined || isNewer(record, known)) newest.set(id, record);
+  };
+  for (const { id, messagesAdded = [], labelsAdded = [] } of records) {
+    for (const { message } of messagesAdded) add(id, message, message.labelIds?.includes(wanted.label) !== false);
+    for (const { message, labelIds = [] } of labelsAdded) add(id, message, labelIds.includes(wanted.label));
+  }
+  return [...newest].map(([id, record]) => ({ id, record })).sort((a, b) => (isNewer(a.record, b.record) ? 1 : -1));
+}
+
+/**
+ * After a look that began at `began`. A record becomes the start only ten minutes after it was listed, and only with a look that lists
+ * everything behind the old start once more: until then a late record, whose id is lower, is still found.
+ */
+export function placeAfter(
+  { start, mark }: Place,
+  { records, historyId, began }: { readonly records: readonly HistoryRecord[]; readonly historyId: string; readonly began: number },
+): Place {
+  if (mark !== undefined && began >= mark.due) return { start: mark.record };
+  const newest = records.reduce((best, { id }) => (isNewer(id, best) ? id : best), start);
+  if (isNewer(newest, start)) {
+    // A later record would put the end of the wait off again and again.
+    return mark !== undefined && !mark.quiet ? { start, mark } : { start, mark: { record: newest, due: began + lateMs, quiet: false } };
+  }
+  return { start, mark: mark ?? { record: historyId, due: began + quietMs, quiet: true } };
+}
+
+export function isNewer(a: string, b: string): boolean {
+  return BigInt(a) > BigInt(b);
+}

@@ -1,0 +1,125 @@
+/** One mail as the Gmail API gives it: already parsed, so that only its parts have to be chosen. Attachments are not fetched. */
+import type { Attachment, Header, Mail } from "../source.ts";
+import { oneLine } from "../text.ts";
+import { decodeWords, readAddresses } from "./addresses.ts";
+import type { Message, Part } from "./api.ts";
+
+const headerNames = new Set([
+  ...["from", "authentication-results", "auto-submitted", "list-id", "list-unsubscribe", "precedence"],
+  ...["x-auto-response-suppress", "return-path", "content-type", "references"],
+]);
+const maxHeaders = 200;
+const maxHeaderLength = 20_000;
+/** A mail with more parts is read only so far. */
+const maxParts = 2_000;
+const maxAttachments = 100;
+/** HTML takes more room than the text in it. */
+const maxHtmlBytes = 100_000;
+/** A longer text is not fetched for its beginning. */
+const maxTextBytes = 4 * 1_048_576;
+
+interface Chosen {
+  readonly kind: "plain" | "html";
+  readonly part: Part;
+}
+
+/** `fetchPart` resolves with the bytes of a part that came without them, base64url. */
+export async function readMessage(
+  message: Message,
+  { maxBytes, fetchPart }: { readonly maxBytes: number; readonly fetchPart: (attachmentId: string) => Promise<string> },
+): Promise<Mail> {
+  const mail = readEnvelope(message);
+  const { text, attachments } = outlineOf(message.payload ?? {});
+  if (text === undefined) return { ...mail, attachments };
+  const { size = 0, data, attachmentId } = text.part.body ?? {};
+  if (data === undefined && size > maxTextBytes) return { ...mail, attachments, bodyError: "the text of the mail is too long" };
+  const encoded = data ?? (attachmentId === undefined ? "" : await fetchPart(attachmentId));
+  const most = text.kind === "html" ? maxHtmlBytes : maxBytes * 2;
+  // Four characters hold three bytes.
+  const bytes = Buffer.from(encoded.slice(0, Math.ceil(most / 3) * 4), "base64url");
+  const cut = encoded.length > Math.ceil(most / 3) * 4;
+  return { ...mail, attachments, text: { kind: text.kind, value: decode(bytes, charsetOf(text.part)), cut } };
+}
+
+/** What the header of the mail says. */
+export function readEnvelope({ id, threadId, labelIds = [], snippet, internalDate, payload = {} }: Message): Mail {
+  const headers = (payload.headers ?? []).slice(0, maxHeaders * 10).map(({ name, value }) => ({
+    name: name.toLowerCase(),
+    value: value.slice(0, maxHeaderLength).replace(/\r?\n[ \t]+/g, " "),
+  }));
+  const first = (name: string) => headers.find((header) => header.name === name)?.value;
+  const addresses = (name: string) => readAddresses(first(name) ?? "");
+  const date = new Date(Number(internalDate ?? Number.NaN));
+  const optional = { threadId, messageId: first("message-id"), inReplyTo: first("in-reply-to") };
+  return {
+    id,
+    labels: labelIds,
+    from: addresses("from"),
+    to: addresses("to"),
+    cc: addresses("cc"),
+    replyTo: addresses("reply-to"),
+    subject: decodeWords(first("subject") ?? ""),
+    headers: headers.filter(({ name }) => headerNames.has(name)).slice(0, maxHeaders) satisfies readonly Header[],
+    attachments: [],
+    ...(Number.isNaN(date.getTime()) ? {} : { date: date.toISOString() }),
+    ...(snippet === undefined ? {} : { snippet: plainText(snippet) }),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined && value !== "")),
+  };
+}
+
+function outlineOf(root: Part): { readonly text?: Chosen; readonly attachments: readonly Attachment[] } {
+  let plain: Part | undefined;
+  let html: Part | undefined;
+  const attachments: Attachment[] = [];
+  // A stack of its own: a mail may be nested deeper than calls can be.
+  const left: Part[] = [root];
+  for (let seen = 0; seen < maxParts; seen += 1) {
+    const part = left.pop();
+    if (part === undefined) break;
+    const { mimeType = "", filename = "", body, parts = [] } = part;
+    if (parts.length > 0) {
+      for (const child of parts.slice(0, maxParts).reverse()) left.push(child);
+      continue;
+    }
+    const type = mimeType.toLowerCase();
+    const isAttached = filename !== "" || /^\s*attachment\b/i.test(headerOf(part, "content-disposition"));
+    if (!isAttached && type === "text/plain") plain ??= part;
+    else if (!isAttached && type === "text/html") html ??= part;
+    else if (!type.startsWith("multipart/") && attachments.length < maxAttachments)
+      attachments.push({ name: oneLine(filename), type: oneLine(type), size: body?.size ?? 0 });
+  }
+  if (plain !== undefined) return { text: { kind: "plain", part: plain }, attachments };
+  return html === undefined ? { attachments } : { text: { kind: "html", part: html }, attachments };
+}
+
+const headerOf = ({ headers = [] }: Part, wanted: string) =>
+  headers.find(({ name }) => name.toLowerCase() === wanted)?.value.slice(0, maxHeaderLength) ?? "";
+
+function charsetOf(part: Part): string {
+  return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(headerOf(part, "content-type"))?.[1] ?? "windows-1252";
+}
+
+/** The API gives most texts as UTF-8, whatever the mail declares, and some as they were. */
+function decode(bytes: Uint8Array, declared: string): string {
+  try {
+    // The last character may be cut.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+  } catch {
+    return decoderFor(declared).decode(bytes);
+  }
+}
+
+function decoderFor(charset: string): TextDecoder {
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder("windows-1252");
+  }
+}
+
+const escaped: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+
+/** A summary comes escaped for a web page. */
+function plainText(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot|#39);/g, (all, name: string) => escaped[name] ?? all);
+}

@@ -1,0 +1,117 @@
+/** What the tests of a watched Gmail mailbox share: a gateway beside a stand-in for Google, and the runs that it made. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, vi } from "vitest";
+import mail from "../../../plugins/mail/index.ts";
+import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { type Google, startGoogle } from "../../support/mail/google.ts";
+
+interface Run {
+  readonly session: string;
+  readonly text: string;
+  readonly at: number;
+}
+
+interface LaunchOptions {
+  readonly hooks?: object;
+  readonly now?: () => number;
+  readonly directory?: string;
+}
+
+export function createRoom() {
+  const seen: Run[] = [];
+  const engine = createEngine((turn) => {
+    if (turn.inbound.kind !== "hook") return "HEARTBEAT_OK";
+    seen.push({ session: turn.sessionKey, text: turn.inbound.text, at: Date.now() });
+    return "read";
+  });
+  let google: Google;
+  let running: TestGateway | undefined;
+  let chat: Loopback;
+
+  beforeEach(async () => {
+    seen.length = 0;
+    google = await startGoogle();
+    google.pubsub.arrange(google.topic, google.subscription);
+  });
+  afterEach(async () => {
+    await running?.gateway.close();
+    if (running !== undefined) removeDirectory(running.directory);
+    running = undefined;
+    await google.close();
+  });
+
+  const configOf = (section: object = {}, hooks: object = {}) => ({
+    hooks: {
+      enabled: true,
+      token: "hook-token-of-the-test",
+      gmail: {
+        account: google.address,
+        credentials: google.accounts.clientFile(),
+        refreshToken: google.accounts.refreshToken(),
+        apiRoot: google.url,
+        pubsubRoot: google.url,
+        mode: "pull",
+        topic: google.topic,
+        subscription: google.subscription,
+        maxPerHour: 1_000,
+        ...section,
+      },
+      ...hooks,
+    },
+    channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
+    agents: { defaults: { engine: "scripted" } },
+  });
+  const room = {
+    seen,
+    google: () => google,
+    chat: () => chat,
+    gateway: () => {
+      if (running === undefined) throw new Error("no gateway runs");
+      return running;
+    },
+    configOf,
+    /** Without waiting for the mailbox. */
+    async launch(section: object = {}, { hooks = {}, now, directory }: LaunchOptions = {}): Promise<TestGateway> {
+      chat = createLoopback();
+      running = await startGateway({
+        config: configOf(section, hooks),
+        plugins: [mail, engine, chat.plugin],
+        ...(directory === undefined ? {} : { directory }),
+        ...(now === undefined ? {} : { gateway: { now } }),
+      });
+      return running;
+    },
+    async start(section: object = {}, options: LaunchOptions = {}): Promise<TestGateway> {
+      const started = await room.launch(section, options);
+      await room.state("ok");
+      return started;
+    },
+    /** As an operator edits the file. */
+    edit(section: object) {
+      const basics = { gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" } };
+      writeFileSync(room.gateway().configFile, JSON.stringify({ ...basics, ...configOf(section) }));
+    },
+    async status(): Promise<{ readonly state: string; readonly reason: string; readonly expires?: number } | undefined> {
+      const { watched } = await room.gateway().gateway.describe();
+      const [mailbox] = (watched.mail ?? []).filter(({ source }) => source === "gmail");
+      return mailbox;
+    },
+    state: (state: string, ms = 10_000) =>
+      vi.waitFor(async () => expect(await room.status()).toMatchObject({ state }), { timeout: ms, interval: 20 }),
+    log: () => readFileSync(join(room.gateway().gateway.stateDirectory, "logs", "gateway.log"), "utf8"),
+    arrived: (count: number, ms = 10_000) =>
+      vi.waitFor(() => expect(seen.length).toBeGreaterThanOrEqual(count), { timeout: ms, interval: 5 }),
+    /** Subjects in the order of the runs. */
+    subjects: () => seen.map(({ text }) => /Subject: (.+)/.exec(text)?.[1]),
+    looks: (): number => google.callsOf(/\/history$/),
+    /** Something that is no mail happens, and the mailbox is looked at because of it. */
+    async looked() {
+      const before = room.looks();
+      google.mailbox.touch();
+      await vi.waitFor(() => expect(room.looks()).toBeGreaterThan(before), { timeout: 10_000, interval: 10 });
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    },
+  };
+  return room;
+}

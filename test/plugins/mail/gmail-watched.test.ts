@@ -1,0 +1,152 @@
+import { describe, expect, test, vi } from "vitest";
+import { createRoom } from "./gmail-room.ts";
+
+const room = createRoom();
+const mailbox = () => room.google().mailbox;
+const hours = 3_600_000;
+
+describe("a Gmail mailbox that is watched", () => {
+  test("runs the agent within a second of a notice, and leaves alone what was there before", async () => {
+    mailbox().deliver({ subject: "Old news" });
+    await room.start();
+    const id = mailbox().deliver({ subject: "Minutes", body: "As agreed on Monday, we'll meet." });
+    const delivered = Date.now();
+    await room.arrived(1);
+    expect((room.seen[0]?.at ?? 0) - delivered).toBeLessThan(1_000);
+    await room.looked();
+    expect(room.subjects()).toEqual(["Minutes"]);
+    expect(room.seen[0]?.session).toContain(`hook:gmail:${id}`);
+    expect(room.seen[0]?.text).toMatch(/^The sender of this mail is not verified/);
+    expect(room.seen[0]?.text).toContain("As agreed on Monday, we'll meet.");
+    await vi.waitFor(() => expect(room.google().pubsub.acknowledged.length).toBeGreaterThan(0));
+  });
+
+  test("polls without notices, and asks for nothing but to read", async () => {
+    await room.start({ mode: "poll", topic: undefined, subscription: undefined, pollSeconds: 5 });
+    mailbox().deliver({ subject: "Minutes" });
+    const delivered = Date.now();
+    await room.arrived(1);
+    expect((room.seen[0]?.at ?? 0) - delivered).toBeLessThan(6_000);
+    expect(room.google().calls.filter(({ method, path }) => method !== "GET" && path !== "/token")).toEqual([]);
+  }, 20_000);
+
+  test("takes 150 mails of one burst once each, with a shuffled history in pages whose records come late", async () => {
+    Object.assign(mailbox().faults, { isShuffled: true, pageSize: 20 });
+    room.google().pubsub.faults.isDoubled = true;
+    await room.start();
+    for (let at = 0; at < 150; at += 1) mailbox().deliver({ subject: `mail-${at}`, late: at % 4 });
+    await vi.waitFor(() => expect(new Set(room.subjects()).size).toBe(150), { timeout: 40_000, interval: 50 });
+    await room.looked();
+    expect(room.seen).toHaveLength(150);
+  }, 60_000);
+
+  test("looks again after a notice whose record is not listed yet", async () => {
+    await room.start();
+    mailbox().deliver({ subject: "Late", late: 1 });
+    await room.arrived(1);
+    expect(room.subjects()).toEqual(["Late"]);
+  }, 20_000);
+
+  test("finds a record that is listed behind a newer one, also when the gateway was away for hours in between", async () => {
+    const { directory } = await room.start();
+    mailbox().deliver({ subject: "Hidden", late: 1_000 });
+    mailbox().deliver({ subject: "Newer" });
+    await room.arrived(1);
+    await room.looked();
+    await room.gateway().gateway.close();
+    mailbox().reveal();
+    await room.start({}, { directory, now: () => Date.now() + 2 * hours });
+    await room.arrived(2);
+    expect(room.subjects()).toEqual(["Newer", "Hidden"]);
+  }, 20_000);
+
+  test("catches up after two days, once for each mail, also when the history is gone", async () => {
+    const { directory } = await room.start();
+    mailbox().deliver({ subject: "One" });
+    await room.arrived(1);
+    await room.gateway().gateway.close();
+    const later = (ms: number) => Date.now() + ms;
+    mailbox().deliver({ subject: "Two", at: later(hours) });
+    await room.start({}, { directory, now: () => later(48 * hours) });
+    await room.arrived(2);
+    await room.gateway().gateway.close();
+    mailbox().deliver({ subject: "Three", at: later(50 * hours) });
+    mailbox().deliver({ subject: "Four", at: later(60 * hours) });
+    mailbox().forget();
+    await room.start({}, { directory, now: () => later(96 * hours) });
+    await room.arrived(4);
+    mailbox().deliver({ subject: "Five", at: later(96 * hours) });
+    await room.arrived(5);
+    await room.looked();
+    expect(room.subjects()).toEqual(["One", "Two", "Three", "Four", "Five"]);
+  }, 30_000);
+
+  test("leaves nothing out that a pause by maxPerHour holds up while the history goes", async () => {
+    let ahead = 0;
+    const now = () => Date.now() + ahead;
+    const { directory } = await room.start({ maxPerHour: 2, maxCatchUp: 1 }, { now });
+    for (const subject of ["One", "Two", "Three", "Four"]) mailbox().deliver({ subject });
+    await room.arrived(2);
+    await room.state("paused");
+    await room.gateway().gateway.close();
+    mailbox().forget();
+    ahead = 1.5 * hours;
+    await room.start({ maxPerHour: 20, maxCatchUp: 1 }, { directory, now });
+    await room.arrived(4);
+    expect(room.subjects().sort()).toEqual(["Four", "One", "Three", "Two"]);
+  }, 20_000);
+
+  test("after a long absence runs the newest mails only, and records how many it left out", async () => {
+    const { directory } = await room.start();
+    await room.gateway().gateway.close();
+    for (const subject of ["One", "Two", "Three"]) mailbox().deliver({ subject });
+    await room.start({ maxCatchUp: 1 }, { directory, now: () => Date.now() + 5 * hours });
+    await room.arrived(1);
+    await room.looked();
+    await room.looked();
+    expect(room.subjects()).toEqual(["Three"]);
+  }, 20_000);
+
+  test("does not run what the user sends, drafts, spam and trash; does run what gets the label later", async () => {
+    await room.start();
+    mailbox().deliver({ subject: "Sent", labels: ["SENT"] });
+    mailbox().deliver({ subject: "To myself", labels: ["SENT", "INBOX"] });
+    mailbox().deliver({ subject: "Draft", labels: ["DRAFT", "INBOX"] });
+    const spam = mailbox().deliver({ subject: "Spam", labels: ["SPAM"] });
+    mailbox().deliver({ subject: "Trash", labels: ["TRASH", "INBOX"] });
+    const archived = mailbox().deliver({ subject: "Archived", labels: ["UNREAD"] });
+    await room.looked();
+    expect(room.subjects()).toEqual([]);
+    mailbox().addLabel(archived, "INBOX");
+    mailbox().addLabel(spam, "INBOX", { without: ["SPAM"] });
+    await room.arrived(2);
+    expect(room.subjects().sort()).toEqual(["Archived", "Spam"]);
+  });
+
+  test("watches another label by its name, and runs own mail with includeOwn", async () => {
+    await room.start({ label: "orders" });
+    mailbox().deliver({ subject: "Elsewhere" });
+    mailbox().deliver({ subject: "Order", labels: ["Label_7"] });
+    await room.arrived(1);
+    expect(room.subjects()).toEqual(["Order"]);
+    room.edit({ includeOwn: true });
+    await vi.waitFor(() => expect(room.google().callsOf(/\/profile$/)).toBeGreaterThan(1), { timeout: 10_000 });
+    await room.state("ok");
+    mailbox().deliver({ subject: "To myself", labels: ["SENT", "INBOX"] });
+    await room.arrived(2);
+    expect(room.subjects().at(-1)).toBe("To myself");
+  }, 20_000);
+
+  test("reads on when mails are deleted before they are read", async () => {
+    await room.start();
+    room.google().faults.isMute = true;
+    const gone = mailbox().deliver({ subject: "Gone" });
+    mailbox().remove(gone);
+    room.google().faults.isMute = false;
+    mailbox().deliver({ subject: "Here" });
+    await room.arrived(1);
+    await room.looked();
+    expect(room.subjects()).toEqual(["Here"]);
+    expect(room.google().callsOf(new RegExp(`messages/${gone}$`))).toBe(1);
+  });
+});

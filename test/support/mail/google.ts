@@ -1,0 +1,95 @@
+/** A stand-in for Google over real HTTP, on one port: tokens, one Gmail mailbox, Pub/Sub and the keys of pushes, with faults on demand. */
+import { createServer } from "node:http";
+import { createAccounts } from "./google-accounts.ts";
+import { type Call, Refusal, type Reply, readCall, refuse, write } from "./google-http.ts";
+import { createMailbox } from "./google-mailbox.ts";
+import { createPubSub } from "./google-pubsub.ts";
+
+export type Google = Awaited<ReturnType<typeof startGoogle>>;
+
+export async function startGoogle({ address = "ada@example.net", port = 0 }: { readonly address?: string; readonly port?: number } = {}) {
+  let url = "";
+  const accounts = createAccounts({ url: () => url, address });
+  const topic = `projects/${accounts.project}/topics/mail`;
+  const subscription = `projects/${accounts.project}/subscriptions/mail`;
+  const pubsub = createPubSub({ post: postTo });
+  const mailbox = createMailbox(address, {
+    onChange: (historyId) => {
+      if (!faults.isMute) pubsub.publish(topic, { emailAddress: address, historyId: Number(historyId) });
+    },
+    mayWatch: pubsub.mayPublish,
+  });
+  const faults = {
+    /** So many calls of the APIs are answered 429, with this `Retry-After`. */
+    rateLimited: 0,
+    retryAfterSeconds: 1,
+    /** So many calls are answered 401 though their token is good. */
+    unauthorized: 0,
+    /** The Gmail API is switched off in the project. */
+    isDisabled: false,
+    /** No notice is published. */
+    isMute: false,
+  };
+  const calls: { readonly method: string; readonly path: string; readonly at: number }[] = [];
+
+  async function postTo(config: Readonly<Record<string, unknown>>, body: object): Promise<number> {
+    const { serviceAccountEmail: email, audience: aud } = config.oidcToken as Readonly<Record<string, string>>;
+    const now = Math.floor(Date.now() / 1_000);
+    const claims = { iss: "https://accounts.google.com", aud, email, email_verified: true, iat: now, exp: now + 3_600, sub: "1" };
+    const headers = { authorization: `Bearer ${accounts.pushToken(claims)}`, "content-type": "application/json" };
+    const response = await fetch(String(config.pushEndpoint), { method: "POST", headers, body: JSON.stringify(body) });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  async function answer(call: Call): Promise<Reply> {
+    calls.push({ method: call.method, path: call.path, at: Date.now() });
+    if (call.path === "/token") return accounts.token(call);
+    if (call.path === "/oauth2/v3/certs") return accounts.certificates();
+    const mail = /^\/gmail\/v1\/users\/me\/(.+)$/.exec(call.path)?.[1];
+    accounts.authorize(call, mail === undefined ? "pubsub" : "mail");
+    if (faults.unauthorized > 0) {
+      faults.unauthorized -= 1;
+      refuse(401, "UNAUTHENTICATED", { reason: "authError" });
+    }
+    if (faults.rateLimited > 0) {
+      faults.rateLimited -= 1;
+      refuse(429, "RESOURCE_EXHAUSTED", { reason: "rateLimitExceeded", headers: { "retry-after": String(faults.retryAfterSeconds) } });
+    }
+    if (mail === undefined) return pubsub.handle(call);
+    const activationUrl = "https://console.developers.google.com/apis/api/gmail.googleapis.com/overview?project=1234";
+    if (faults.isDisabled) refuse(403, "PERMISSION_DENIED", { reason: "SERVICE_DISABLED", metadata: { activationUrl } });
+    return mailbox.handle(call, mail);
+  }
+
+  const server = createServer(async (request, response) => {
+    const left = new AbortController();
+    response.on("close", () => left.abort());
+    try {
+      write(response, await answer(await readCall(request, left.signal)));
+    } catch (error) {
+      write(response, error instanceof Refusal ? error.reply : { status: 500, body: { error: { code: 500, status: "INTERNAL" } } });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as { readonly port: number }).port}`;
+
+  return {
+    url,
+    address,
+    topic,
+    subscription,
+    accounts,
+    mailbox,
+    pubsub,
+    faults,
+    calls,
+    /** How often a path was asked for. */
+    callsOf: (path: RegExp) => calls.filter((one) => path.test(one.path)).length,
+    async close() {
+      pubsub.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
