@@ -18,7 +18,7 @@ export async function payloadOf(
   }: { readonly source: string; readonly account: string; readonly verdict: Verdict; readonly maxBytes: number },
 ): Promise<Json> {
   const { text, date, messageId, inReplyTo, folder, labels, bodyError } = mail;
-  const whole = text === undefined ? "" : manyLines(text.kind === "html" ? await htmlToText(text.value) : text.value);
+  const whole = await wholeTextOf(mail);
   const body = cut(whole, maxBytes);
   const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(0, 50);
   const message: { [field: string]: Json } = {
@@ -43,6 +43,11 @@ export async function payloadOf(
   const optional = { date, messageId, inReplyTo, bodyError };
   for (const [name, value] of Object.entries(optional)) if (value !== undefined) message[name] = oneLine(value);
   return { source, account, ...mail.beside, messages: [message] };
+}
+
+/** The text that its reader would see. */
+export async function wholeTextOf({ text }: Pick<Mail, "text">): Promise<string> {
+  return text === undefined ? "" : manyLines(text.kind === "html" ? await htmlToText(text.value) : text.value);
 }
 
 function addresses(list: readonly Mailbox[]): string {

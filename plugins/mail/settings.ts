@@ -11,6 +11,8 @@ export interface MailboxSettings {
   readonly from?: readonly string[];
   readonly subject?: string;
   readonly requireAuth: boolean;
+  /** `draft`: the agent's answer becomes a draft in the mailbox. */
+  readonly reply?: "draft";
   /** Servers whose `Authentication-Results` count; none: no sender is ever verified. */
   readonly authservIds: readonly string[];
 }

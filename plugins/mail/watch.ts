@@ -83,6 +83,9 @@ export function watchMailboxes(host: PluginHost): void {
   });
   host.status(() => [...watched.values()].map(({ source, account, mailbox }) => ({ source, account, ...mailbox.status() })));
   tapRecords(host);
+  host.tap("settled", ({ source, eventId }) => {
+    if (source === "hooks") for (const { mailbox } of watched.values()) mailbox.settled(eventId);
+  });
   host.route({
     method: "POST",
     path: "gmail/:account",

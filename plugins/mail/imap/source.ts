@@ -4,6 +4,7 @@ import type { ImapSettings } from "../settings.ts";
 import { type Cursor, type Depth, type Found, type Mail, type MailSource, SourceError } from "../source.ts";
 import { connect } from "./connection.ts";
 import { answeredIn, withoutStall } from "./deadline.ts";
+import { createDraftFolder } from "./drafts.ts";
 import { encryptionOf } from "./encryption.ts";
 import { faultOf } from "./faults.ts";
 import type { ImapLogin } from "./login.ts";
@@ -89,7 +90,14 @@ export function createImapSource(
     });
   }
 
+  const [first] = folders;
   return {
+    draft: createDraftFolder({
+      host,
+      user: settings.user,
+      connected,
+      settle: async () => void (first !== undefined && (await inFolder(first, async () => {}))),
+    }),
     login: login.id,
     async baseline() {
       const cursor: { [folder: string]: { readonly validity: string; readonly uid: number } } = {};

@@ -11,6 +11,8 @@ export interface ScriptedServer extends MailServer {
   /** False: mail comes in without a word to those who wait for it. */
   rings(whether: boolean): void;
   fail(...faults: readonly Fault[]): void;
+  /** Takes back the faults that have not happened. */
+  heal(): void;
   /** From now on the connections that are open are read and never answered. */
   mute(): void;
   deliverAll(mails: readonly string[], options?: { readonly structure?: string; readonly at?: Date }): void;
@@ -126,6 +128,9 @@ export async function startImapServer(
     },
     fail(...more) {
       faults = [...faults, ...more];
+    },
+    heal() {
+      faults = [];
     },
     mute() {
       for (const session of sessions.values()) session.mute();
