@@ -26,10 +26,32 @@ const setupOptions: readonly Option[] = [
   dryRun,
 ];
 
+const address: Option = { name: "account", value: "address", summary: "mail address of the mailbox" };
+
+const gmailOptions: readonly Option[] = [
+  address,
+  { name: "credentials", value: "file", summary: "JSON of an OAuth client of the type Desktop app, from the Google Cloud console" },
+  { name: "service-account", value: "file", summary: "JSON key of a service account with domain-wide delegation, in place of credentials" },
+  {
+    name: "mode",
+    value: "mode",
+    choices: ["poll", "pull", "push"],
+    summary: "how new mail is noticed (default: poll, which needs no topic)",
+  },
+  { name: "label", value: "name", summary: "label to watch (default: INBOX)" },
+  { name: "project", value: "id", summary: "Google Cloud project (default: that of the credentials)" },
+  { name: "topic", value: "name", summary: "pull and push: topic that Gmail publishes to; made where it is missing" },
+  { name: "subscription", value: "name", summary: "pull and push: subscription to the topic; made where it is missing" },
+  { name: "push-endpoint", value: "address", summary: "push: public address that Google posts to, ending in /plugins/mail/gmail/NAME" },
+  { name: "push-service-account", value: "address", summary: "push: service account that Google posts as" },
+  { name: "no-browser", summary: "open no browser; the address is printed" },
+  dryRun,
+];
+
 export const mailCli: CliDefinition = {
   name: "webhooks",
   summary: "Set up mailboxes whose mail runs the agent, and look after them.",
-  groups: { imap: "Mailboxes that are read by IMAP." },
+  groups: { imap: "Mailboxes that are read by IMAP.", gmail: "Mailboxes of Gmail that are read by Google's API." },
   commands: [
     {
       name: "imap setup",
@@ -64,6 +86,40 @@ export const mailCli: CliDefinition = {
       timeoutSeconds: 0,
       prepares: true,
       run: async (call) => (await import("./setup/imap-watch.ts")).runImap(call),
+    },
+    {
+      name: "gmail setup",
+      summary: "Get the permission to read a mailbox of Gmail, check it and add it to the configuration. Can be run again.",
+      options: gmailOptions,
+      example: "gmail setup --account ada@gmail.com --credentials ./credentials.json",
+      timeoutSeconds: 0,
+      prepares: true,
+      run: async (call) => (await import("./setup/gmail.ts")).setupGmail(call),
+    },
+    {
+      name: "gmail teardown",
+      summary: "Take back what setup has made: at Google, the permission, and the mailbox in the configuration.",
+      options: [address, dryRun],
+      example: "gmail teardown --account ada@gmail.com",
+      timeoutSeconds: 0,
+      prepares: true,
+      run: async (call) => (await import("./setup/gmail-teardown.ts")).teardownGmail(call),
+    },
+    {
+      name: "gmail status",
+      summary: "Show how each mailbox is, as the running gateway reports it.",
+      options: [account("only this mailbox")],
+      example: "gmail status --json",
+      run: async (call) => (await import("./setup/gmail-watch.ts")).statusOfGmail(call),
+    },
+    {
+      name: "gmail run",
+      summary: "Watch a mailbox in the foreground and hand its mail over by HTTP. Refused while a gateway watches the mailbox.",
+      options: [address, url],
+      example: "gmail run --account ada@gmail.com --url https://gateway.example.org/hooks/gmail",
+      timeoutSeconds: 0,
+      prepares: true,
+      run: async (call) => (await import("./setup/gmail-watch.ts")).runGmail(call),
     },
   ],
 };

@@ -101,7 +101,7 @@ export function watchAlone(
     },
   });
   return {
-    status: watched.status,
+    ...watched,
     async close() {
       await watched.close();
       await lease.release();

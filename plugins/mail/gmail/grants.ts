@@ -12,6 +12,8 @@ export interface Grant {
   readonly clientId: string;
   /** When the user gave it, epoch milliseconds. */
   readonly grantedAt: number;
+  /** What the user allowed; absent: unknown. */
+  readonly scopes?: readonly string[];
 }
 
 const placeOf = (address: string) => `gmail-grant:${address.toLowerCase()}`;
