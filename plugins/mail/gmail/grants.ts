@@ -4,7 +4,7 @@
  */
 import type { Json, PluginHost } from "service-gateway/sdk";
 
-type Store = Pick<PluginHost["store"], "get" | "set">;
+type Store = Pick<PluginHost["store"], "get" | "set" | "delete">;
 
 export interface Grant {
   readonly refreshToken: string;
@@ -26,4 +26,9 @@ export async function readGrant(store: Store, address: string): Promise<Grant | 
 /** Replaces the one before; it survives a power cut. */
 export async function writeGrant(store: Store, address: string, grant: Grant): Promise<void> {
   await store.set(placeOf(address), { ...grant } as Json, { durable: true });
+}
+
+/** `false`: there was none. */
+export function deleteGrant(store: Store, address: string): Promise<boolean> {
+  return store.delete(placeOf(address));
 }
