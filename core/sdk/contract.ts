@@ -285,7 +285,7 @@ interface CliPreset {
   enableHooks(): Promise<{ readonly changed: boolean; readonly tokenFile?: string }>;
 }
 
-/** Secrets of the plugin in files of its own in the state directory, each with mode 0600. Names are `a-z`, `0-9`, `-`, `_`, `.` and `@`. */
+/** Secrets of the plugin in files of its own in the state directory, each with mode 0600. Names are letters, `0-9`, `-`, `_`, `.` and `@`. */
 interface CliSecretFiles {
   /** Where the file of this name is or would be, as an absolute path. */
   path(name: string): Promise<string>;

@@ -20,6 +20,7 @@ const setupOptions: readonly Option[] = [
   { name: "tls", value: "mode", choices: ["true", "starttls", "false"], summary: "encryption; false only for a server on this machine" },
   { name: "password-env", value: "variable", summary: "environment variable with the password" },
   { name: "password-file", value: "file", summary: "file with the password" },
+  { name: "new-password", summary: "ask for the password at the terminal, also where one is set" },
   { name: "folder", value: "name", repeatable: true, summary: "folder to watch, may be given several times (default: INBOX)" },
   { name: "poll-seconds", value: "seconds", summary: "longest time between two looks" },
   since,

@@ -67,7 +67,8 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
     async release() {
       clearInterval(renewing);
       renewing = undefined;
-      await store.update(place, (found) => ((found as Holder | null)?.id === mine.id ? null : undefined));
+      // Where nothing can be stored it ends by itself.
+      await store.update(place, (found) => ((found as Holder | null)?.id === mine.id ? null : undefined)).catch(() => {});
     },
   };
 }

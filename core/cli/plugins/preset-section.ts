@@ -1,6 +1,6 @@
 /** The section of a preset in the configuration, for commands of its plugin: they read it, and change nothing beside it. */
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { editConfig } from "../../config/editing/edit.ts";
 import { getPath } from "../../config/path.ts";
@@ -56,7 +56,7 @@ export function openPreset(context: CommandContext, id: string): CliPreset {
       const { token, enabled } = checkable.hooks;
       // Before the server is switched on, which is an error without a token.
       const tokenFile = token === undefined ? writeToken(dirname(configFile.file)) : undefined;
-      if (tokenFile !== undefined) await edit(["hooks", "token"], { file: tokenFile });
+      if (tokenFile !== undefined) await edit(["hooks", "token"], { file: tokenFile }).catch(withoutFile(tokenFile));
       if (!enabled) await edit(["hooks", "enabled"], true);
       return { changed: !enabled, ...(tokenFile === undefined ? {} : { tokenFile }) };
     },
@@ -89,6 +89,14 @@ function hooksOf(
   if (!answering.faulty) return { ...base, answeredBy };
   const reason = fault === undefined ? `${answering.at} has an error.` : `${fault.path} ${fault.message}.`;
   return { ...base, answeredBy, problem: { reason, fix: fault?.hint ?? "Correct it." } };
+}
+
+/** A token that the configuration does not name is of no use. */
+function withoutFile(file: string): (error: unknown) => never {
+  return (error) => {
+    rmSync(file, { force: true });
+    throw error;
+  };
 }
 
 /** Never replaces a file that is there: it may be another program's. */

@@ -18,6 +18,8 @@ export interface GmailAccess {
   newestSubject(label: string): Promise<string | undefined>;
 }
 
+const withoutToken: Tokens = { token: async () => "none" };
+
 export function openAccess(call: CliCall, { at }: { readonly at: string }, settings: GmailSettings): GmailAccess {
   const { now, signal, store } = call;
   const preset = call.preset("gmail");
@@ -26,7 +28,8 @@ export function openAccess(call: CliCall, { at }: { readonly at: string }, setti
   const tokensFor = (scope: string, subject?: string) =>
     createTokens(credentials, { scope, ...(subject === undefined ? {} : { subject }), now, signal });
   const mailTokens = tokensFor(readScope, isService ? settings.account : undefined);
-  const noticeTokens = isService ? tokensFor(pubsubScope) : mailTokens;
+  // An emulator knows no tokens, and is to get none of Google's.
+  const noticeTokens = settings.emulator ? withoutToken : isService ? tokensFor(pubsubScope) : mailTokens;
   const user = `${settings.roots.gmail}/gmail/v1/users/me/`;
   return {
     api: createApi({ roots: settings.roots, mailTokens, noticeTokens, signal }),

@@ -37,13 +37,16 @@ async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): 
   }
   const { stop, cloud } = openAccess(call, place, await settingsOf(call, place, {}));
   const tell = (detail: string, work: () => Promise<unknown>) =>
-    steps.attempt("notices", detail, async (): Promise<Result> => {
+    steps.attempt("notices", detail, async (): Promise<Result<true>> => {
       if (!steps.dryRun) await work();
-      return { outcome: steps.dryRun ? "would" : "done", detail, value: undefined };
+      return { outcome: steps.dryRun ? "would" : "done", detail, value: true };
     });
   if (isAnnounced) await tell("stop the announcements of Gmail", stop);
-  for (const name of [made.subscription, made.topic]) if (name !== undefined) await tell(`delete ${name}`, () => cloud.remove(name));
-  if (!steps.dryRun) await call.store.delete(madePlace(address));
+  let left = 0;
+  for (const name of [made.subscription, made.topic])
+    if (name !== undefined && (await tell(`delete ${name}`, () => cloud.remove(name))) === undefined) left += 1;
+  // What could not be deleted is still known to be ours.
+  if (!steps.dryRun && left === 0) await call.store.delete(madePlace(address));
 }
 
 async function removeSettings(call: CliCall, steps: Steps, { path, at, existing }: MailboxPlace): Promise<void> {

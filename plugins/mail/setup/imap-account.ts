@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { CliCall, Json } from "service-gateway/sdk";
 import type { ImapSettings } from "../settings.ts";
-import { listOf, numberOf, sinceOf, textOf, textOrAsk, UsageError } from "./options.ts";
+import { isSet, listOf, numberOf, sinceOf, textOf, textOrAsk, UsageError } from "./options.ts";
 import { type Provider, providerOf } from "./providers.ts";
 
 export interface WantedAccount {
@@ -98,8 +98,9 @@ export async function passwordOf(call: CliCall, { account, existing, provider }:
   if (variable !== undefined && file !== undefined) throw new UsageError("Give --password-env or --password-file, not both.");
   if (variable !== undefined) return { reference: { env: variable } };
   if (file !== undefined) return { reference: { file: resolve(file) } };
-  if (existing?.password !== undefined) return { reference: existing.password };
-  if (existing?.oauth !== undefined) return undefined;
+  const isNew = isSet(call, "new-password");
+  if (existing?.password !== undefined && !isNew) return { reference: existing.password };
+  if (existing?.oauth !== undefined && !isNew) return undefined;
   if (call.terminal === undefined) {
     const wish = provider === undefined ? "" : ` ${provider.wants}`;
     throw new UsageError(`--password-env or --password-file is missing: without a terminal no password can be typed.${wish}`);

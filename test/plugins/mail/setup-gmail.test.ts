@@ -1,5 +1,6 @@
 /** `service webhooks gmail setup` and `teardown`, in processes of their own, against a stand-in for Google. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Finished, run, start, temporaryHome } from "../../core/cli/command.ts";
@@ -180,3 +181,25 @@ test("a gateway that runs reads the mailbox by itself after the setup, and run i
   });
   expect(await gmail("run")).toMatchObject({ code: 1, out: expect.stringContaining("A gateway (process ") });
 });
+
+test.skipIf(!existsSync("/usr/bin/script"))(
+  "at a terminal without a browser the address that the browser was sent to can be pasted",
+  async () => {
+    const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
+    const child = spawn("script", ["-qec", [process.execPath, main, ...setupArgs()].join(" "), "/dev/null"], {
+      env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1" },
+    });
+    let shown = "";
+    let pasting: Promise<unknown> | undefined;
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      shown += text;
+      const [page] = /http:\/\/\S+\/o\/oauth2\/v2\/auth\?\S+/.exec(shown) ?? [];
+      if (page === undefined || !shown.includes("was sent to: ")) return;
+      pasting ??= fetch(page, { redirect: "manual" }).then((answer) => child.stdin.write(`${answer.headers.get("location")}\r`));
+    });
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    await pasting;
+    expect([code, mailbox().account]).toEqual([0, google.address]);
+    expect(shown).toContain("The quarterly figures");
+  },
+);

@@ -197,24 +197,32 @@ test("a provider that is known needs no host, and says what it wants; Outlook re
 test.skipIf(!hasDovecot || !existsSync("/usr/bin/script"))(
   "at a terminal a typed password goes into a file of its own, and the newest subject is shown",
   async () => {
-    const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
-    const line = [process.execPath, main, "webhooks", "imap", "setup", "--account", "ada", ...mailboxOptions()].join(" ");
-    const child = spawn("script", ["-qec", line, "/dev/null"], { env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1" } });
-    let shown = "";
-    let typed = false;
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      shown += text;
-      if (!typed && shown.includes("(it is not shown): ")) {
-        typed = true;
-        child.stdin.write(`${server.password()}\r`);
-      }
-    });
-    await new Promise((resolve) => child.on("close", resolve));
+    const typed = async (password: string, ...more: readonly string[]): Promise<string> => {
+      const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
+      const line = [process.execPath, main, "webhooks", "imap", "setup", "--account", "ada", ...more].join(" ");
+      const child = spawn("script", ["-qec", line, "/dev/null"], { env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1" } });
+      let shown = "";
+      let isAnswered = false;
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        shown += text;
+        if (isAnswered || !shown.includes("(it is not shown): ")) return;
+        isAnswered = true;
+        child.stdin.write(`${password}\r`);
+      });
+      await new Promise((resolve) => child.on("close", resolve));
+      return shown;
+    };
+    const shown = await typed(server.password(), ...mailboxOptions());
     expect(shown).toContain("The quarterly figures");
     expect(shown).not.toContain(server.password());
     const file = join(home, ".service", "secrets", "mail", "imap-ada");
     expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual([`${server.password()}\n`, 0o600]);
     expect(JSON.parse(config()).hooks.imap.accounts.ada.password).toEqual({ file });
+    const before = server.password();
+    server.password("another-secret");
+    expect(await typed("another-secret", "--new-password")).toMatch(/done +password +write the password/);
+    server.password(before);
+    expect(readFileSync(file, "utf8")).toBe("another-secret\n");
     expect((await imap("teardown")).out).toMatch(/^done +password +remove /m);
     expect(existsSync(file)).toBe(false);
   },
