@@ -16,7 +16,7 @@ const maxAttachments = 100;
 /** HTML takes more room than the text in it. */
 const maxHtmlBytes = 100_000;
 /** A longer text is not fetched for its beginning. */
-const maxTextBytes = 4 * 1_048_576;
+const maxTextBytes = 2 * 1_048_576;
 
 interface Chosen {
   readonly kind: "plain" | "html";
@@ -38,7 +38,7 @@ export async function readMessage(
   // Four characters hold three bytes.
   const bytes = Buffer.from(encoded.slice(0, Math.ceil(most / 3) * 4), "base64url");
   const cut = encoded.length > Math.ceil(most / 3) * 4;
-  return { ...mail, attachments, text: { kind: text.kind, value: decode(bytes, charsetOf(text.part)), cut } };
+  return { ...mail, attachments, text: { kind: text.kind, value: decode(bytes, { declared: charsetOf(text.part), cut }), cut } };
 }
 
 /** What the header of the mail says. */
@@ -100,10 +100,10 @@ function charsetOf(part: Part): string {
 }
 
 /** The API gives most texts as UTF-8, whatever the mail declares, and some as they were. */
-function decode(bytes: Uint8Array, declared: string): string {
+function decode(bytes: Uint8Array, { declared, cut }: { readonly declared: string; readonly cut: boolean }): string {
   try {
-    // The last character may be cut.
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    // As a stream, because half a character at the cut is no error.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: cut });
   } catch {
     return decoderFor(declared).decode(bytes);
   }

@@ -35,8 +35,8 @@ export class ApiError extends SourceError {
   }
 }
 
-/** A larger answer is a mail with more parts than anybody reads; its header fields are read without them. */
-const maxAnswerBytes = 8 * 1_048_576;
+/** Parsing a larger answer would hold other work up; of such a mail only the header fields are read. */
+const maxAnswerBytes = 4 * 1_048_576;
 const again = "It is tried again by itself.";
 
 /** Resolves with whatever status; rejects when there was no answer, or one that is too large. */

@@ -21,7 +21,7 @@ interface LaunchOptions {
 export function createRoom() {
   const seen: Run[] = [];
   const engine = createEngine((turn) => {
-    if (turn.inbound.kind !== "hook") return "HEARTBEAT_OK";
+    if (turn.inbound.kind !== "hook") return "hello";
     seen.push({ session: turn.sessionKey, text: turn.inbound.text, at: Date.now() });
     return "read";
   });

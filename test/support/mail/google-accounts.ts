@@ -12,8 +12,6 @@ interface Issued {
 
 const keyPair = () => generateKeyPairSync("rsa", { modulusLength: 2_048 });
 
-export type Accounts = ReturnType<typeof createAccounts>;
-
 export function createAccounts({ url, address }: { readonly url: () => string; readonly address: string }) {
   const project = "mail-project-1";
   const client = { client_id: "1234-client.apps.test", client_secret: `client-secret-${randomBytes(6).toString("hex")}` };

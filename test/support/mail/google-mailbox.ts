@@ -36,8 +36,6 @@ const names: readonly { readonly id: string; readonly name: string; readonly typ
   { id: "Label_7", name: "Orders", type: "user" },
 ];
 
-export type Mailbox = ReturnType<typeof createMailbox>;
-
 export function createMailbox(
   address: string,
   { onChange, mayWatch }: { readonly onChange: (historyId: string) => void; readonly mayWatch: (topic: string) => boolean },

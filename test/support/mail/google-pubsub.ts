@@ -27,8 +27,6 @@ interface Subscription {
   waiting: Waiting[];
 }
 
-export type PubSub = ReturnType<typeof createPubSub>;
-
 export function createPubSub({
   post,
 }: {

@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { decodeWords, readAddresses } from "../../../plugins/mail/gmail/addresses.ts";
+import { candidatesIn, type Place, placeAfter } from "../../../plugins/mail/gmail/history.ts";
+import { readMessage } from "../../../plugins/mail/gmail/message.ts";
+import { judgeSender } from "../../../plugins/mail/sender.ts";
+
+const encode = (text: string | Buffer) => Buffer.from(text).toString("base64url");
+const part = (mimeType: string, data: string | Buffer, more: object = {}) => ({
+  mimeType,
+  filename: "",
+  body: { data: encode(data) },
+  ...more,
+});
+const read = (payload: object, parts: Readonly<Record<string, string | Buffer>> = {}, maxBytes = 1_000) =>
+  readMessage({ id: "1", labelIds: ["INBOX"], payload }, { maxBytes, fetchPart: async (id) => encode(parts[id] ?? "") });
+const charset = (name: string) => ({ headers: [{ name: "Content-Type", value: `text/plain; charset="${name}"` }] });
+
+describe("the text of a mail of the Gmail API", () => {
+  test("is the first plain part; other parts are named, not fetched", async () => {
+    const attachment = { mimeType: "application/pdf", filename: "minutes\u202e.pdf", body: { size: 5_000_000, attachmentId: "big" } };
+    const alternatives = { mimeType: "multipart/alternative", parts: [part("text/html", "<p>Hello</p>"), part("text/plain", "Hello")] };
+    const attached = part("text/plain", "not the text", { filename: "notes.txt" });
+    const mail = await read({ mimeType: "multipart/mixed", parts: [attached, alternatives, attachment] });
+    expect(mail.text).toEqual({ kind: "plain", value: "Hello", cut: false });
+    expect(mail.attachments).toEqual([
+      { name: "notes.txt", type: "text/plain", size: 0 },
+      { name: "minutes.pdf", type: "application/pdf", size: 5_000_000 },
+    ]);
+  });
+
+  test("is the HTML part where there is no plain one", async () => {
+    expect((await read(part("text/html", "<p>Hello</p>"))).text).toEqual({ kind: "html", value: "<p>Hello</p>", cut: false });
+  });
+
+  test("is fetched where the tree only names it, and not where it is too long", async () => {
+    const named = (size: number) => ({ mimeType: "text/plain", filename: "", body: { size, attachmentId: "text" } });
+    expect((await read(named(9), { text: "From afar" })).text?.value).toBe("From afar");
+    expect(await read(named(50_000_000))).toMatchObject({ bodyError: "the text of the mail is too long" });
+  });
+
+  test.each<[name: string, bytes: Buffer, declared: string, text: string]>([
+    ["UTF-8 whatever is declared", Buffer.from("café"), "iso-8859-1", "café"],
+    ["the declared charset where it is not UTF-8", Buffer.from("caf\xe9", "latin1"), "windows-1252", "café"],
+    ["windows-1252 where the declared charset does not exist", Buffer.from("caf\xe9", "latin1"), "x-nothing", "café"],
+  ])("is read as %s", async (_, bytes, declared, text) => {
+    expect((await read(part("text/plain", bytes, charset(declared)))).text?.value).toBe(text);
+  });
+
+  test("is cut, with no half character taken for a broken charset", async () => {
+    const { text } = await read(part("text/plain", "é".repeat(5_000)), {}, 100);
+    expect(text).toMatchObject({ cut: true, value: expect.stringMatching(/^é{100,101}$/) });
+  });
+
+  test("of a mail that is nested thousands deep, or as wide, is found without a long walk", async () => {
+    let deep: object = part("text/plain", "at the bottom");
+    for (let at = 0; at < 20_000; at += 1) deep = { mimeType: "multipart/mixed", parts: [deep] };
+    expect((await read(deep)).attachments).toEqual([]);
+    const wide = { mimeType: "multipart/mixed", parts: Array.from({ length: 100_000 }, () => part("text/x-nothing", "")) };
+    const began = performance.now();
+    expect((await read(wide)).attachments.length).toBeLessThanOrEqual(100);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+});
+
+describe("the header of a mail of the Gmail API", () => {
+  const headers = (...fields: readonly (readonly [string, string])[]) => ({
+    mimeType: "text/plain",
+    headers: fields.map(([name, value]) => ({ name, value })),
+  });
+
+  test("gives sender, subject, ids and what the mail server says of the sender", async () => {
+    const mail = await read(
+      headers(
+        ["Authentication-Results", "mx.google.com;\r\n       dmarc=pass header.from=example.org"],
+        ["From", '"Hopper, Grace" <grace@example.org>'],
+        ["Reply-To", "grace@example.com, Ada <ada@example.net>"],
+        ["Subject", "=?utf-8?q?caf=C3=A9?= =?utf-8?b?IGlzIG9wZW4=?="],
+        ["Message-Id", "<1@example.org>"],
+        ["In-Reply-To", "<0@example.org>"],
+        ["X-Other", "left out"],
+      ),
+    );
+    expect(mail).toMatchObject({
+      from: [{ name: "Hopper, Grace", address: "grace@example.org" }],
+      replyTo: [{ address: "grace@example.com" }, { name: "Ada", address: "ada@example.net" }],
+      subject: "café is open",
+      messageId: "<1@example.org>",
+      inReplyTo: "<0@example.org>",
+    });
+    expect(mail.headers.map(({ name }) => name)).toEqual(["authentication-results", "from"]);
+    expect(judgeSender(mail, ["mx.google.com"])).toEqual({ result: "pass", domain: "example.org", by: "mx.google.com" });
+  });
+
+  // The API may have decoded the field, so that a name looks like an address.
+  test.each([
+    ["an unfinished comment", "grace@example.org ( <eve@example.com>"],
+    ["an unfinished quote", '"grace@example.org <eve@example.com>'],
+    ["two addresses", "grace@example.org, eve@example.com"],
+    ["two addresses in angles", "<grace@example.org> <eve@example.com>"],
+    ["a group", "Friends: grace@example.org;"],
+    ["an address that goes on", "grace@example.org>, <eve@example.com>"],
+  ])("verifies no sender where From has %s", async (_, from) => {
+    const mail = await read(headers(["Authentication-Results", "mx.google.com; dmarc=pass"], ["From", from]));
+    expect(judgeSender(mail, ["mx.google.com"]).result).toBe("none");
+  });
+
+  test("of hostile length is read in no time", () => {
+    const began = performance.now();
+    for (const hostile of ["(".repeat(20_000), '"'.repeat(19_999), "a@b,".repeat(5_000), "<".repeat(20_000), "=?a?b?".repeat(3_000)]) {
+      readAddresses(hostile);
+      decodeWords(hostile);
+    }
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+});
+
+describe("a history", () => {
+  const wanted = { label: "INBOX", includeOwn: false };
+  const added = (id: string, message: string, labelIds?: readonly string[]) => ({
+    id,
+    messagesAdded: [{ message: { id: message, ...(labelIds === undefined ? {} : { labelIds }) } }],
+  });
+
+  test("gives each mail once, oldest first, by numbers of 64 bits", () => {
+    const records = [added("18446744073709551610", "b"), added("9", "a"), added("18446744073709551609", "a")];
+    expect(candidatesIn(records, wanted).map(({ id }) => id)).toEqual(["a", "b"]);
+  });
+
+  test("gives a mail whose labels are not named: they are looked at when it is read", () => {
+    expect(candidatesIn([added("1", "a"), added("2", "b", ["SPAM", "INBOX"])], wanted).map(({ id }) => id)).toEqual(["a"]);
+  });
+
+  test("moves its start to a record only with a look that begins ten minutes after it was listed", () => {
+    const look = (place: Place, records: readonly { readonly id: string }[], minutes: number) =>
+      placeAfter(place, { records, historyId: "900", began: minutes * 60_000 });
+    let place: Place = { start: "100" };
+    place = look(place, [{ id: "200" }], 0);
+    place = look(place, [{ id: "200" }, { id: "300" }], 9);
+    expect(place.start).toBe("100");
+    place = look(place, [{ id: "150" }, { id: "200" }, { id: "300" }], 10);
+    expect(place).toEqual({ start: "200" });
+  });
+
+  test("moves its start to the end of an empty list after a day", () => {
+    const look = (place: Place, hours: number) =>
+      placeAfter(place, { records: [], historyId: String(900 + hours), began: hours * 3_600_000 });
+    let place: Place = { start: "100" };
+    for (let hour = 0; hour < 24; hour += 1) place = look(place, hour);
+    expect(place.start).toBe("100");
+    expect(look(place, 24)).toEqual({ start: "900" });
+  });
+});
