@@ -140,6 +140,8 @@ export function watchMailbox(
     } catch (error) {
       const tooLarge = error instanceof SourceError && error.kind === "too_large";
       unread.set(id, tooLarge ? (failed < maxTries ? maxTries : 2 * maxTries) : failed + 1);
+      // Of what is too large less is asked for at once, until nothing is asked for.
+      if (tooLarge && failed < 2 * maxTries) return read(id);
       throw error;
     }
   }

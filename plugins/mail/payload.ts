@@ -30,7 +30,7 @@ export async function payloadOf(
     cc: addresses(mail.cc),
     replyTo: addresses(mail.replyTo),
     subject: oneLine(mail.subject),
-    snippet: [...oneLine(mail.snippet ?? whole.text)].slice(0, snippetLength).join(""),
+    snippet: [...oneLine(mail.snippet ?? whole.text.slice(0, snippetLength * 10))].slice(0, snippetLength).join(""),
     body: body.text,
     bodyTruncated: body.cut || whole.cut,
     ...(folder === undefined ? {} : { folder }),
