@@ -86,7 +86,8 @@ export function createDrafts(
   return {
     async expect(mail, eventId) {
       if (automatedBy(mail.headers) !== false || mail.bodyError !== undefined) return;
-      const answered = answeredOf(mail, { text: await wholeTextOf(mail), maxBytes });
+      const { text } = await wholeTextOf(mail);
+      const answered = answeredOf(mail, { text, maxBytes });
       if (answered === undefined || answered.to.address.toLowerCase() === owner?.toLowerCase()) return;
       if ((await all()).has(eventId) || (await host.store.get(doneKeyOf(eventId))) !== null) return;
       await keep(eventId, { ...answered, doubts: 0 });

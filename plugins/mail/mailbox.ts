@@ -1,4 +1,5 @@
 /** One mailbox: it is read when its server rings and at least every `pollSeconds`, each mail is handed over once, and an outage only delays. */
+import { setImmediate } from "node:timers/promises";
 import type { PluginHost } from "service-gateway/sdk";
 import { createDrafts } from "./drafts.ts";
 import { handOver, type MailboxName, record } from "./handover.ts";
@@ -24,6 +25,7 @@ const hourMs = 3_600_000;
 const longestBackOffMs = 300_000;
 const maxRefusedLogins = 3;
 const maxTries = 3;
+const lookedUpAtOnce = 500;
 
 export function watchMailbox(
   host: Pick<PluginHost, "hook" | "hookResult" | "receive" | "store" | "log" | "now" | "notifyOwner">,
@@ -106,8 +108,15 @@ export function watchMailbox(
   }
 
   async function unknownOf(found: readonly Found[]): Promise<readonly Found[]> {
-    const known = await Promise.all(found.map(({ id }) => ledger.knows(id)));
-    return found.filter((_, at) => known[at] !== true);
+    const unknown: Found[] = [];
+    for (let at = 0; at < found.length; at += lookedUpAtOnce) {
+      // Ten thousand at once would hold the event loop up.
+      if (at > 0) await setImmediate();
+      const some = found.slice(at, at + lookedUpAtOnce);
+      const known = await Promise.all(some.map(({ id }) => ledger.knows(id)));
+      unknown.push(...some.filter((_, index) => known[index] !== true));
+    }
+    return unknown;
   }
 
   async function leaveOut(progress: Progress, left: readonly Found[]): Promise<Progress> {
@@ -146,6 +155,8 @@ export function watchMailbox(
     } catch (error) {
       const tooLarge = error instanceof SourceError && error.kind === "too_large";
       unread.set(id, tooLarge ? (failed < maxTries ? maxTries : 2 * maxTries) : failed + 1);
+      // Of what is too large less is asked for at once, until nothing is asked for.
+      if (tooLarge && failed < 2 * maxTries) return read(id);
       throw error;
     }
   }

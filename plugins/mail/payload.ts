@@ -17,9 +17,9 @@ export async function payloadOf(
     maxBytes,
   }: { readonly source: string; readonly account: string; readonly verdict: Verdict; readonly maxBytes: number },
 ): Promise<Json> {
-  const { text, date, messageId, inReplyTo, folder, labels, bodyError } = mail;
+  const { date, messageId, inReplyTo, folder, labels, bodyError } = mail;
   const whole = await wholeTextOf(mail);
-  const body = cut(whole, maxBytes);
+  const body = cut(whole.text, maxBytes);
   const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(0, 50);
   const message: { [field: string]: Json } = {
     id: mail.id,
@@ -30,9 +30,9 @@ export async function payloadOf(
     cc: addresses(mail.cc),
     replyTo: addresses(mail.replyTo),
     subject: oneLine(mail.subject),
-    snippet: [...oneLine(mail.snippet ?? whole)].slice(0, snippetLength).join(""),
+    snippet: [...oneLine(mail.snippet ?? whole.text.slice(0, snippetLength * 10))].slice(0, snippetLength).join(""),
     body: body.text,
-    bodyTruncated: body.cut || text?.cut === true,
+    bodyTruncated: body.cut || whole.cut,
     ...(folder === undefined ? {} : { folder }),
     ...(labels === undefined ? {} : { labels }),
     references: references.map(oneLine),
@@ -46,8 +46,10 @@ export async function payloadOf(
 }
 
 /** The text that its reader would see. */
-export async function wholeTextOf({ text }: Pick<Mail, "text">): Promise<string> {
-  return text === undefined ? "" : manyLines(text.kind === "html" ? await htmlToText(text.value) : text.value);
+export async function wholeTextOf({ text }: Pick<Mail, "text">): Promise<{ readonly text: string; readonly cut: boolean }> {
+  if (text === undefined) return { text: "", cut: false };
+  const shown = text.kind === "html" ? await htmlToText(text.value) : { text: text.value, cut: false };
+  return { text: manyLines(shown.text), cut: shown.cut || text.cut };
 }
 
 function addresses(list: readonly Mailbox[]): string {

@@ -16,7 +16,7 @@ const maxAttachments = 100;
 /** HTML takes more room than the text in it. */
 const maxHtmlBytes = 100_000;
 /** A longer text is not fetched for its beginning. */
-const maxTextBytes = 4 * 1_048_576;
+const maxTextBytes = 2 * 1_048_576;
 
 interface Chosen {
   readonly kind: "plain" | "html";

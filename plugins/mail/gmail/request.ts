@@ -35,8 +35,8 @@ export class ApiError extends SourceError {
   }
 }
 
-/** A larger answer is a mail with more parts than anybody reads; its header fields are read without them. */
-const maxAnswerBytes = 8 * 1_048_576;
+/** Parsing a larger answer would hold other work up; of such a mail only the header fields are read. */
+const maxAnswerBytes = 4 * 1_048_576;
 const again = "It is tried again by itself.";
 
 /** Resolves with whatever status; rejects when there was no answer, or one that is too large. */
@@ -95,7 +95,8 @@ export function errorOf({ status, headers, body }: Answer, doing: string): ApiEr
   const made = (kind: SourceError["kind"], fix: string) => new ApiError(kind, said, fix, { status, retryAfterMs });
   if (status === 429 || status >= 500 || reasons.some((reason) => /rateLimitExceeded|RATE_LIMIT/i.test(reason)))
     return made("outage", again);
-  if (status === 401) return made("login", "Give the permission to read the mailbox again.");
+  // The token is a new one, so the permission is good; this passes by itself, or the permission ends.
+  if (status === 401) return made("outage", again);
   const disabled = details.find(({ reason }) => reason === "SERVICE_DISABLED");
   if (disabled !== undefined) return made("setup", switchOn(disabled.metadata?.activationUrl));
   if (reasons.some((reason) => /SCOPE_INSUFFICIENT|insufficientPermissions/i.test(reason)))

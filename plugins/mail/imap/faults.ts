@@ -22,7 +22,7 @@ export function faultOf(error: unknown, host: string): SourceError {
       `${host} refused the user name or the password.`,
       "Correct user and password; many providers want an app password here.",
     );
-  if (code !== undefined && /TooLarge|TooLong|TooMany/.test(code))
+  if (code !== undefined && /TooLarge|TooMany|NESTING/.test(code))
     return new SourceError("too_large", `${host} sent more than may be read at once (${code}).`, "It is tried again with less.");
   if (tlsFailed === true && /STARTTLS/.test(message ?? ""))
     return new SourceError(

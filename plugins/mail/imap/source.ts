@@ -22,6 +22,8 @@ type Reading<T> = (client: ImapFlow, validity: string, next: number) => Promise<
 /** A server that is there answers at once. */
 const answerMs = 4_000;
 const dayMs = 86_400_000;
+const windowSize = 10_000;
+const maxWindows = 100;
 
 export function createImapSource(
   account: string,
@@ -38,6 +40,8 @@ export function createImapSource(
   const { host, folders, tls } = settings;
   let client: ImapFlow | undefined;
   let closed = false;
+  /** What ended the connection: the call that waits learns only that it ended. */
+  let limit: unknown;
   let ring = (): void => {};
 
   /** The connection, known to answer; a new one where it does not. */
@@ -50,6 +54,10 @@ export function createImapSource(
     // It was closed while it connected.
     if (closed) fresh.close();
     client = fresh;
+    limit = undefined;
+    fresh.on("error", (error) => {
+      limit ??= error;
+    });
     fresh.on("exists", () => ring());
     fresh.on("close", () => {
       if (client === fresh) client = undefined;
@@ -63,7 +71,8 @@ export function createImapSource(
       const open = await connected();
       return await withoutStall({ client: open, host }, openedFor(open, folder, read));
     } catch (error) {
-      throw faultOf(error, host);
+      const cause = faultOf(limit, host);
+      throw cause.kind === "too_large" ? cause : faultOf(error, host);
     }
   }
 
@@ -79,11 +88,15 @@ export function createImapSource(
 
   async function changesIn(folder: string, cursor: Cursor, lastMail: number): Promise<readonly Found[]> {
     const place = cursor[folder] as unknown as Place | undefined;
-    return inFolder(folder, async (open, validity) => {
+    return inFolder(folder, async (open, validity, next) => {
       const renumbered = place === undefined || place.validity !== validity;
-      const wanted = renumbered ? { since: new Date(lastMail - dayMs) } : { uid: `${place.uid + 1}:*` };
-      const uids = await open.search(wanted, { uid: true });
-      if (!uids) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is tried again by itself.");
+      const wanted = renumbered ? [{ since: new Date(lastMail - dayMs) }] : windows(place.uid + 1, next).map((uid) => ({ uid }));
+      const uids: number[] = [];
+      for (const one of wanted) {
+        const found = await open.search(one, { uid: true });
+        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is tried again by itself.");
+        uids.push(...found);
+      }
       // A range to the end holds the last mail even when that is older.
       const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
       return fresh.map((uid) => ({ id: idOf({ account, folder, validity, uid }), next: { [folder]: { validity, uid } }, renumbered }));
@@ -139,6 +152,17 @@ async function answers(client: ImapFlow): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Ranges of numbers, each with so many that the answer is below the limits of a response, and the last one to the end. */
+function windows(first: number, next: number): readonly string[] {
+  const count = Math.ceil((next - first) / windowSize);
+  // Numbers with gaps that wide are not asked for one by one.
+  if (count <= 1 || count > maxWindows) return [`${first}:*`];
+  return Array.from({ length: count }, (_, at) => {
+    const from = first + at * windowSize;
+    return `${from}:${at === count - 1 ? "*" : from + windowSize - 1}`;
+  });
 }
 
 function idOf({

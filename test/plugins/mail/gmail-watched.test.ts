@@ -1,4 +1,7 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import { temporaryDirectory } from "../../support/gateway.ts";
 import { createRoom } from "./gmail-room.ts";
 
 const room = createRoom();
@@ -148,5 +151,79 @@ describe("a Gmail mailbox that is watched", () => {
     await room.looked();
     expect(room.subjects()).toEqual(["Here"]);
     expect(room.google().callsOf(new RegExp(`messages/${gone}$`))).toBe(1);
+  });
+
+  test("reads the header of a mail with more parts than it reads at once, and holds the next one not up", async () => {
+    await room.start();
+    const parts = Array.from({ length: 80_000 }, () => ({ mimeType: "text/x-nothing", filename: "", headers: [], body: { size: 0 } }));
+    mailbox().deliver({ subject: "Wide", payload: { mimeType: "multipart/mixed", parts } });
+    mailbox().deliver({ subject: "Next", body: "Dear agent" });
+    await room.arrived(2);
+    expect(room.subjects()).toEqual(["Wide", "Next"]);
+  }, 30_000);
+
+  test("fetches a text that the mail only names, and no attachment", async () => {
+    await room.start();
+    const named = (attachmentId: string, size: number) => ({ body: { attachmentId, size } });
+    const id = mailbox().deliver({
+      subject: "Long",
+      payload: {
+        mimeType: "multipart/mixed",
+        parts: [
+          { mimeType: "text/plain", filename: "", ...named("text", 11) },
+          { mimeType: "application/pdf", filename: "minutes.pdf", ...named("pdf", 4) },
+        ],
+      },
+      parts: { text: Buffer.from("From afar ✓"), pdf: Buffer.from("%PDF") },
+    });
+    await room.arrived(1);
+    expect(room.seen[0]?.text).toContain("From afar ✓");
+    const fetched = room.google().calls.filter(({ path }) => path.includes(`${id}/attachments`));
+    expect(fetched.map(({ path }) => path.split("/").at(-1))).toEqual(["text"]);
+  });
+});
+
+describe("mailboxes of Gmail under accounts", () => {
+  test("are named in the status, and their payload has the mail address", async () => {
+    const { credentials, refreshToken, apiRoot, pubsubRoot, mode, topic, subscription } = room.configOf().hooks.gmail;
+    const work = { account: room.google().address, credentials, refreshToken, apiRoot, pubsubRoot, mode, topic, subscription };
+    const mappings = [{ match: { path: "gmail" }, messageTemplate: "Subject: {{ messages[0].subject }} for {{ account }}" }];
+    await room.start({ account: undefined, credentials: undefined, accounts: { work } }, { hooks: { mappings } });
+    expect(await room.status()).toMatchObject({ source: "gmail", account: "work" });
+    mailbox().deliver({ subject: "Minutes" });
+    await room.arrived(1);
+    expect(room.subjects()).toEqual(["Minutes for ada@example.net"]);
+  });
+});
+
+describe("a mapping that was written for the payload of another watcher", () => {
+  test("runs unchanged, with a transform that walks through its messages", async () => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, "transforms"));
+    const code = `export default ({ payload }) => {
+      const lines = payload.messages.map((m) => [m.threadId, m.from, m.to, m.subject, m.date, m.snippet, m.body, m.bodyTruncated, m.labels].join("|"));
+      return { message: ["Subject: " + payload.messages[0].subject, payload.source, payload.account, typeof payload.historyId, ...lines].join("\\n") };
+    };`;
+    writeFileSync(join(directory, "transforms", "gmail.mjs"), code);
+    const mapping = {
+      match: { path: "gmail", source: "gmail" },
+      action: "agent",
+      wakeMode: "now",
+      name: "Gmail",
+      sessionKey: "hook:gmail:{{messages[0].id}}",
+      messageTemplate: "{{messages[0].subject}}",
+      deliver: true,
+      channel: "last",
+      transform: { module: "gmail.mjs" },
+    };
+    await room.start({}, { directory, hooks: { mappings: [mapping] } });
+    const at = Date.parse("2026-11-23T10:00:00Z");
+    const id = mailbox().deliver({ subject: "Minutes", body: "As agreed", at });
+    await room.arrived(1);
+    const [run] = room.seen;
+    expect(run?.session).toContain(`hook:gmail:${id}`);
+    expect(run?.text).toContain("gmail\nada@example.net\nstring\n");
+    const fields = [`t${id}`, "Grace Hopper <grace@example.org>", "ada@example.net", "Minutes", "2026-11-23T10:00:00.000Z"];
+    expect(run?.text).toContain([...fields, "As agreed", "As agreed", "false", "INBOX,UNREAD"].join("|"));
   });
 });

@@ -13,11 +13,13 @@ const engine = createEngine((turn) => {
   return "read";
 });
 
-afterEach(async () => {
+async function stop(): Promise<void> {
   await running?.gateway.close();
   if (running !== undefined) removeDirectory(running.directory);
   running = undefined;
-});
+}
+
+afterEach(stop);
 
 async function start(hooks: object = {}): Promise<void> {
   seen.length = 0;
@@ -85,11 +87,15 @@ describe("the preset gmail", () => {
     expect((await post([minutes])).status).toBe(503);
   });
 
-  test("the example of its page is a configuration without a problem", async () => {
+  test("the examples of its page are configurations without a problem", async () => {
     const page = readFileSync(new URL("../../../plugins/mail/README.md", import.meta.url), "utf8");
-    const example = JSON.parse(/```jsonc\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
-    await start({ ...example.hooks, token });
-    expect((await running?.gateway.describe())?.problems).toEqual([]);
+    const examples = [...page.matchAll(/```jsonc\n([\s\S]*?)```/g)].map(([, text = ""]) => JSON.parse(text));
+    expect(examples).toHaveLength(3);
+    for (const { hooks } of examples) {
+      await start({ ...hooks, token });
+      expect((await running?.gateway.describe())?.problems).toEqual([]);
+      if (hooks !== examples.at(-1).hooks) await stop();
+    }
     const body = /-d '(.*)'/.exec(page)?.[1] ?? "";
     expect((await post(JSON.parse(body).messages)).status).toBe(202);
   });

@@ -9,28 +9,46 @@ const root = new URL("../../../", import.meta.url);
 
 /** A process of its own: other tests load the libraries into this one. */
 const script = `
-import { createRequire } from "node:module";
-import { createGateway } from "${new URL("core/gateway/gateway.ts", root)}";
+import { createRequire, registerHooks } from "node:module";
+const files = [];
+registerHooks({
+  load(url, context, next) {
+    files.push(url);
+    return next(url, context);
+  },
+});
+const { createGateway } = await import("${new URL("core/gateway/gateway.ts", root)}");
 const gateway = await createGateway({ configFile: process.argv[2] });
 const require = createRequire("${root}");
 const loaded = () => Object.keys(require.cache).filter((file) => /node_modules.(?:imapflow|html-to-text)./.test(file)).length;
 const before = loaded();
+const gmail = files.filter((url) => url.includes("/plugins/mail/gmail/")).length;
 await gateway.close();
 require("imapflow");
 require("html-to-text");
-console.log(JSON.stringify({ before, found: loaded() > 0 }));
+console.log(JSON.stringify({ before, found: loaded() > 0, gmail }));
 `;
 
-test("without a mailbox neither library of mail is loaded", async () => {
+async function loadedWith(gmail: object): Promise<unknown> {
   const directory = temporaryDirectory();
   const file = join(directory, "config.jsonc");
-  const hooks = { enabled: true, token: "hook-token-of-the-test", presets: ["gmail"] };
+  const hooks = { enabled: true, token: "hook-token-of-the-test", presets: ["gmail"], gmail };
   writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, hooks }));
   const program = join(directory, "program.mjs");
   writeFileSync(program, script);
   const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", program, file], {
     cwd: root,
   });
-  expect(JSON.parse(stdout)).toEqual({ before: 0, found: true });
   removeDirectory(directory);
+  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+}
+
+test("without a mailbox neither library of mail is loaded, nor what reads Gmail, also where mail of Gmail is handed in", async () => {
+  expect(await loadedWith({ model: "local/small" })).toEqual({ before: 0, found: true, gmail: 0 });
+});
+
+test("what reads Gmail is loaded with the first mailbox of it, and then no library either", async () => {
+  const loaded = await loadedWith({ account: "ada@example.net", credentials: "{}" });
+  expect(loaded).toMatchObject({ before: 0, gmail: expect.any(Number) });
+  expect(loaded).not.toMatchObject({ gmail: 0 });
 });

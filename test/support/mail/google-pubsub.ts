@@ -49,6 +49,7 @@ export function createPubSub({
   };
   const posted: { readonly subscription: string; readonly status: number }[] = [];
   const acknowledged: string[] = [];
+  const tokens = new Set<string | undefined>();
 
   async function postOut(name: string, subscription: Subscription, one: Waiting): Promise<void> {
     const config = subscription.settings.pushConfig as Readonly<Record<string, unknown>>;
@@ -162,6 +163,8 @@ export function createPubSub({
     /** How posted notices were answered, and which pulled ones were acknowledged. */
     posted,
     acknowledged,
+    /** What calls were authorised with. */
+    tokens,
     publish,
     mayPublish: (topic: string) =>
       topics.get(topic)?.bindings.some(({ role, members }) => role === "roles/pubsub.publisher" && members.includes(publisher)) === true,
@@ -173,6 +176,7 @@ export function createPubSub({
     async handle(call: Call): Promise<Reply> {
       const found = /^\/v1\/(projects\/[^/]+\/(topics|subscriptions)\/[^/:]+)(?::(\w+))?$/.exec(call.path);
       if (found === null) return refuse(404, "NOT_FOUND");
+      tokens.add(call.headers.authorization);
       const [, name = "", kind = "", verb] = found;
       if (call.method === "PUT") return create(kind, name, call.body);
       return kind === "topics" ? ofTopic(name, call, verb) : ofSubscription(name, call, verb);
