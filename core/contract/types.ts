@@ -199,6 +199,8 @@ export interface TurnRequest {
   /** Recipient in that channel. */
   readonly to?: string;
   readonly wakeMode?: "now" | "next-heartbeat";
+  /** The plugin that handed the event in may read the reply. */
+  readonly keepReply?: boolean;
   /** The message itself is sent: no engine runs, and no summary is stored. */
   readonly deliverOnly?: boolean;
   /** Events of a system turn. If there is nothing to do, no model is called. */

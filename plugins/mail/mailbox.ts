@@ -1,31 +1,34 @@
 /** One mailbox: it is read when its server rings and at least every `pollSeconds`, each mail is handed over once, and an outage only delays. */
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import type { PluginHost } from "service-gateway/sdk";
+import { createDrafts } from "./drafts.ts";
 import { handOver, type MailboxName, record } from "./handover.ts";
 import { type Condition, createHealth, well } from "./health.ts";
 import { createLedger, type Progress } from "./ledger.ts";
 import { createNotices } from "./notices.ts";
 import type { MailboxSettings } from "./settings.ts";
 import { type Found, type Mail, type MailSource, type NoticeStatus, SourceError } from "./source.ts";
+import { createRings, loginOf, pause, untilOther } from "./waits.ts";
 
 export interface WatchedMailbox {
   /**
    * `lastMail`, `lastSync`: epoch milliseconds; absent: not since the start of the process. `expires`: when the server stops to announce mail.
    */
   status(): Condition & { readonly lastMail?: number; readonly lastSync?: number; readonly expires?: number };
+  /** A run has ended, of this mailbox or another one. */
+  settled(eventId: string): void;
   /** Resolves when nothing of it goes on. */
   close(): Promise<void>;
 }
 
 const hourMs = 3_600_000;
 const longestBackOffMs = 300_000;
-/** New credentials may come into a file or a variable that the configuration only names. */
-const loginAgainMs = 10_000;
 const maxRefusedLogins = 3;
 const maxTries = 3;
+const lookedUpAtOnce = 500;
 
 export function watchMailbox(
-  host: Pick<PluginHost, "hook" | "receive" | "store" | "log" | "now" | "notifyOwner">,
+  host: Pick<PluginHost, "hook" | "hookResult" | "receive" | "store" | "log" | "now" | "notifyOwner">,
   mailbox: MailboxName,
   settings: MailboxSettings,
   source: MailSource,
@@ -38,6 +41,10 @@ export function watchMailbox(
   const closing = new AbortController();
   const rings = createRings(closing.signal);
   source.doorbell(rings.ring);
+  const draftRings = createRings(closing.signal);
+  const { draft: folder } = source;
+  const drafts =
+    settings.reply === "draft" && folder !== undefined ? createDrafts(host, mailbox, { folder, maxBytes: settings.maxBytes }) : undefined;
   /** When mails of the last hour were handed over. */
   let recent: number[] = [];
   /** How often each mail could not be read, and how often its mapping failed. */
@@ -48,8 +55,13 @@ export function watchMailbox(
     const known = await ledger.progress();
     if (known !== undefined) return known;
     const at = host.now();
-    const progress = { cursor: await source.baseline(), lastMail: at, lastSync: at };
+    const since = await ledger.start();
+    const progress =
+      since === undefined
+        ? { cursor: await source.baseline(), lastMail: at, lastSync: at }
+        : { cursor: {}, lastMail: since, lastSync: at, since };
     await ledger.advance(progress);
+    if (since !== undefined) await ledger.setStart(undefined);
     return progress;
   }
 
@@ -81,7 +93,7 @@ export function watchMailbox(
         await ledger.advance({ ...progress, pausedUntil });
         return pausedUntil - host.now();
       }
-      const handled = await take(one);
+      const handled = await take(one, progress);
       if (handled) {
         latest.lastMail = host.now();
         recent.push(latest.lastMail);
@@ -96,8 +108,15 @@ export function watchMailbox(
   }
 
   async function unknownOf(found: readonly Found[]): Promise<readonly Found[]> {
-    const known = await Promise.all(found.map(({ id }) => ledger.knows(id)));
-    return found.filter((_, at) => known[at] !== true);
+    const unknown: Found[] = [];
+    for (let at = 0; at < found.length; at += lookedUpAtOnce) {
+      // Ten thousand at once would hold the event loop up.
+      if (at > 0) await setImmediate();
+      const some = found.slice(at, at + lookedUpAtOnce);
+      const known = await Promise.all(some.map(({ id }) => ledger.knows(id)));
+      unknown.push(...some.filter((_, index) => known[index] !== true));
+    }
+    return unknown;
   }
 
   async function leaveOut(progress: Progress, left: readonly Found[]): Promise<Progress> {
@@ -115,10 +134,11 @@ export function watchMailbox(
     return next;
   }
 
-  /** Whether it was handed over now: not when it is gone, or was handled under another number. */
-  async function take({ id, renumbered }: Found): Promise<boolean> {
+  /** Whether it was handed over now: not when it is gone, is older than wanted, or was handled under another number. */
+  async function take({ id, renumbered }: Found, { since = 0 }: Progress): Promise<boolean> {
     const mail = await read(id);
-    if (mail === undefined) return false;
+    // A source searches by day.
+    if (mail === undefined || Date.parse(mail.date ?? "") < since) return false;
     if (renumbered && (await ledger.knows(id, mail.messageId))) return false;
     const isNew = await give(mail);
     await ledger.note(mail);
@@ -135,6 +155,8 @@ export function watchMailbox(
     } catch (error) {
       const tooLarge = error instanceof SourceError && error.kind === "too_large";
       unread.set(id, tooLarge ? (failed < maxTries ? maxTries : 2 * maxTries) : failed + 1);
+      // Of what is too large less is asked for at once, until nothing is asked for.
+      if (tooLarge && failed < 2 * maxTries) return read(id);
       throw error;
     }
   }
@@ -142,7 +164,10 @@ export function watchMailbox(
   /** A mail that only its mapping cannot take, several times, holds up no other: each try is kept as a failed event, to be replayed. */
   async function give(mail: Mail): Promise<boolean> {
     try {
-      return !(await handOver(host, mail, { mailbox, settings })).duplicate;
+      const { eventId, duplicate } = await handOver(host, mail, { mailbox, settings });
+      // Also of a duplicate: the process may have ended in between.
+      await drafts?.expect(mail, eventId);
+      return !duplicate;
     } catch (error) {
       const failed = (refusedByMapping.get(mail.id) ?? 0) + 1;
       refusedByMapping.set(mail.id, failed);
@@ -161,6 +186,27 @@ export function watchMailbox(
       host.log.warn({ ...mailbox, error: String(error) }, "the owner could not be written to about a mailbox");
     });
 
+  /** The next look tries again what could not be stored now. */
+  async function writeDrafts(): Promise<void> {
+    draftRings.heard();
+    try {
+      await drafts?.write();
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      const { message, fix } = faultOf(error);
+      host.log.warn({ ...mailbox, error: message, hint: fix }, "a draft could not be stored; it is tried again");
+    }
+  }
+
+  /** Runs that go on meanwhile may end with a draft. */
+  async function waitPaused(until: number): Promise<void> {
+    while (!closing.signal.aborted && host.now() < until) {
+      const again = drafts === undefined ? longestBackOffMs : settings.pollSeconds * 1_000;
+      await draftRings.wait(Math.min(until - host.now(), again));
+      await writeDrafts();
+    }
+  }
+
   async function run(): Promise<void> {
     let refusedLogins = 0;
     let outages = 0;
@@ -173,6 +219,7 @@ export function watchMailbox(
         refusedLogins = 0;
         outages = 0;
         await tellOwner();
+        await writeDrafts();
       } catch (error) {
         if (closing.signal.aborted) return;
         const fault = faultOf(error);
@@ -193,7 +240,7 @@ export function watchMailbox(
         continue;
       }
       // While mails wait for their hour a ring changes nothing.
-      if (health.current().state === "paused") await pause(wait, closing.signal);
+      if (health.current().state === "paused") await waitPaused(host.now() + wait);
       else await rings.wait(wait);
     }
   }
@@ -203,6 +250,11 @@ export function watchMailbox(
     status() {
       const { expires } = source.notices?.() ?? {};
       return { ...health.current(), ...latest, ...(expires === undefined ? {} : { expires }) };
+    },
+    settled(eventId) {
+      if (drafts?.isWaitingFor(eventId) !== true) return;
+      draftRings.ring();
+      rings.ring();
     },
     async close() {
       closing.abort();
@@ -233,52 +285,9 @@ function faultOf(error: unknown): SourceError {
   );
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(Math.max(0, ms), undefined, { signal }).catch(() => {});
-}
-
-/** `undefined`: the credentials cannot be read. */
-async function loginOf(source: MailSource): Promise<string | undefined> {
-  try {
-    return await source.login();
-  } catch {
-    return undefined;
-  }
-}
-
-/** Until the credentials are other ones than those that were refused. */
-async function untilOther(refused: string | undefined, source: MailSource, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && (await loginOf(source)) === refused) await pause(loginAgainMs, signal);
-}
-
 /** Of a mailbox that was just read. */
 function conditionOf({ fault }: NoticeStatus = {}): Condition {
   if (fault === undefined) return well;
   const state = fault.kind === "outage" ? "retrying" : "needs_setup";
   return { state, reason: `Mail is found by polling only: ${fault.message}`, fix: fault.fix };
-}
-
-/** A ring that comes while mails are read is heard afterwards. */
-function createRings(signal: AbortSignal): { ring(): void; heard(): void; wait(ms: number): Promise<void> } {
-  let rung = false;
-  let wake = (): void => {};
-  signal.addEventListener("abort", () => wake());
-  return {
-    ring() {
-      rung = true;
-      wake();
-    },
-    heard() {
-      rung = false;
-    },
-    wait: (ms) =>
-      new Promise((resolve) => {
-        if (rung || signal.aborted) return resolve();
-        const timer = setTimeout(resolve, ms);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      }),
-  };
 }

@@ -2,9 +2,12 @@
 import type { PluginHost } from "service-gateway/sdk";
 import { codes, type MailCode } from "./codes.ts";
 import type { GmailSource } from "./gmail/source.ts";
+import { createImapLogin } from "./imap/login.ts";
 import { createImapSource } from "./imap/source.ts";
-import { type WatchedMailbox, watchMailbox } from "./mailbox.ts";
-import { gmailMailboxesIn, imapMailboxesIn } from "./settings.ts";
+import { createLease, watchAlone } from "./lease.ts";
+import type { WatchedMailbox } from "./mailbox.ts";
+import { gmailMailboxesIn, imapMailboxesIn, type MailboxSettings } from "./settings.ts";
+import type { MailSource } from "./source.ts";
 
 interface Watched {
   readonly source: "imap" | "gmail";
@@ -26,13 +29,21 @@ export function watchMailboxes(host: PluginHost): void {
   const watched = new Map<string, Watched & Pick<Wanted, "settings">>();
   let following = Promise.resolve();
 
+  function watch(source: Watched["source"], account: string, settings: MailboxSettings, reader: MailSource): WatchedMailbox {
+    const mailbox = { source, account };
+    return watchAlone(host, mailbox, settings, { source: reader, lease: createLease(host, mailbox, "gateway") });
+  }
+
   function wantedNow(): ReadonlyMap<string, Wanted> {
     const wanted = new Map<string, Wanted>();
     for (const [account, settings] of imapMailboxesIn(imap.settings())) {
       const begin = async (): Promise<Watched> => {
-        const password = () => imap.secret(settings.password, `accounts.${account}.password`);
-        const source = createImapSource(account, settings, { password });
-        return { source: "imap", account, mailbox: watchMailbox(host, { source: "imap", account }, settings, source) };
+        const secret = (value: unknown, key: string) => imap.secret(value, `accounts.${account}.${key}`);
+        const login = createImapLogin(settings, { account, host, secret });
+        // The host reads the files that the configuration names, relative to its directory.
+        const read = (file: string) => secret({ file }, "tls.caFile");
+        const source = createImapSource(account, settings, { login, read });
+        return { source: "imap", account, mailbox: watch("imap", account, settings, source) };
       };
       wanted.set(`imap:${account}`, { settings: JSON.stringify(settings), begin });
     }
@@ -41,8 +52,7 @@ export function watchMailboxes(host: PluginHost): void {
         // Users without such a mailbox need none of this code.
         const { createGmailSource } = await import("./gmail/source.ts");
         const source = createGmailSource(account, settings, { host, secret: gmail.secret, at });
-        const mailbox = watchMailbox(host, { source: "gmail", account }, settings, source);
-        return { source: "gmail", account, mailbox, push: source.push };
+        return { source: "gmail", account, mailbox: watch("gmail", account, settings, source), push: source.push };
       };
       wanted.set(`gmail:${account}`, { settings: JSON.stringify(settings), begin });
     }
@@ -73,6 +83,9 @@ export function watchMailboxes(host: PluginHost): void {
   });
   host.status(() => [...watched.values()].map(({ source, account, mailbox }) => ({ source, account, ...mailbox.status() })));
   tapRecords(host);
+  host.tap("settled", ({ source, eventId }) => {
+    if (source === "hooks") for (const { mailbox } of watched.values()) mailbox.settled(eventId);
+  });
   host.route({
     method: "POST",
     path: "gmail/:account",

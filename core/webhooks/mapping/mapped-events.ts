@@ -16,6 +16,8 @@ export interface Handed {
   readonly by: string;
   /** What the plugin knows about the sender. The agent reads it before the content. */
   readonly origin?: string;
+  /** The plugin may read what the agent replied. */
+  readonly keepReply?: true;
 }
 
 /** A delivery as stored with its event, for display and replay. */
@@ -113,7 +115,8 @@ export function runEvents(
       dedupeKey: dedupeKey === undefined ? undefined : keyAt(dedupeKey, position),
     };
     if (run.action === "wake") return wakeEvent(run.wake, { ...shared, mainSession, now });
-    const { asked, deliverOnly } = run;
+    const { deliverOnly } = run;
+    const asked = kept.handed?.keepReply === true ? { ...run.asked, request: { ...run.asked.request, keepReply: true } } : run.asked;
     if (!deliverOnly) return agentEvent(asked, shared);
     const request = { ...asked.request, deliverOnly: true };
     return agentEvent({ ...asked, request }, { ...shared, wrapped: false });

@@ -190,7 +190,10 @@ const checkSession: Rule = ({ settings }, { templates }, { hooks }, report) => {
     const why = template.isStatic ? sessionKeyRefusal(begin, prefixes) : beginRefusal(begin, prefixes);
     if (why !== undefined)
       report(["sessionKey"], `is ${JSON.stringify(template.source)}, which ${why}`, {
-        hint: "hooks.allowedSessionKeyPrefixes says how session keys begin.",
+        hint:
+          begin === ""
+            ? "hooks.allowedSessionKeyPrefixes says how session keys begin."
+            : `Add ${JSON.stringify(begin)} to hooks.allowedSessionKeyPrefixes, or remove that setting.`,
       });
   }
   if (

@@ -10,6 +10,7 @@ import { readEnvelope, readMessage } from "./message.ts";
 import type { Notice } from "./notices.ts";
 import type { Push } from "./push.ts";
 import { ApiError, type Tokens } from "./request.ts";
+import { pubsubScope, readScope } from "./scopes.ts";
 import { createTokens } from "./tokens.ts";
 
 export interface GmailSource extends MailSource {
@@ -27,8 +28,6 @@ interface GmailCursor extends Place {
   readonly relist?: { readonly from: number; readonly until: number };
 }
 
-const readScope = "https://www.googleapis.com/auth/gmail.readonly";
-const pubsubScope = "https://www.googleapis.com/auth/pubsub";
 const hourMs = 3_600_000;
 const lateMs = 600_000;
 /** After a notice, and after a mail: its record, or the next one, may not be listed yet. */

@@ -47,6 +47,8 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
   async function answer(call: Call): Promise<Reply> {
     calls.push({ method: call.method, path: call.path, at: Date.now() });
     if (call.path === "/token") return accounts.token(call);
+    if (call.path === "/o/oauth2/v2/auth") return accounts.authorizePage(call);
+    if (call.path === "/revoke") return accounts.revoke(call);
     if (call.path === "/oauth2/v3/certs") return accounts.certificates();
     const mail = /^\/gmail\/v1\/users\/me\/(.+)$/.exec(call.path)?.[1];
     if (mail !== undefined || !faults.isEmulator) accounts.authorize(call, mail === undefined ? "pubsub" : "mail");
