@@ -64,7 +64,7 @@ test("each mail is one event and has one draft, wherever the process is killed",
 
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   onTestFinished(() => store.close());
-  const runs = (await store.events({ limit: 1_000 })).filter(({ source, kind }) => source === "hooks" && kind === "agent");
+  const runs = (await store.events({ limit: 10_000 })).filter(({ source, kind }) => source === "hooks" && kind === "agent");
   const subjects = await Promise.all(runs.map(async ({ id }) => /mail-\d+;/.exec(JSON.stringify(await store.body(id)))?.[0]));
   expect(new Set(subjects).size, "no mail is lost").toBe(mails);
   expect(subjects, "no mail is two events").toHaveLength(mails);
