@@ -20,7 +20,7 @@ interface Place {
 type Reading<T> = (client: ImapFlow, validity: string, next: number) => Promise<T>;
 
 /** A server that is there answers at once. */
-const answerMs = 4_000;
+const answerMs = 3_000;
 const dayMs = 86_400_000;
 const windowSize = 10_000;
 const maxWindows = 100;
