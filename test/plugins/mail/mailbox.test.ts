@@ -93,6 +93,23 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     expect(reader.subjects()).toEqual(["One", "Two", "Three", "Four", "Five"]);
   }, 60_000);
 
+  test("runs the newest mails only after two days away, counts the others, and reads on", async () => {
+    const account = { maxCatchUp: 3 };
+    const { directory } = await reader.start({ account });
+    await reader.stop();
+    for (const number of [1, 2, 3, 4, 5, 6, 7]) await server.deliver(letter(`Mail ${number}`));
+    const twoDays = 48 * 3_600_000;
+    const { gateway } = await reader.start({ directory, account, now: () => Date.now() + twoDays });
+    await reader.arrived(3);
+    await server.deliver(letter("Later"));
+    await reader.arrived(4);
+    expect(reader.subjects()).toEqual(["Mail 5", "Mail 6", "Mail 7", "Later"]);
+    const store = await openSqliteStore({ directory: gateway.stateDirectory, now: Date.now });
+    const left = (await store.events({ limit: 50, source: "mail" })).flatMap(({ decisions }) => decisions.map(({ detail }) => detail));
+    await store.close();
+    expect(left).toContain("4 older mails were left out.");
+  });
+
   test("reads on when a refused password was corrected, without a restart and without a storm of logins", async () => {
     const chat = createLoopback();
     const more = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
