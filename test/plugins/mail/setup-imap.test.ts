@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { run, temporaryHome } from "../../core/cli/command.ts";
 import { makeCertificate } from "../../support/mail/certificate.ts";
@@ -220,6 +221,8 @@ test.skipIf(!hasDovecot || !existsSync("/usr/bin/script"))(
     expect(JSON.parse(config()).hooks.imap.accounts.ada.password).toEqual({ file });
     const before = server.password();
     server.password("another-secret");
+    // Dovecot looks at its file of passwords once a second.
+    await sleep(1_100);
     expect(await typed("another-secret", "--new-password")).toMatch(/done +password +write the password/);
     server.password(before);
     expect(readFileSync(file, "utf8")).toBe("another-secret\n");
