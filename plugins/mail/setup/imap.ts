@@ -9,23 +9,28 @@ import { prepareHooks } from "./hook-server.ts";
 import { imapAccess } from "./imap-access.ts";
 import { changesTo, type Password, passwordFile, passwordOf, type WantedAccount, wantedAccount } from "./imap-account.ts";
 import { checkMailbox } from "./imap-checks.ts";
+import { namedMailbox } from "./imap-name.ts";
 import { accountOf, answered, isSet } from "./options.ts";
 import { done, kept, runSteps, type Steps } from "./steps.ts";
 
 type Preset = ReturnType<CliCall["preset"]>;
 
-async function accountIn(preset: Preset, account: string): Promise<Partial<ImapSettings> | undefined> {
-  const section = (await preset.settings()) as { readonly accounts?: Readonly<Record<string, Partial<ImapSettings>>> } | undefined;
-  const accounts = section?.accounts ?? {};
-  return Object.hasOwn(accounts, account) ? accounts[account] : undefined;
+type Accounts = Readonly<Record<string, Partial<ImapSettings>>>;
+
+async function accountsIn(preset: Preset): Promise<Accounts> {
+  const section = (await preset.settings()) as { readonly accounts?: Accounts } | undefined;
+  return section?.accounts ?? {};
 }
+
+const accountIn = (accounts: Accounts, account: string) => (Object.hasOwn(accounts, account) ? accounts[account] : undefined);
 
 export const setupImap = (call: CliCall): Promise<CliAnswer> =>
   answered(async () => {
     const preset = call.preset("imap");
-    const account = await accountOf(call);
-    const existing = await accountIn(preset, account);
-    const wanted = await wantedAccount(call, { account, existing });
+    const accounts = await accountsIn(preset);
+    const { account, user } = await namedMailbox(call, accounts);
+    const existing = accountIn(accounts, account);
+    const wanted = await wantedAccount(call, { account, existing, user });
     const names = { source: "imap", account };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
       await checkProvider(steps, wanted);
@@ -153,7 +158,7 @@ export const teardownImap = (call: CliCall): Promise<CliAnswer> =>
   answered(async () => {
     const preset = call.preset("imap");
     const account = await accountOf(call);
-    const existing = await accountIn(preset, account);
+    const existing = accountIn(await accountsIn(preset), account);
     const names = { source: "imap", account };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
       const at = `hooks.imap.accounts.${account}`;

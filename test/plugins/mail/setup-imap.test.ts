@@ -179,6 +179,31 @@ test.each(["true", "starttls"])("a certificate that a server of this machine sig
   expect(config()).toBe(before);
 });
 
+test("without --account the name is the part of the address before the @, and a mailbox that is configured is found by its user", async () => {
+  const setup = (...more: readonly string[]) =>
+    run(["webhooks", "imap", "setup", "--host", "127.0.0.1", "--password-env", "MAIL_PASSWORD", ...more, "--json"], {
+      home,
+      env: { MAIL_PASSWORD: "secret-of-ada" },
+    });
+  // Nothing listens there; the name is in the answer all the same.
+  const named = async (user: string) => JSON.parse((await setup("--user", user, "--port", "1")).out).account;
+  expect(await named("Ada.Lovelace+Mail@example.org")).toBe("ada-lovelace-mail");
+  const server = await startImapServer();
+  onTestFinished(() => server.close());
+  const plain = ["--user", "ada", "--port", String(server.port), "--tls", "false"];
+  expect((await setup(...plain)).code).toBe(0);
+  expect(Object.keys(JSON.parse(config()).hooks.imap.accounts)).toEqual(["ada"]);
+  expect(await setup("--user", "ada@example.org")).toMatchObject({
+    code: 2,
+    out: expect.stringContaining("another mailbox has the name ada"),
+  });
+  await run(["webhooks", "imap", "teardown", "--account", "ada"], { home });
+  expect((await setup(...plain, "--account", "work")).code).toBe(0);
+  const again = await setup(...plain);
+  expect([JSON.parse(again.out).account, outcomes(again.out).filter((one) => !one.endsWith(": kept"))]).toEqual(["work", []]);
+  expect(await setup()).toMatchObject({ code: 2, out: expect.stringContaining("--user is missing") });
+});
+
 test("a provider that is known needs no host, and says what it wants; Outlook refuses passwords, with what to do", async () => {
   const gmail = await imap("setup", "--user", "ada@googlemail.com");
   expect(gmail).toMatchObject({ code: 2, err: expect.stringContaining("Google wants an app password") });
@@ -220,6 +245,8 @@ test.skipIf(!hasDovecot || !existsSync("/usr/bin/script"))(
     expect(JSON.parse(config()).hooks.imap.accounts.ada.password).toEqual({ file });
     const before = server.password();
     server.password("another-secret");
+    // Dovecot looks at its file of passwords once a second.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
     expect(await typed("another-secret", "--new-password")).toMatch(/done +password +write the password/);
     server.password(before);
     expect(readFileSync(file, "utf8")).toBe("another-secret\n");
