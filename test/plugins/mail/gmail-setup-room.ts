@@ -71,7 +71,7 @@ export function createSetupRoom() {
       vi.waitFor(
         async () => {
           const { deliveries } = JSON.parse((await room.service("hooks", "deliveries", "--json")).out);
-          expect(deliveries.filter(({ hook, outcome }: Record<string, unknown>) => hook === "gmail" && outcome !== null)).toHaveLength(
+          expect(deliveries.filter(({ hook, outcome }: Record<string, unknown>) => hook === "gmail" && outcome !== undefined)).toHaveLength(
             count,
           );
         },
