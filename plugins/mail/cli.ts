@@ -45,6 +45,7 @@ const gmailOptions: readonly Option[] = [
   { name: "subscription", value: "name", summary: "pull and push: subscription to the topic; made where it is missing" },
   { name: "push-endpoint", value: "address", summary: "push: public address that Google posts to, ending in /plugins/mail/gmail/NAME" },
   { name: "push-service-account", value: "address", summary: "push: service account that Google posts as" },
+  since,
   { name: "no-browser", summary: "open no browser; the address is printed" },
   dryRun,
 ];

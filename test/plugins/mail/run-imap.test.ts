@@ -69,7 +69,7 @@ test("run hands each mail over by HTTP with its key and the hook token, and a se
   await vi.waitFor(() => expect(calls).toHaveLength(2), { timeout: 10_000, interval: 20 });
   expect(JSON.parse(calls[1]?.body ?? "").messages[0].subject).toBe("Next");
   const third = await imap("run", "--url", url);
-  expect(third).toMatchObject({ code: 1, out: expect.stringContaining("webhooks imap run (process ") });
+  expect(third).toMatchObject({ code: 1, out: expect.stringContaining("`webhooks imap run` reads this mailbox (process ") });
 });
 
 test("a running gateway picks a new mailbox up by itself, reads back as far as --since says, and keeps run away", async () => {
@@ -126,7 +126,7 @@ test("the lease of a killed process ends after 30 s; a new gateway takes that of
   const mailboxName = { source: "imap", account: "ada" };
   await createLease(host, mailboxName, "run").hold();
   const gateway = createLease(host, mailboxName, "gateway");
-  await expect(gateway.hold()).rejects.toThrow("webhooks imap run (process ");
+  await expect(gateway.hold()).rejects.toThrow("`webhooks imap run` reads this mailbox (process ");
   time += 30_001;
   expect(await isHeld(host, mailboxName)).toBe(false);
   await gateway.hold();

@@ -45,3 +45,21 @@ test("the right to publish is added to a policy that another program changes mea
   expect(bindings.map(({ role }) => role)).toEqual(["roles/pubsub.viewer", "roles/pubsub.viewer", "roles/pubsub.publisher"]);
   expect(bindings.at(-1)?.members).toEqual([publisher]);
 });
+
+test("--since reads back that far at the first start, once; older mail is left alone, and later mail runs", async () => {
+  const { google } = room;
+  const daysAgo = (days: number) => Date.now() - days * 86_400_000;
+  google().mailbox.deliver({ subject: "Old", at: daysAgo(3) });
+  google().mailbox.deliver({ subject: "Recent", at: daysAgo(1) });
+  expect((await consent("--since", "2d")).out).toMatch(/^done +start +begin with the mails since /m);
+  const gateway = await room.startGateway();
+  await gateway.until(/the mailbox is watched/);
+  // With the mail that was there before, which has just come.
+  await ran(2);
+  google().mailbox.deliver({ subject: "Later" });
+  gateway.child.kill("SIGTERM");
+  await gateway.finished;
+  await (await room.startGateway()).until(/the mailbox is watched/);
+  await ran(3);
+  expect((await room.gmail("setup", "--since", "2d")).out).toMatch(/^kept +start +Reading has begun already/m);
+});
