@@ -13,7 +13,7 @@ const url: Option = {
 };
 
 const setupOptions: readonly Option[] = [
-  account("a name of your own for the mailbox"),
+  account("a name of your own for the mailbox (default: the part of the address before the @)"),
   { name: "user", value: "address", summary: "user name, mostly the mail address; its domain may tell the server" },
   { name: "host", value: "name", summary: "IMAP server; known for Gmail, Outlook, Fastmail, iCloud, Yahoo, GMX, WEB.DE and Proton" },
   { name: "port", value: "number", summary: "port of the server (default: 993)" },
@@ -45,6 +45,7 @@ const gmailOptions: readonly Option[] = [
   { name: "subscription", value: "name", summary: "pull and push: subscription to the topic; made where it is missing" },
   { name: "push-endpoint", value: "address", summary: "push: public address that Google posts to, ending in /plugins/mail/gmail/NAME" },
   { name: "push-service-account", value: "address", summary: "push: service account that Google posts as" },
+  since,
   { name: "no-browser", summary: "open no browser; the address is printed" },
   dryRun,
 ];
@@ -58,7 +59,7 @@ export const mailCli: CliDefinition = {
       name: "imap setup",
       summary: "Check a mailbox step by step and add it to the configuration. Can be run again; what is right is kept.",
       options: setupOptions,
-      example: "imap setup --account work --user ada@example.org --host imap.example.org",
+      example: "imap setup --user ada@example.org --host imap.example.org",
       timeoutSeconds: 0,
       prepares: true,
       run: async (call) => (await import("./setup/imap.ts")).setupImap(call),

@@ -1,9 +1,7 @@
 /** One process at a time reads a mailbox: the gateway, or the command that watches in the foreground. */
 import type { PluginHost } from "service-gateway/sdk";
 import type { MailboxName } from "./handover.ts";
-import { type WatchedMailbox, watchMailbox } from "./mailbox.ts";
-import type { MailboxSettings } from "./settings.ts";
-import { type MailSource, SourceError } from "./source.ts";
+import { SourceError } from "./source.ts";
 
 /** How long the lease of a killed process still keeps others away. */
 const leaseSeconds = 30;
@@ -17,12 +15,13 @@ interface Holder {
 }
 
 export interface Lease {
-  /** Rejects with a `SourceError` while another process has it. */
-  hold(): Promise<void>;
-  /** Aborted when another process has taken it. */
-  readonly lost: AbortSignal;
+  /** Resolves with what is aborted when another process has taken it. Rejects with `HeldError` while another one has it. */
+  hold(): Promise<AbortSignal>;
   release(): Promise<void>;
 }
+
+/** Another process reads the mailbox. */
+export class HeldError extends SourceError {}
 
 const placeOf = ({ source, account }: MailboxName) => `lease:${source}:${account}`;
 
@@ -34,7 +33,6 @@ export async function isHeld({ store }: Pick<PluginHost, "store">, mailbox: Mail
 export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId">, mailbox: MailboxName, by: Holder["by"]): Lease {
   const place = placeOf(mailbox);
   const mine: Holder = { by, process: process.pid, id: newId() };
-  const lost = new AbortController();
   let renewing: NodeJS.Timeout | undefined;
 
   async function take(): Promise<Holder> {
@@ -47,65 +45,37 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
     return (await store.update(place, change, { ttlSeconds: leaseSeconds })) as unknown as Holder;
   }
 
-  async function renew(): Promise<void> {
+  async function renew(lost: AbortController): Promise<void> {
     // A store that cannot be written for a moment is asked again.
     const holder = await take().catch(() => mine);
     if (holder.id === mine.id) return;
     clearInterval(renewing);
-    renewing = undefined;
     lost.abort();
   }
 
   return {
-    lost: lost.signal,
     async hold() {
-      if (renewing !== undefined) return;
       const holder = await take();
       if (holder.id !== mine.id) throw heldBy(holder, mailbox.source);
-      renewing = setInterval(() => void renew(), renewMs).unref();
+      const lost = new AbortController();
+      clearInterval(renewing);
+      renewing = setInterval(() => void renew(lost), renewMs).unref();
+      return lost.signal;
     },
     async release() {
       clearInterval(renewing);
-      renewing = undefined;
       // Where nothing can be stored it ends by itself.
       await store.update(place, (found) => ((found as Holder | null)?.id === mine.id ? null : undefined)).catch(() => {});
     },
   };
 }
 
-function heldBy({ by, process: pid }: Holder, source: string): SourceError {
+function heldBy({ by, process: pid }: Holder, source: string): HeldError {
   return by === "gateway"
-    ? new SourceError("outage", `A gateway (process ${pid}) reads this mailbox.`, "Stop it, or set enabled of the mailbox to false.")
-    : new SourceError(
+    ? new HeldError("outage", `A gateway (process ${pid}) reads this mailbox.`, "Stop it, or set enabled of the mailbox to false.")
+    : new HeldError(
         "outage",
-        `The command webhooks ${source} run (process ${pid}) reads this mailbox.`,
-        "It is read here when that has ended.",
+        `\`webhooks ${source} run\` reads this mailbox (process ${pid}).`,
+        "The gateway reads it as soon as that process has ended.",
       );
-}
-
-/** Watches a mailbox while no other process does. */
-export function watchAlone(
-  host: Parameters<typeof watchMailbox>[0],
-  mailbox: MailboxName,
-  settings: MailboxSettings,
-  { source, lease }: { readonly source: MailSource; readonly lease: Lease },
-): WatchedMailbox {
-  const watched = watchMailbox(host, mailbox, settings, {
-    ...source,
-    async baseline() {
-      await lease.hold();
-      return source.baseline();
-    },
-    async changesSince(cursor, before) {
-      await lease.hold();
-      return source.changesSince(cursor, before);
-    },
-  });
-  return {
-    ...watched,
-    async close() {
-      await watched.close();
-      await lease.release();
-    },
-  };
 }

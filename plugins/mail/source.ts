@@ -29,6 +29,8 @@ export interface LastRead {
   readonly lastMail: number;
   /** When a look last ended with every mail handled. */
   readonly lastSync: number;
+  /** From when on mails are wanted; only until the mailbox was first read to its end, where older mails were asked for. */
+  readonly since?: number;
 }
 
 /** How the server announces new mail. */

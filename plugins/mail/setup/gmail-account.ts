@@ -3,13 +3,15 @@ import { resolve } from "node:path";
 import type { CliCall, Json } from "service-gateway/sdk";
 import { type GmailSettings, gmailMailboxesIn } from "../settings.ts";
 import { SourceError } from "../source.ts";
-import { textOf, textOrAsk, UsageError } from "./options.ts";
+import { sinceOf, textOf, textOrAsk, UsageError } from "./options.ts";
 
 export type GmailSection = { readonly [key: string]: Json };
 
 export interface MailboxPlace {
-  /** Mail address of the mailbox. */
+  /** Mail address of the mailbox, as the configuration spells it. */
   readonly address: string;
+  /** The name of the mailbox in the gateway. */
+  readonly name: string;
   /** Below `hooks.gmail`: nothing for the section itself, or `accounts` and a name. */
   readonly path: readonly string[];
   /** The same with its dots, as the rest of the plugin names it. */
@@ -19,15 +21,15 @@ export interface MailboxPlace {
 
 /** The section itself where it is about this mailbox, or one of its accounts. */
 export async function placeOf(call: CliCall): Promise<MailboxPlace> {
-  const address = await textOrAsk(call, "account", { question: "Mail address of the mailbox" });
-  if (!/^[^\s@"\\[\]]+@[^\s@"\\[\]]+$/.test(address))
-    throw new UsageError(`--account is the mail address of the mailbox, not "${address}".`);
+  const given = await textOrAsk(call, "account", { question: "Mail address of the mailbox" });
+  if (!/^[^\s@"\\[\]]+@[^\s@"\\[\]]+$/.test(given)) throw new UsageError(`--account is the mail address of the mailbox, not "${given}".`);
   const section = ((await call.preset("gmail").settings()) ?? {}) as GmailSection;
-  const isIt = (value: Json | undefined) => typeof value === "string" && value.toLowerCase() === address.toLowerCase();
-  if (isIt(section.account)) return { address, path: [], at: "", existing: section };
+  const isIt = (value: Json | undefined): value is string => typeof value === "string" && value.toLowerCase() === given.toLowerCase();
+  if (isIt(section.account)) return { address: section.account, name: section.account, path: [], at: "", existing: section };
   const accounts = (section.accounts ?? {}) as Readonly<Record<string, GmailSection>>;
-  const [name, existing] = Object.entries(accounts).find(([id, one]) => isIt(one.account) || isIt(id)) ?? [address];
-  return { address, path: ["accounts", name], at: `accounts.${name}.`, ...(existing === undefined ? {} : { existing }) };
+  const [name, existing] = Object.entries(accounts).find(([id, one]) => isIt(one.account) || isIt(id)) ?? [given];
+  const address = isIt(existing?.account) ? existing.account : given;
+  return { address, name, path: ["accounts", name], at: `accounts.${name}.`, ...(existing === undefined ? {} : { existing }) };
 }
 
 export interface WantedGmail extends MailboxPlace {
@@ -38,6 +40,8 @@ export interface WantedGmail extends MailboxPlace {
   readonly mode: GmailSettings["mode"];
   /** Where Google posts notices to; only with the mode `push`. */
   readonly pushEndpoint?: string;
+  /** How far back reading begins, in milliseconds. */
+  readonly sinceMs?: number;
 }
 
 export function wantedGmail(call: CliCall, place: MailboxPlace): WantedGmail {
@@ -60,7 +64,15 @@ export function wantedGmail(call: CliCall, place: MailboxPlace): WantedGmail {
   if (push !== undefined) wanted.push = { audience: push.endpoint, serviceAccount: push.email };
   const given = Object.entries(wanted).filter((one): one is [string, Json] => one[1] !== undefined);
   const existed = existing.account !== undefined && (existing.credentials ?? existing.serviceAccount) !== undefined;
-  return { ...place, existed, wanted: Object.fromEntries(given), mode, ...(push === undefined ? {} : { pushEndpoint: push.endpoint }) };
+  const sinceMs = sinceOf(call);
+  return {
+    ...place,
+    existed,
+    wanted: Object.fromEntries(given),
+    mode,
+    ...(push === undefined ? {} : { pushEndpoint: push.endpoint }),
+    ...(sinceMs === undefined ? {} : { sinceMs }),
+  };
 }
 
 function pushOf(call: CliCall, existing: GmailSection): { readonly endpoint: string; readonly email: string } {

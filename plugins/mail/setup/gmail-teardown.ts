@@ -22,7 +22,7 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
       await removeNotices(call, steps, place);
       await removeSettings(call, steps, place);
       await returnPermission(call, steps, place);
-      await forgetMailbox(call, steps, { source: "gmail", account: place.path[1] ?? place.address });
+      await forgetMailbox(call, steps, { source: "gmail", account: place.name });
       return steps.answer(names, steps.dryRun ? ["This was a dry run: nothing was changed."] : ["The mailbox itself was not changed."]);
     });
   });

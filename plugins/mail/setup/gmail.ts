@@ -8,6 +8,7 @@ import { prepareNotices } from "./gmail-notices.ts";
 import { givePermission } from "./gmail-permission.ts";
 import { prepareHooks } from "./hook-server.ts";
 import { answered, isSet } from "./options.ts";
+import { prepareStart } from "./start.ts";
 import { kept, runSteps, type Steps } from "./steps.ts";
 
 export const setupGmail = (call: CliCall): Promise<CliAnswer> =>
@@ -24,7 +25,8 @@ export const setupGmail = (call: CliCall): Promise<CliAnswer> =>
       if (permitted) await checkGmail(call, steps, { access, settings, address, outcome: isSetUp ? "kept" : "done" });
       const notices = await noticesOf(call, steps, { wanted, settings, access, permitted });
       await prepareHooks(steps, preset, "gmail");
-      await writeMailbox(call, steps, { ...wanted, wanted: { ...wanted.wanted, ...notices } });
+      const undo = await prepareStart(call, steps, { source: "gmail", account: wanted.name }, wanted);
+      await writeMailbox(call, steps, { ...wanted, wanted: { ...wanted.wanted, ...notices }, undo });
       return steps.answer({ ...names, mode: (notices.mode ?? wanted.mode) as Json }, await nextLines(call, steps));
     });
   });
@@ -44,9 +46,9 @@ async function noticesOf(
   return (await prepareNotices(call, steps, parts)) ?? { mode: "poll" };
 }
 
-async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail): Promise<void> {
+async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail & { readonly undo: () => Promise<void> }): Promise<void> {
   const preset = call.preset("gmail");
-  const { path, at, existing } = wanted;
+  const { path, at, existing, undo } = wanted;
   const changes = changesIn(wanted);
   const place = ["hooks.gmail", ...(at === "" ? [] : [at.slice(0, -1)])].join(".");
   if (Object.keys(changes).length === 0) {
@@ -54,9 +56,14 @@ async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail): P
     return;
   }
   await steps.change("configuration", `set ${Object.keys(changes).join(", ")} of ${place}`, async () => {
-    if (existing === undefined) await preset.set(path, changes);
-    // The credentials last: with them the mailbox is watched.
-    else for (const [key, value] of Object.entries(changes).sort(credentialsLast)) await preset.set([...path, key], value);
+    try {
+      if (existing === undefined) await preset.set(path, changes);
+      // The credentials last: with them the mailbox is watched.
+      else for (const [key, value] of Object.entries(changes).sort(credentialsLast)) await preset.set([...path, key], value);
+    } catch (error) {
+      await undo();
+      throw error;
+    }
   });
 }
 

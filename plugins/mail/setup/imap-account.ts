@@ -30,10 +30,13 @@ export const passwordFile = (account: string): string => `imap-${account}`;
 
 export async function wantedAccount(
   call: CliCall,
-  { account, existing }: { readonly account: string; readonly existing: Existing | undefined },
+  {
+    account,
+    existing,
+    user: asked,
+  }: { readonly account: string; readonly existing: Existing | undefined; readonly user: string | undefined },
 ): Promise<WantedAccount> {
-  const user =
-    textOf(call, "user") ?? existing?.user ?? (await textOrAsk(call, "user", { question: "User name, mostly the mail address" }));
+  const user = asked ?? existing?.user ?? (await textOrAsk(call, "user", { question: "User name, mostly the mail address" }));
   const given = textOf(call, "host") ?? existing?.host;
   const provider = providerOf(user, given);
   const host = given ?? provider?.host ?? (await textOrAsk(call, "host", { question: "Name of the IMAP server", missing: noHost(user) }));

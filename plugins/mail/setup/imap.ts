@@ -1,7 +1,6 @@
 /** `webhooks imap setup` and `teardown`: a mailbox is checked, written into the configuration, and taken out again. */
 import { existsSync } from "node:fs";
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
-import { createLedger } from "../ledger.ts";
 import type { ImapSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
 import { forgetMailbox } from "./forget.ts";
@@ -9,23 +8,29 @@ import { prepareHooks } from "./hook-server.ts";
 import { imapAccess } from "./imap-access.ts";
 import { changesTo, type Password, passwordFile, passwordOf, type WantedAccount, wantedAccount } from "./imap-account.ts";
 import { checkMailbox } from "./imap-checks.ts";
+import { namedMailbox } from "./imap-name.ts";
 import { accountOf, answered, isSet } from "./options.ts";
+import { prepareStart } from "./start.ts";
 import { done, kept, runSteps, type Steps } from "./steps.ts";
 
 type Preset = ReturnType<CliCall["preset"]>;
 
-async function accountIn(preset: Preset, account: string): Promise<Partial<ImapSettings> | undefined> {
-  const section = (await preset.settings()) as { readonly accounts?: Readonly<Record<string, Partial<ImapSettings>>> } | undefined;
-  const accounts = section?.accounts ?? {};
-  return Object.hasOwn(accounts, account) ? accounts[account] : undefined;
+type Accounts = Readonly<Record<string, Partial<ImapSettings>>>;
+
+async function accountsIn(preset: Preset): Promise<Accounts> {
+  const section = (await preset.settings()) as { readonly accounts?: Accounts } | undefined;
+  return section?.accounts ?? {};
 }
+
+const accountIn = (accounts: Accounts, account: string) => (Object.hasOwn(accounts, account) ? accounts[account] : undefined);
 
 export const setupImap = (call: CliCall): Promise<CliAnswer> =>
   answered(async () => {
     const preset = call.preset("imap");
-    const account = await accountOf(call);
-    const existing = await accountIn(preset, account);
-    const wanted = await wantedAccount(call, { account, existing });
+    const accounts = await accountsIn(preset);
+    const { account, user } = await namedMailbox(call, accounts);
+    const existing = accountIn(accounts, account);
+    const wanted = await wantedAccount(call, { account, existing, user });
     const names = { source: "imap", account };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
       await checkProvider(steps, wanted);
@@ -35,7 +40,7 @@ export const setupImap = (call: CliCall): Promise<CliAnswer> =>
       const tls = await checkMailbox(call, steps, { ...wanted, access, outcome: unchanged ? "kept" : "done" });
       const changes = changesTo({ ...wanted, settings: { ...wanted.settings, tls } }, password);
       await prepareHooks(steps, preset, "imap");
-      const undo = await prepareStart(call, steps, wanted);
+      const undo = await prepareStart(call, steps, names, wanted);
       await writePassword(call, steps, { account, typed: password?.typed });
       await writeAccount(steps, preset, { account, existed: existing !== undefined, changes, undo });
       return steps.answer(names, await nextLines(call, steps, { isNew: existing === undefined }));
@@ -68,31 +73,6 @@ async function accessWith(
     return { ...(existing === undefined ? done(place) : kept(place)), value: imapAccess(call, account, { password: reference }) };
   });
 }
-
-/** Before the configuration: a running gateway begins to read as soon as that is written. Resolves with what takes it back. */
-async function prepareStart(call: CliCall, steps: Steps, { account, sinceMs }: WantedAccount): Promise<() => Promise<void>> {
-  if (sinceMs === undefined) return async () => {};
-  const ledger = createLedger(call, "imap", account);
-  const since = call.now() - sinceMs;
-  const begun = await ledger.progress();
-  const planned = await ledger.start();
-  if (begun !== undefined || planned !== undefined) {
-    await steps.step("start", "Looking where reading begins", async () =>
-      kept(
-        begun === undefined
-          ? `Reading begins with the mails since ${timeOf(planned ?? since)}.`
-          : "Reading has begun already, and goes on where it is; teardown lets it begin again.",
-      ),
-    );
-    return async () => {};
-  }
-  await steps.change("start", `begin with the mails since ${timeOf(since)}`, () => ledger.setStart(since));
-  return async () => {
-    if (!steps.dryRun) await ledger.setStart(undefined);
-  };
-}
-
-const timeOf = (at: number) => `${new Date(at).toISOString().slice(0, 16)}Z`;
 
 async function writePassword(
   call: CliCall,
@@ -153,7 +133,7 @@ export const teardownImap = (call: CliCall): Promise<CliAnswer> =>
   answered(async () => {
     const preset = call.preset("imap");
     const account = await accountOf(call);
-    const existing = await accountIn(preset, account);
+    const existing = accountIn(await accountsIn(preset), account);
     const names = { source: "imap", account };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
       const at = `hooks.imap.accounts.${account}`;

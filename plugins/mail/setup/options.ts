@@ -52,8 +52,11 @@ export async function textOrAsk(
 }
 
 /** The account is a key of the configuration and part of a file name. */
-export async function accountOf(call: Pick<CliCall, "options" | "terminal">): Promise<string> {
-  const account = await textOrAsk(call, "account", { question: "A name for the mailbox, such as work" });
+export async function accountOf(call: Pick<CliCall, "options" | "terminal">, missing?: string): Promise<string> {
+  const account = await textOrAsk(call, "account", {
+    question: "A name for the mailbox, such as work",
+    ...(missing === undefined ? {} : { missing }),
+  });
   if (!/^[A-Za-z0-9][A-Za-z0-9@._-]{0,63}$/.test(account))
     throw new UsageError(`--account is a name of letters, digits, @, ., _ and -, not "${account}".`);
   return account;

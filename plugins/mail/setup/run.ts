@@ -2,23 +2,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CliAnswer, CliCall, PluginHost, PluginLog } from "service-gateway/sdk";
 import type { MailboxName } from "../handover.ts";
-import { createLease, watchAlone } from "../lease.ts";
+import { createLease } from "../lease.ts";
+import { watchMailbox } from "../mailbox.ts";
 import type { MailboxSettings } from "../settings.ts";
 import { type MailSource, SourceError } from "../source.ts";
 import { textOf, UsageError } from "./options.ts";
 
-type Host = Parameters<typeof watchAlone>[0];
+type Host = Parameters<typeof watchMailbox>[0];
 
 const answerMs = 30_000;
 
 export async function runMailbox(call: CliCall, mailbox: MailboxName, settings: MailboxSettings, source: MailSource): Promise<CliAnswer> {
   const { url, token } = await destinationOf(call, mailbox.source);
   const lease = createLease(call, mailbox, "run");
-  await lease.hold();
+  const lost = await lease.hold();
   call.say(`Watching ${mailbox.account}; mail goes to ${url.href}. Ctrl-C ends it.`);
-  const watched = watchAlone(hostOf(call, { url, token }), mailbox, settings, { source, lease });
-  await ended(AbortSignal.any([call.signal, lease.lost]));
+  const watched = watchMailbox(hostOf(call, { url, token }), mailbox, settings, source);
+  await ended(AbortSignal.any([call.signal, lost]));
   await watched.close();
+  await lease.release();
   if (call.signal.aborted) return { lines: ["Ended; the next start goes on from here."], data: { ok: true, account: mailbox.account } };
   return { lines: ["Another process reads this mailbox now."], data: null, failed: true };
 }

@@ -1,7 +1,5 @@
 /** `service webhooks imap run` and `status`, beside a real gateway and without one, each in a process of its own. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { scopedStore } from "../../../core/host/scope.ts";
@@ -10,6 +8,7 @@ import { createLease, isHeld } from "../../../plugins/mail/lease.ts";
 import { run, start, temporaryHome } from "../../core/cli/command.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
+import { startWebhook } from "../../support/mail/webhook.ts";
 
 let server: ScriptedServer;
 let home: string;
@@ -39,24 +38,6 @@ const setup = (...more: readonly string[]) =>
 const mailbox = async () =>
   (JSON.parse((await imap("status", "--json")).out) as { readonly mailboxes: readonly Record<string, unknown>[] }).mailboxes[0];
 
-/** A gateway elsewhere, of which only the webhook is seen. */
-async function startWebhook() {
-  const calls: { readonly headers: IncomingMessage["headers"]; readonly url: string | undefined; readonly body: string }[] = [];
-  const listener = createServer((request, response) => {
-    let body = "";
-    request.on("data", (piece) => {
-      body += piece;
-    });
-    request.on("end", () => {
-      calls.push({ headers: request.headers, url: request.url, body });
-      response.writeHead(202, { "content-type": "application/json" }).end('{"ok":true,"eventId":"e1"}');
-    });
-  });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void listener.close());
-  return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/in/imap`, calls };
-}
-
 async function startGateway() {
   const gateway = start(["gateway"], { home });
   await gateway.until(/ready at /);
@@ -65,7 +46,7 @@ async function startGateway() {
 
 test("run hands each mail over by HTTP with its key and the hook token, and a second start repeats none", async () => {
   await setup();
-  const { url, calls } = await startWebhook();
+  const { url, calls } = await startWebhook("/in/imap");
   const first = start(["webhooks", "imap", "run", "--account", "ada", "--url", url], { home });
   await first.until(/the mailbox is watched/);
   await server.deliver(letter("Minutes"));
@@ -88,7 +69,7 @@ test("run hands each mail over by HTTP with its key and the hook token, and a se
   await vi.waitFor(() => expect(calls).toHaveLength(2), { timeout: 10_000, interval: 20 });
   expect(JSON.parse(calls[1]?.body ?? "").messages[0].subject).toBe("Next");
   const third = await imap("run", "--url", url);
-  expect(third).toMatchObject({ code: 1, out: expect.stringContaining("webhooks imap run (process ") });
+  expect(third).toMatchObject({ code: 1, out: expect.stringContaining("`webhooks imap run` reads this mailbox (process ") });
 });
 
 test("a running gateway picks a new mailbox up by itself, reads back as far as --since says, and keeps run away", async () => {
@@ -145,7 +126,7 @@ test("the lease of a killed process ends after 30 s; a new gateway takes that of
   const mailboxName = { source: "imap", account: "ada" };
   await createLease(host, mailboxName, "run").hold();
   const gateway = createLease(host, mailboxName, "gateway");
-  await expect(gateway.hold()).rejects.toThrow("webhooks imap run (process ");
+  await expect(gateway.hold()).rejects.toThrow("`webhooks imap run` reads this mailbox (process ");
   time += 30_001;
   expect(await isHeld(host, mailboxName)).toBe(false);
   await gateway.hold();

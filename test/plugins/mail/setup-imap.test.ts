@@ -1,6 +1,6 @@
 /** `service webhooks imap setup` and `teardown`, in processes of their own, against a real IMAP server. */
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -9,6 +9,7 @@ import { makeCertificate } from "../../support/mail/certificate.ts";
 import { hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
 import { startImapServer } from "../../support/mail/imap-server.ts";
 import type { MailServer } from "../../support/mail/mail-server.ts";
+import { startTokenServer } from "../../support/mail/token-server.ts";
 
 let server: MailServer;
 let home: string;
@@ -178,6 +179,59 @@ test.each(["true", "starttls"])("a certificate that a server of this machine sig
   const second = await imap("setup", ...options, "--json");
   expect([second.code, outcomes(second.out).filter((one) => !one.endsWith(": kept"))]).toEqual([0, []]);
   expect(config()).toBe(before);
+});
+
+test("a mailbox that logs in by OAuth is checked with an access token, and a refresh token that the provider replaces is kept", async () => {
+  const server = await startImapServer();
+  const provider = await startTokenServer({ issue: (token) => server.tokens.add(token) });
+  onTestFinished(async () => {
+    await provider.close();
+    await server.close();
+  });
+  server.offer({ mechanisms: ["XOAUTH2"] });
+  provider.rotate(true);
+  mkdirSync(join(home, ".service"));
+  writeFileSync(join(home, "token"), "refresh-token-0", { mode: 0o600 });
+  const oauth = { tokenUrl: provider.url, clientId: "client-1", refreshToken: { file: join(home, "token") } };
+  const account = { host: "127.0.0.1", port: server.port, tls: false, user: "ada", oauth };
+  const file = join(home, ".service", "config.jsonc");
+  writeFileSync(file, JSON.stringify({ hooks: { imap: { accounts: { ada: account } } } }), { mode: 0o600 });
+  const first = await imap("setup", "--json");
+  expect([first.code, outcomes(first.out).filter((one) => one.endsWith(": failed"))]).toEqual([0, []]);
+  const again = await imap("setup", "--json");
+  expect([again.code, outcomes(again.out).filter((one) => !one.endsWith(": kept"))]).toEqual([0, []]);
+  expect(provider.asked.map((form) => form.get("refresh_token"))).toEqual(["refresh-token-0", "refresh-token-0+"]);
+  expect(JSON.parse(config()).hooks.imap.accounts.ada).toEqual(account);
+  for (const { out, err } of [first, again]) expect(out + err).not.toMatch(/(?:refresh|access)-token-\d/);
+  provider.grant("another-refresh-token");
+  const ended = await imap("setup", "--json");
+  expect(ended.code).toBe(1);
+  expect(JSON.parse(ended.out).steps.at(-1)).toMatchObject({ step: "login", detail: expect.stringContaining("invalid_grant") });
+});
+
+test("without --account the name is the part of the address before the @, and a mailbox that is configured is found by its user", async () => {
+  const setup = (...more: readonly string[]) =>
+    run(["webhooks", "imap", "setup", "--host", "127.0.0.1", "--password-env", "MAIL_PASSWORD", ...more, "--json"], {
+      home,
+      env: { MAIL_PASSWORD: "secret-of-ada" },
+    });
+  // Nothing listens there; the name is in the answer all the same.
+  const named = async (user: string) => JSON.parse((await setup("--user", user, "--port", "1")).out).account;
+  expect(await named("Ada.Lovelace+Mail@example.org")).toBe("ada-lovelace-mail");
+  const server = await startImapServer();
+  onTestFinished(() => server.close());
+  const plain = ["--user", "ada", "--port", String(server.port), "--tls", "false"];
+  expect((await setup(...plain)).code).toBe(0);
+  expect(Object.keys(JSON.parse(config()).hooks.imap.accounts)).toEqual(["ada"]);
+  expect(await setup("--user", "ada@example.org")).toMatchObject({
+    code: 2,
+    out: expect.stringContaining("another mailbox has the name ada"),
+  });
+  await run(["webhooks", "imap", "teardown", "--account", "ada"], { home });
+  expect((await setup(...plain, "--account", "work")).code).toBe(0);
+  const again = await setup(...plain);
+  expect([JSON.parse(again.out).account, outcomes(again.out).filter((one) => !one.endsWith(": kept"))]).toEqual(["work", []]);
+  expect(await setup()).toMatchObject({ code: 2, out: expect.stringContaining("--user is missing") });
 });
 
 test("a provider that is known needs no host, and says what it wants; Outlook refuses passwords, with what to do", async () => {

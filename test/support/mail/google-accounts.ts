@@ -107,7 +107,6 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
       const found = token === undefined ? undefined : issued.get(token);
       if (found === undefined) return refuse(401, "UNAUTHENTICATED", { reason: "authError" });
       if (!found.scopes.includes(scopes[scope])) return refuse(403, "PERMISSION_DENIED", { reason: "ACCESS_TOKEN_SCOPE_INSUFFICIENT" });
-      if (scope === "mail" && found.mailbox !== address) return refuse(400, "FAILED_PRECONDITION", { reason: "failedPrecondition" });
       return found;
     },
   };

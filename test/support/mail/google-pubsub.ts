@@ -44,6 +44,8 @@ export function createPubSub({
     isDoubled: false,
     /** A policy of the organisation lets no other domain publish. */
     refusesPublisher: false,
+    /** So often another program changes a policy right before it is set. */
+    policyChanges: 0,
     /** How long a pull waits for a message. */
     waitMs: 2_000,
   };
@@ -124,6 +126,11 @@ export function createPubSub({
     if (verb === "getIamPolicy" && method === "GET") return { body: { etag: String(topic.etag), bindings: topic.bindings } };
     if (verb === "setIamPolicy" && method === "POST") {
       const { etag, bindings = [] } = readJson(body).policy as { readonly etag?: string; readonly bindings?: readonly Binding[] };
+      if (faults.policyChanges > 0) {
+        faults.policyChanges -= 1;
+        topic.etag += 1;
+        topic.bindings = [...topic.bindings, { role: "roles/pubsub.viewer", members: [`user:${topic.etag}@example.org`] }];
+      }
       if (etag !== undefined && etag !== String(topic.etag)) refuse(409, "ABORTED");
       const isRefused = faults.refusesPublisher && bindings.some(({ members }) => members.includes(publisher));
       if (isRefused) refuse(412, "FAILED_PRECONDITION");
