@@ -80,13 +80,13 @@ export function createGmailSource(
     }
   }
 
-  /** A cursor that is empty begins in the past, at the last mail; one of another mailbox or label begins now. */
-  async function placeOf(stored: Cursor, { address, label, lastMail }: { address: string; label: string; lastMail: number }) {
+  /** An empty cursor begins in the past, with mails listed by their time; a cursor of another mailbox or label begins now. */
+  async function placeOf(stored: Cursor, { address, label, from }: { address: string; label: string; from: number }) {
     const cursor = stored as unknown as Partial<GmailCursor>;
     if (cursor.address === address && cursor.label === label) return { cursor: cursor as GmailCursor, isNew: false };
     const fresh = await baseline();
     if (cursor.address !== undefined) return { cursor: fresh, isNew: true };
-    return { cursor: { ...fresh, began: lastMail, relist: { from: lastMail, until: now() + lateMs } }, isNew: false };
+    return { cursor: { ...fresh, began: from, relist: { from, until: now() + lateMs } }, isNew: false };
   }
 
   return {
@@ -95,7 +95,7 @@ export function createGmailSource(
     async changesSince(stored, before) {
       const { address, wanted } = await open();
       await notices?.keep({ address, label: wanted.label });
-      const { cursor, isNew } = await placeOf(stored, { address, label: wanted.label, lastMail: before.lastMail });
+      const { cursor, isNew } = await placeOf(stored, { address, label: wanted.label, from: before.since ?? before.lastMail });
       if (isNew) return { found: [], next: cursor as unknown as Cursor };
       const { found, next, hasNew } = await changes.read(cursor, before, wanted);
       const again = pace(hasNew);
