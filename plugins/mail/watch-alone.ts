@@ -10,7 +10,7 @@ import { pause } from "./waits.ts";
 /** How soon the gateway notices that the other process has ended, beside the time of its lease. */
 const lookMs = 2_000;
 
-/** `watch` begins anew each time the mailbox is free: what it returned before was closed. */
+/** Calls `watch` each time the mailbox becomes free; what it returned the time before is closed by then. */
 export function watchAlone(
   host: Pick<PluginHost, "log">,
   mailbox: MailboxName,
@@ -50,7 +50,7 @@ export function watchAlone(
   };
 }
 
-/** Another reader is no fault, so the owner is not notified of it. */
+/** The owner is not notified of another reader, which the operator has started. */
 function conditionOf(error: unknown): Condition {
   if (error instanceof HeldError) return { state: "paused", reason: error.message, fix: error.fix };
   const why = error instanceof Error ? error.message : String(error);
