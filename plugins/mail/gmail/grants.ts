@@ -14,6 +14,8 @@ export interface Grant {
   readonly grantedAt: number;
   /** What the user allowed; absent: unknown. */
   readonly scopes?: readonly string[];
+  /** Where it is given back; absent: Google's own address. */
+  readonly revokeUri?: string;
 }
 
 const placeOf = (address: string) => `gmail-grant:${address.toLowerCase()}`;

@@ -1,8 +1,7 @@
-/** Topic, permission and subscription in Google Cloud, by which Gmail announces mail. What is there already is kept. */
+/** Topic, permission and subscription in Google Cloud, by which Gmail announces mail. */
 import { ApiError, call as callApi, type Tokens } from "../gmail/request.ts";
 import type { GmailSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
-import type { Result } from "./steps.ts";
 
 /** Gmail publishes as this account. */
 const publisher = "serviceAccount:gmail-api-push@system.gserviceaccount.com";
@@ -14,15 +13,26 @@ interface Binding {
   readonly members?: readonly string[];
 }
 
+interface Policy {
+  readonly etag?: string;
+  readonly bindings?: readonly Binding[];
+}
+
 export interface Cloud {
-  makeTopic(topic: string): Promise<Result<{ readonly made: boolean }>>;
-  letPublish(topic: string): Promise<Result>;
-  makeSubscription(subscription: string, settings: SubscriptionSettings): Promise<Result<{ readonly made: boolean }>>;
+  hasTopic(topic: string): Promise<boolean>;
+  /** `false`: another program was quicker. */
+  makeTopic(topic: string): Promise<boolean>;
+  mayPublish(topic: string): Promise<boolean>;
+  letPublish(topic: string): Promise<void>;
+  /** Rejects when it is there with other settings. */
+  hasSubscription(subscription: string, settings: SubscriptionSettings): Promise<boolean>;
+  /** `false`: another program was quicker. */
+  makeSubscription(subscription: string, settings: SubscriptionSettings): Promise<boolean>;
   /** `false`: there was none. */
   remove(name: string): Promise<boolean>;
 }
 
-interface SubscriptionSettings {
+export interface SubscriptionSettings {
   readonly topic: string;
   readonly push?: { readonly endpoint: string; readonly email: string };
 }
@@ -46,54 +56,49 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
       await ask(path, doing, { method: "PUT", json });
       return true;
     } catch (error) {
-      // Another program was quicker.
       if (statusOf(error) === 409) return false;
       throw error;
     }
   }
 
+  const policyOf = (topic: string) => look(`${topic}:getIamPolicy`, "read who may publish") as Promise<Policy | undefined>;
+
   return {
-    async makeTopic(topic) {
-      const made = (await look(topic, "look at the topic")) === undefined && (await make(topic, {}, "create the topic"));
-      return { outcome: made ? "done" : "kept", detail: `${topic} is there.`, value: { made } };
-    },
+    hasTopic: async (topic) => (await look(topic, "look at the topic")) !== undefined,
+    makeTopic: (topic) => make(topic, {}, "create the topic"),
+    mayPublish: async (topic) => isPublisherIn(await policyOf(topic)),
     async letPublish(topic) {
       for (let tries = 1; ; tries += 1) {
-        const { etag, bindings = [] } = (await ask(`${topic}:getIamPolicy`, "read who may publish")) as {
-          readonly etag?: string;
-          readonly bindings?: readonly Binding[];
-        };
-        if (bindings.some(({ role, members = [] }) => role === publisherRole && members.includes(publisher)))
-          return { outcome: "kept", detail: "Gmail may publish to the topic.", value: undefined };
+        const { etag, bindings = [] } = (await policyOf(topic)) ?? {};
         const policy = { etag, bindings: [...bindings, { role: publisherRole, members: [publisher] }] };
         try {
           await ask(`${topic}:setIamPolicy`, "let Gmail publish", { method: "POST", json: { policy } });
-          return { outcome: "done", detail: "Gmail may publish to the topic.", value: undefined };
+          return;
         } catch (error) {
           // Another program has changed the policy since it was read.
           if (statusOf(error) !== 409 || tries === maxTries) throw refusedPublisher(error);
         }
       }
     },
-    async makeSubscription(subscription, { topic, push }) {
+    async hasSubscription(subscription, { topic, push }) {
+      const existing = await look(subscription, "look at the subscription");
+      if (existing === undefined) return false;
+      const { pushConfig } = existing as { readonly pushConfig?: { readonly pushEndpoint?: string } };
+      if (existing.topic === topic && (pushConfig?.pushEndpoint ?? "") === (push?.endpoint ?? "")) return true;
+      throw new SourceError(
+        "setup",
+        `${subscription} is there with other settings.`,
+        "Name another one with --subscription, or delete it in the Google Cloud console.",
+      );
+    },
+    makeSubscription(subscription, { topic, push }) {
       const pushConfig =
         push === undefined
           ? {}
           : { pushConfig: { pushEndpoint: push.endpoint, oidcToken: { serviceAccountEmail: push.email, audience: push.endpoint } } };
-      const wanted = { topic, ackDeadlineSeconds: 60, messageRetentionDuration: "86400s", expirationPolicy: {}, ...pushConfig };
-      const existing = await look(subscription, "look at the subscription");
-      if (existing !== undefined) {
-        const { pushConfig: now } = existing as { readonly pushConfig?: { readonly pushEndpoint?: string } };
-        if (existing.topic !== topic || (now?.pushEndpoint ?? "") !== (push?.endpoint ?? ""))
-          throw new SourceError(
-            "setup",
-            `${subscription} is there with other settings.`,
-            "Name another one with --subscription, or delete it in the Google Cloud console.",
-          );
-        return { outcome: "kept", detail: `${subscription} is there.`, value: { made: false } };
-      }
-      const made = await make(subscription, wanted, "create the subscription");
-      return { outcome: made ? "done" : "kept", detail: `${subscription} is there, and never expires.`, value: { made } };
+      // Without a policy of expiration it ends after 31 days in which no mail comes.
+      const settings = { topic, ackDeadlineSeconds: 60, messageRetentionDuration: "86400s", expirationPolicy: {}, ...pushConfig };
+      return make(subscription, settings, "create the subscription");
     },
     async remove(name) {
       try {
@@ -106,6 +111,9 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
     },
   };
 }
+
+const isPublisherIn = ({ bindings = [] }: Policy = {}): boolean =>
+  bindings.some(({ role, members = [] }) => role === publisherRole && members.includes(publisher));
 
 const statusOf = (error: unknown) => (error instanceof ApiError ? error.status : undefined);
 

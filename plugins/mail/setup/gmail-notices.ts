@@ -4,8 +4,9 @@ import type { GmailSettings } from "../settings.ts";
 import type { GmailAccess } from "./gmail-access.ts";
 import type { WantedGmail } from "./gmail-account.ts";
 import { readClientFile } from "./gmail-client.ts";
+import type { Cloud } from "./gmail-cloud.ts";
 import { UsageError } from "./options.ts";
-import { kept, type Steps } from "./steps.ts";
+import { done, kept, type Result, type Steps } from "./steps.ts";
 
 const defaultName = "service-gateway-mail";
 
@@ -41,37 +42,87 @@ export async function prepareNotices(
   const { mode, address, pushEndpoint, wanted: to } = wanted;
   const { topic, subscription } = namesOf(call, wanted);
   const named = { topic, ...(mode === "pull" || to.subscription !== undefined ? { subscription } : {}) };
-  if (steps.dryRun) {
-    const names = [topic, subscription].join(" and ");
-    const isSetUp = permitted && wanted.existed;
-    await steps.step("notices", "Looking at the notices", async () => ({
-      outcome: isSetUp ? "kept" : "would",
-      detail: isSetUp ? `They come by ${names}.` : `make sure of ${names}, and of Gmail's right to publish there`,
-      value: undefined,
-    }));
+  if (!permitted) {
+    const detail = `make sure of ${topic}, of Gmail's right to publish there, and of ${subscription}`;
+    await steps.step("notices", "Looking", async () => ({ outcome: "would", detail, value: undefined }));
     return named;
   }
   const { cloud, api } = access;
-  const { made: topicMade } = await steps.step("topic", "Creating the topic", () => cloud.makeTopic(topic));
-  if (topicMade) await noteMade(call, address, { topic });
-  const refused = await steps.attempt("publisher", "Letting Gmail publish", async () => ({
-    ...(await cloud.letPublish(topic)),
-    value: "allowed",
-  }));
-  if (refused === undefined) return undefined;
-  const push = pushEndpoint === undefined ? {} : { push: { endpoint: pushEndpoint, email: settings.push?.serviceAccount ?? "" } };
-  const { made: subscriptionMade } = await steps.step("subscription", "Creating the subscription", () =>
-    cloud.makeSubscription(subscription, { topic, ...push }),
+  const topicFound = await ensured(steps, {
+    ...{ step: "topic", doing: "Looking at the topic", well: `${topic} is there.`, missing: `create ${topic}` },
+    isThere: () => cloud.hasTopic(topic),
+    make: () => cloud.makeTopic(topic),
+  });
+  if (topicFound === "made") await noteMade(call, address, { topic });
+  const publisher = await steps.attempt("publisher", "Looking at who may publish", () =>
+    found(steps, {
+      ...{ well: "Gmail may publish to the topic.", missing: "let Gmail publish to the topic" },
+      isThere: () => cloud.mayPublish(topic),
+      make: () => cloud.letPublish(topic).then(() => true),
+    }),
   );
-  if (subscriptionMade) await noteMade(call, address, { subscription });
+  if (publisher === undefined) {
+    if (topicFound === "made") await removeAgain(call, steps, { cloud, address, topic });
+    return undefined;
+  }
+  const push = pushEndpoint === undefined ? {} : { push: { endpoint: pushEndpoint, email: settings.push?.serviceAccount ?? "" } };
+  const subscriptionFound = await ensured(steps, {
+    ...{ step: "subscription", doing: "Looking at the subscription" },
+    ...{ well: `${subscription} is there, and never expires.`, missing: `create ${subscription}` },
+    isThere: () => cloud.hasSubscription(subscription, { topic, ...push }),
+    make: () => cloud.makeSubscription(subscription, { topic, ...push }),
+  });
+  if (subscriptionFound === "made") await noteMade(call, address, { subscription });
+  const wasAnnounced = wanted.existing?.mode === mode && [topicFound, publisher, subscriptionFound].every((one) => one === "there");
   await steps.step("announcement", "Asking Gmail to announce mail", async () => {
+    if (steps.dryRun && wasAnnounced) return kept("The gateway renews it.");
+    if (steps.dryRun) return { outcome: "would", detail: "ask Gmail to announce mail to the topic", value: undefined };
     const labels = await api.labels();
     const label = labels.find(({ id, name }) => id === settings.label || name.toLowerCase() === settings.label.toLowerCase());
     const { expiration } = await api.watch(topic, label?.id ?? settings.label);
     const detail = `Until ${new Date(Number(expiration)).toISOString().slice(0, 10)}; the gateway renews it.`;
-    return topicMade || subscriptionMade ? { outcome: "done", detail, value: undefined } : kept(detail);
+    return wasAnnounced ? kept(detail) : done(detail);
   });
   return named;
+}
+
+interface Piece {
+  /** What is said when it is there. */
+  readonly well: string;
+  /** What a dry run would do. */
+  readonly missing: string;
+  isThere(): Promise<boolean>;
+  /** `false`: another program was quicker. */
+  make(): Promise<boolean>;
+}
+
+/** It was there, it was made now, or a dry run has found that it is missing. */
+type Found = "there" | "made" | "missing";
+
+async function found({ dryRun }: Steps, { well, missing, isThere, make }: Piece): Promise<Result<Found>> {
+  if (await isThere()) return { ...kept(well), value: "there" };
+  if (dryRun) return { outcome: "would", detail: missing, value: "missing" };
+  return (await make()) ? { ...done(well), value: "made" } : { ...kept(well), value: "there" };
+}
+
+const ensured = (steps: Steps, { step, doing, ...piece }: Piece & { readonly step: string; readonly doing: string }): Promise<Found> =>
+  steps.step(step, doing, () => found(steps, piece));
+
+/** A mailbox that is polled needs no topic. */
+async function removeAgain(
+  { store }: CliCall,
+  steps: Steps,
+  { cloud, address, topic }: { readonly cloud: Cloud; readonly address: string; readonly topic: string },
+): Promise<void> {
+  await steps.attempt("topic", "Removing the topic", async () => {
+    await cloud.remove(topic);
+    await store.update(madePlace(address), (before) => withoutTopic((before ?? {}) as Made));
+    return done(`${topic} is removed again.`);
+  });
+}
+
+function withoutTopic({ topic: _, ...others }: Made): Json | null {
+  return Object.keys(others).length === 0 ? null : others;
 }
 
 async function noteMade({ store }: CliCall, address: string, made: Made): Promise<void> {

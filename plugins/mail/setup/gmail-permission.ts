@@ -75,5 +75,6 @@ async function ask(call: CliCall, { address }: WantedGmail, { roots }: GmailSett
       `The permission was given for ${emailAddress}, and not for ${address}.`,
       "Run the command again and choose the other user in the browser.",
     );
-  await writeGrant(call.store, address, { refreshToken, clientId: client.clientId, grantedAt: call.now(), scopes: granted });
+  const { clientId, revokeUri } = client;
+  await writeGrant(call.store, address, { refreshToken, clientId, grantedAt: call.now(), scopes: granted, revokeUri });
 }

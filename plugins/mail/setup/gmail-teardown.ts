@@ -1,12 +1,11 @@
 /** `webhooks gmail teardown`: takes back what setup has made, at Google and here. */
 import type { CliAnswer, CliCall } from "service-gateway/sdk";
-import { deleteGrant, readGrant } from "../gmail/grants.ts";
+import { deleteGrant, type Grant, readGrant } from "../gmail/grants.ts";
 import { send } from "../gmail/request.ts";
 import { SourceError } from "../source.ts";
 import { forgetMailbox } from "./forget.ts";
-import { openAccess } from "./gmail-access.ts";
+import { type GmailAccess, openAccess } from "./gmail-access.ts";
 import { type MailboxPlace, placeOf, settingsOf } from "./gmail-account.ts";
-import { readClientFile } from "./gmail-client.ts";
 import { type Made, madePlace } from "./gmail-notices.ts";
 import { answered, isSet } from "./options.ts";
 import { kept, type Result, runSteps, type Steps } from "./steps.ts";
@@ -18,35 +17,39 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
     const place = await placeOf(call);
     const names = { source: "gmail", account: place.address };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
-      // Google first: afterwards nothing is left to log in with. What Google refuses does not keep the mailbox here.
-      await removeNotices(call, steps, place);
+      // Google first: afterwards the credentials are not known. What Google refuses keeps no mailbox here.
+      const ends = [await removeNotices(call, steps, place), await returnPermission(call, steps, place)];
       await removeSettings(call, steps, place);
-      await returnPermission(call, steps, place);
       await forgetMailbox(call, steps, { source: "gmail", account: place.name });
-      return steps.answer(names, steps.dryRun ? ["This was a dry run: nothing was changed."] : ["The mailbox itself was not changed."]);
+      const ok = !ends.includes(false);
+      return steps.answer(names, [ok ? ending(steps) : "Everything else was done. Correct what failed, as it says above."], { ok });
     });
   });
 
-async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): Promise<void> {
+const ending = ({ dryRun }: Steps) => (dryRun ? "This was a dry run: nothing was changed." : "The mailbox itself was not changed.");
+
+/** `false`: something is left at Google. */
+async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): Promise<boolean> {
   const { address, existing } = place;
   const made = ((await call.store.get(madePlace(address))) ?? {}) as Made;
+  const all = [made.subscription, made.topic].filter((name) => name !== undefined);
   const isAnnounced = existing?.topic !== undefined;
-  if (existing === undefined || (!isAnnounced && made.topic === undefined && made.subscription === undefined)) {
-    await steps.step("notices", "Looking", async () => kept("Nothing was made at Google for this mailbox."));
-    return;
+  if (existing === undefined || (!isAnnounced && all.length === 0)) {
+    const left = `${all.join(" and ")} could not be deleted before; delete what is left in the Google Cloud console.`;
+    await steps.step("notices", "Looking", async () => kept(all.length > 0 ? left : "Nothing was made at Google for this mailbox."));
+    return true;
   }
-  const { stop, cloud } = openAccess(call, place, await settingsOf(call, place, {}));
-  const tell = (detail: string, work: () => Promise<unknown>) =>
+  const tell = (detail: string, work: (google: GmailAccess) => Promise<unknown>) =>
     steps.attempt("notices", detail, async (): Promise<Result<true>> => {
-      if (!steps.dryRun) await work();
+      if (!steps.dryRun) await work(openAccess(call, place, await settingsOf(call, place, {})));
       return { outcome: steps.dryRun ? "would" : "done", detail, value: true };
     });
-  if (isAnnounced) await tell("stop the announcements of Gmail", stop);
+  const isStopped = !isAnnounced || (await tell("stop the announcements of Gmail", ({ stop }) => stop())) === true;
   let left = 0;
-  for (const name of [made.subscription, made.topic])
-    if (name !== undefined && (await tell(`delete ${name}`, () => cloud.remove(name))) === undefined) left += 1;
+  for (const name of all) if ((await tell(`delete ${name}`, ({ cloud }) => cloud.remove(name))) === undefined) left += 1;
   // What could not be deleted is still known to be ours.
   if (!steps.dryRun && left === 0) await call.store.delete(madePlace(address));
+  return isStopped && left === 0;
 }
 
 async function removeSettings(call: CliCall, steps: Steps, { path, at, existing }: MailboxPlace): Promise<void> {
@@ -62,32 +65,35 @@ async function removeSettings(call: CliCall, steps: Steps, { path, at, existing 
   });
 }
 
-async function returnPermission(call: CliCall, steps: Steps, { address, at, existing }: MailboxPlace): Promise<void> {
-  const { store, signal } = call;
-  const grant = await readGrant(store, address);
+/** `false`: Google has not taken it back, and it is still stored for another try. */
+async function returnPermission(call: CliCall, steps: Steps, { address }: MailboxPlace): Promise<boolean> {
+  const grant = await readGrant(call.store, address);
   if (grant === undefined) {
     await steps.step("permission", "Looking", async () => kept("No permission is stored."));
-    return;
+    return true;
   }
-  await steps.change("permission", "give the permission back to Google and forget it", async () => {
-    const revoke = existing?.credentials === undefined ? "https://oauth2.googleapis.com/revoke" : revokeUri(call, existing.credentials, at);
-    const { status } = await send(revoke, {
-      method: "POST",
-      headers: { "content-type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams({ token: grant.refreshToken }).toString(),
-      signal,
-    });
-    // 400: it was withdrawn before.
-    if (status !== 200 && status !== 400)
-      throw new SourceError(
-        "setup",
-        `Google did not take the permission back (${status}).`,
-        "Remove it at https://myaccount.google.com/permissions.",
-      );
-    await deleteGrant(store, address);
+  const detail = "give the permission back to Google and forget it";
+  const returned = await steps.attempt("permission", "Giving the permission back", async (): Promise<Result<true>> => {
+    if (steps.dryRun) return { outcome: "would", detail, value: true };
+    await revoke(call, grant);
+    await deleteGrant(call.store, address);
+    return { outcome: "done", detail, value: true };
   });
+  return returned === true;
 }
 
-function revokeUri(call: CliCall, credentials: unknown, at: string): string {
-  return readClientFile(call.preset("gmail").secret(credentials, `${at}credentials`)).revokeUri;
+const byHand = "Run teardown again, or remove the permission at https://myaccount.google.com/permissions.";
+
+async function revoke({ signal }: CliCall, { refreshToken, revokeUri = "https://oauth2.googleapis.com/revoke" }: Grant): Promise<void> {
+  const answer = await send(revokeUri, {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams({ token: refreshToken }).toString(),
+    signal,
+  }).catch((error: unknown) => {
+    throw error instanceof SourceError ? new SourceError("setup", error.message, byHand) : error;
+  });
+  // 400: it was withdrawn before.
+  if (answer.status !== 200 && answer.status !== 400)
+    throw new SourceError("setup", `Google did not take the permission back (${answer.status}).`, byHand);
 }

@@ -31,8 +31,8 @@ export interface Steps {
   change(name: string, detail: string, work: () => Promise<unknown>): Promise<void>;
   /** A step that may fail without an end of the setup. `undefined`: it failed. */
   attempt<T>(name: string, doing: string, work: () => Promise<Result<T>>): Promise<T | undefined>;
-  /** The answer of the command; `next` says what happens now. */
-  answer(data: { readonly [key: string]: Json }, next: readonly string[]): CliAnswer;
+  /** The answer of the command; `next` says what happens now. `ok` is false when an attempt failed that matters. */
+  answer(data: { readonly [key: string]: Json }, next: readonly string[], ending?: { readonly ok: boolean }): CliAnswer;
 }
 
 /** A step has failed, and was reported. */
@@ -82,7 +82,7 @@ export async function runSteps(
         });
       },
       attempt: (name, doing, work) => take(name, doing, work).catch(endOf),
-      answer: (data, next) => answer(true, data, next),
+      answer: (data, next, { ok } = { ok: true }) => answer(ok, data, next),
     });
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;

@@ -71,9 +71,36 @@ describe("webhooks gmail setup", () => {
       detail: expect.stringContaining("iam.allowedPolicyMemberDomains"),
       fix: expect.stringContaining("polled"),
     });
+    expect(steps.at(-1)).toMatchObject({ step: "configuration" });
+    // What was made for the notices is removed again.
+    expect(atGoogle()).toBe("[[],[]]");
     const gateway = start(["gateway"], { home: room.home() });
     await gateway.until(/the mailbox is watched/);
     expect(JSON.parse((await gmail("status", "--json")).out).mailboxes[0]).toMatchObject({ state: "ok" });
+  });
+
+  test("where Gmail may not publish to a topic that was there before, the topic stays", async () => {
+    room.google().pubsub.faults.refusesPublisher = true;
+    room.google().pubsub.topics.set(room.google().topic, { etag: 7, bindings: [] });
+    expect(JSON.parse((await consent("--mode", "pull", ...names(), "--json")).out).mode).toBe("poll");
+    expect([...room.google().pubsub.topics.keys()]).toEqual([room.google().topic]);
+  });
+
+  test("a dry run says which of topic, right to publish and subscription are there, and only reads at Google", async () => {
+    await consent("--mode", "pull", ...names(), "--json");
+    const { pubsub, calls, topic, subscription } = room.google();
+    const notices = async () => {
+      const before = calls.length;
+      const finished = await run(setupArgs("--mode", "pull", ...names(), "--dry-run", "--json"), { home: room.home() });
+      expect(calls.slice(before).filter(({ method, path }) => method !== "GET" && path !== "/token")).toEqual([]);
+      return outcomes(finished).filter((one) => /^(?:topic|publisher|subscription|announcement): /.test(one));
+    };
+    expect(await notices()).toEqual(["topic: kept", "publisher: kept", "subscription: kept", "announcement: kept"]);
+    pubsub.subscriptions.delete(subscription);
+    pubsub.topics.set(topic, { etag: 9, bindings: [] });
+    expect(await notices()).toEqual(["topic: kept", "publisher: would", "subscription: would", "announcement: would"]);
+    pubsub.topics.delete(topic);
+    expect(await notices()).toEqual(["topic: would", "publisher: would", "subscription: would", "announcement: would"]);
   });
 
   test("an unticked permission, another state and a foreign request end nothing in a stored permission", async () => {
@@ -146,6 +173,28 @@ test("teardown takes back what setup has made, and leaves what was there before;
   expect(mailbox()).toBeUndefined();
   const again = await gmail("teardown", "--json");
   expect([again.code, otherThan("kept", again)]).toEqual([0, []]);
+});
+
+test("what Google refuses at a teardown is reported, the rest is done, and the permission is given back the next time", async () => {
+  const { pubsub, accounts, faults } = room.google();
+  await consent("--mode", "pull", ...names(), "--json");
+  const permission = accounts.refreshToken();
+  pubsub.faults.refusesDelete = true;
+  faults.refusesRevoke = true;
+  const first = await gmail("teardown", "--json");
+  expect([first.code, JSON.parse(first.out).ok, outcomes(first)]).toEqual([
+    1,
+    false,
+    [...["notices: done", "notices: failed", "notices: failed", "permission: failed"], ...["configuration: done", "place: kept"]],
+  ]);
+  expect(first.out).toContain("https://myaccount.google.com/permissions");
+  expect([mailbox(), accounts.refreshToken()]).toEqual([undefined, permission]);
+  faults.refusesRevoke = false;
+  const second = await gmail("teardown", "--json");
+  expect([second.code, outcomes(second)]).toEqual([0, ["notices: kept", "permission: done", "configuration: kept", "place: kept"]]);
+  expect(second.out).toContain("delete what is left in the Google Cloud console");
+  expect(accounts.refreshToken()).not.toBe(permission);
+  expect(outcomes(await gmail("teardown", "--json"))).toContain("permission: kept");
 });
 
 test.skipIf(!hasTerminals)("at a terminal without a browser the address that the browser was sent to can be pasted", async () => {

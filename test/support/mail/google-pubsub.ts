@@ -44,6 +44,8 @@ export function createPubSub({
     isDoubled: false,
     /** A policy of the organisation lets no other domain publish. */
     refusesPublisher: false,
+    /** Nothing may be deleted. */
+    refusesDelete: false,
     /** So often another program changes a policy right before it is set. */
     policyChanges: 0,
     /** How long a pull waits for a message. */
@@ -186,6 +188,7 @@ export function createPubSub({
       tokens.add(call.headers.authorization);
       const [, name = "", kind = "", verb] = found;
       if (call.method === "PUT") return create(kind, name, call.body);
+      if (call.method === "DELETE" && faults.refusesDelete) refuse(403, "PERMISSION_DENIED");
       return kind === "topics" ? ofTopic(name, call, verb) : ofSubscription(name, call, verb);
     },
     /** Ends what waits. */

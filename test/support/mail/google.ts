@@ -29,6 +29,8 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
     isDisabled: false,
     /** Pub/Sub is an emulator, which asks for no token. */
     isEmulator: false,
+    /** No permission can be given back for a while. */
+    refusesRevoke: false,
     /** No notice is published. */
     isMute: false,
   };
@@ -52,7 +54,7 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
     calls.push({ method: call.method, path: call.path, at: Date.now() });
     if (call.path === "/token") return accounts.token(call);
     if (call.path === "/o/oauth2/v2/auth") return accounts.authorizePage(call);
-    if (call.path === "/revoke") return accounts.revoke(call);
+    if (call.path === "/revoke") return faults.refusesRevoke ? { status: 503 } : accounts.revoke(call);
     if (call.path === "/oauth2/v3/certs") return accounts.certificates();
     const mail = /^\/gmail\/v1\/users\/me\/(.+)$/.exec(call.path)?.[1];
     if (mail !== undefined) {
