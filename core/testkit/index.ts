@@ -1,13 +1,23 @@
 /**
  * The door for authors of tests: `service-gateway/testkit`. It needs vitest (4 or later) beside it, and is called inside a test file.
  *
- * `createTestHost` runs plugins in a whole gateway. The others hold one thing against its rules: a store, a transform, a preset.
+ * `createTestHost` runs plugins in a whole gateway. The others hold one thing against its rules: a channel, a store, a transform, a preset.
  */
 
 export type { Store, StoredEvent } from "../state/index.ts";
+export type {
+  ChannelContractOptions,
+  ChannelFixtures,
+  ChannelPlatform,
+  ChannelPlatformSource,
+  ContractSkip,
+  PlatformAbility,
+} from "./channel/options.ts";
+export { channelContract } from "./channel-contract.ts";
 export type { Ended } from "./host/endings.ts";
 export type { BeforeSend, Delivered, Said } from "./host/loopback.ts";
-export { createTestHost, type TestHost, type TestHostOptions, type WebhookAnswer } from "./host/test-host.ts";
+export type { AccountState, TestHost, TestHostOptions, WebhookAnswer } from "./host/options.ts";
+export { createTestHost } from "./host/test-host.ts";
 export type { ExpectedEnd, TestHostMatchers } from "./matchers.ts";
 
 import "./matchers.ts";

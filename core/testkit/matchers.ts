@@ -1,7 +1,7 @@
 /** Matchers of vitest for a test host. Importing the testkit registers them. */
 import { expect } from "vitest";
 import type { Outcome } from "../contract/index.ts";
-import type { TestHost } from "./host/test-host.ts";
+import type { TestHost } from "./host/options.ts";
 
 /** How an event is expected to have ended; what is absent does not matter. */
 export interface ExpectedEnd {

@@ -147,14 +147,11 @@ export function createTestChannel(): TestChannel {
             given.status({ state: "connected", identity: { id: "bot", username: "test_bot" }, lastContactAt: given.now() });
           },
           parse: (raw) => (isInbound(raw) ? (raw as unknown as ChannelInbound) : undefined),
-          render: ({ text, buttons, media, replyTo }) => [
-            {
-              kind: "text",
-              chars: text.length,
-              body: { text, buttons, media } as unknown as Json,
-              ...(replyTo === undefined ? {} : { replyTo }),
-            },
-          ],
+          render: ({ text, buttons, media, replyTo }) => {
+            if (text === "" && media.length === 0) return [];
+            const body = { text, buttons, media } as unknown as Json;
+            return [{ kind: "text", chars: text.length, body, ...(replyTo === undefined ? {} : { replyTo }) }];
+          },
           async send(part, { chat, thread }) {
             const content = part.body as unknown as Content;
             const at = { chat, ...(thread === undefined ? {} : { thread }) };

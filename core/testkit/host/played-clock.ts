@@ -22,6 +22,8 @@ export interface PlayedClock {
   elapsed(): number;
   /** Runs what falls due within `ms`, in order. After each timer, everything that is ready runs first. */
   advance(ms: number): Promise<void>;
+  /** Timers of this process that have not run, those included that do not keep it alive. */
+  timers(): number;
   /** Gives the timers of Node back, once every host has released the clock. */
   release(): void;
 }
@@ -157,6 +159,7 @@ export function usePlayedClock(): PlayedClock {
     now,
     elapsed: () => performance.now() + offsetMs,
     advance,
+    timers: () => entries.size,
     release() {
       if (released) return;
       released = true;

@@ -1,0 +1,12 @@
+/** Cuts where a line ends, however long that is. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(() => ({
+  render({ text }) {
+    const lines = text.split("\n").filter((line) => line !== "");
+    return lines.map((line) => ({ kind: "text", chars: Math.min(line.length, 200), body: { text: line } }));
+  },
+}));
+
+export const broken: Broken = { channel, caughtBy: "render > keeps within maxChars", says: /leads to a part of 201, and maxChars is 200/ };
