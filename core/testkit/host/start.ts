@@ -4,15 +4,17 @@ import { join } from "node:path";
 import { createGateway, type Gateway } from "../../gateway/index.ts";
 import { defineEngine, type PluginDefinition } from "../../sdk/contract.ts";
 import { type Endings, openEndings } from "./endings.ts";
-import { createTestChannel, type TestChannel } from "./loopback.ts";
+import { createTestChannel, loopbackId, type TestChannel } from "./loopback.ts";
 import type { TestHostOptions } from "./options.ts";
 import type { PlayedClock } from "./played-clock.ts";
 import { testSettings } from "./settings.ts";
 
+const engineId = "test-engine";
+
 /** Answers where no plugin under test does: engines are tried in the order in which they were registered. */
 function testEngine(answer: NonNullable<TestHostOptions["answer"]>): PluginDefinition {
   return defineEngine({
-    id: "test-engine",
+    id: engineId,
     version: "1.0.0",
     host: "*",
     async *run(turn) {
@@ -34,6 +36,7 @@ export interface Started {
 /** Starts everything; on an error nothing is left running. */
 export async function startParts(directory: string, clock: PlayedClock, options: TestHostOptions): Promise<Started> {
   const { plugins = [], config = {}, answer = (turn) => `heard: ${turn.inbound.text}`, environment = {} } = options;
+  assertFree(plugins);
   const configFile = join(directory, "config.jsonc");
   const settings = testSettings(config);
   await writeFile(configFile, JSON.stringify(settings));
@@ -52,6 +55,12 @@ export async function startParts(directory: string, clock: PlayedClock, options:
     await gateway.close();
     throw error;
   }
+}
+
+/** Of two plugins with one id the gateway takes one. */
+function assertFree(plugins: readonly PluginDefinition[]): void {
+  const taken = plugins.find(({ id }) => id === loopbackId || id === engineId);
+  if (taken !== undefined) throw new Error(`The id ${taken.id} belongs to the test host: give the plugin under test another one.`);
 }
 
 /** A plugin that is left out would fail a test later, and with a worse reason. */

@@ -1,22 +1,21 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../core/gateway/gateway.ts";
 import { freePort } from "../../support/free-port.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { runTests } from "../../support/run-tests.ts";
 
-const root = fileURLToPath(new URL("../../../", import.meta.url));
 const page = readFileSync(new URL("../../../core/host/README.md", import.meta.url), "utf8");
 
 /** The files that the page shows whole, by their path. */
 const examples = new Map(
   [...page.matchAll(/<!-- example: (\S+) -->\s+```ts\n([\s\S]*?)```/g)].map(([, path = "", code = ""]) => [path, code]),
 );
+
+const examplesIn = (folder: string) => Object.fromEntries([...examples].filter(([path]) => path.startsWith(`${folder}/`)));
 
 let directory: string;
 let gateway: Gateway | undefined;
@@ -42,44 +41,6 @@ async function start(path: string, config: object): Promise<Gateway> {
   return gateway;
 }
 
-/** Runs the tests of an example as its author does: in a folder of its own, with nothing but the package and vitest. */
-async function runTests(...paths: readonly string[]): Promise<{ readonly passed: number; readonly failures: readonly string[] }> {
-  // Below the repository, so that the package and vitest are found as in an installation.
-  mkdirSync(join(root, "node_modules", ".cache"), { recursive: true });
-  const folder = mkdtempSync(join(root, "node_modules", ".cache", "example-"));
-  onTestFinished(() => removeDirectory(folder));
-  for (const path of paths) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), examples.get(path) ?? "");
-  }
-  const alias = Object.fromEntries(
-    ["sdk/channel.ts", "sdk/index.ts", "testkit/index.ts"].map((file) => [
-      `service-gateway/${file.replace(/(\/index)?\.ts$/, "")}`,
-      join(root, "core", file),
-    ]),
-  );
-  writeFileSync(join(folder, "vitest.config.mjs"), `export default ${JSON.stringify({ root: folder, resolve: { alias } })};`);
-  const report = join(folder, "report.json");
-  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", "--config", "vitest.config.mjs", "--reporter=json", `--outputFile=${report}`], {
-    cwd: folder,
-    stdio: "ignore",
-  });
-  await once(child, "exit");
-  const { numPassedTests, testResults } = JSON.parse(readFileSync(report, "utf8")) as {
-    readonly numPassedTests: number;
-    readonly testResults: readonly {
-      readonly message: string;
-      readonly assertionResults: readonly { readonly failureMessages: readonly string[] }[];
-    }[];
-  };
-  const failures = testResults.flatMap(({ message, assertionResults }) => [
-    ...(message === "" ? [] : [message]),
-    ...assertionResults.flatMap(({ failureMessages }) => failureMessages),
-  ]);
-  return { passed: numPassedTests, failures };
-}
-
 describe("the examples of core/host/README.md", () => {
   test("the plugin loads, takes part at its stations, and answers at its route", async () => {
     const {
@@ -101,7 +62,13 @@ describe("the examples of core/host/README.md", () => {
   });
 
   test("the tests of the plugin pass in a folder of their own", async () => {
-    expect(await runTests("tally/index.ts", "tally/index.test.ts")).toEqual({ passed: 3, failures: [] });
+    expect(await runTests(examplesIn("tally"))).toEqual({ passed: 3, failures: [] });
+  });
+
+  test("the channel keeps the contract in a folder of its own, without a skip", async () => {
+    const { passed, failures } = await runTests(examplesIn("lines"));
+    expect(failures).toEqual([]);
+    expect(passed).toBeGreaterThan(30);
   });
 
   test("the channel loads and connects, and a line is answered with a line", async () => {

@@ -5,6 +5,7 @@ import { definePlugin, definePreset, Type } from "service-gateway/sdk";
 import { ChannelError } from "service-gateway/sdk/channel";
 import { createTestHost } from "service-gateway/testkit";
 import { describe, expect, test } from "vitest";
+import { runTests } from "../../../support/run-tests.ts";
 
 /** Reminds after a time, by a timer of its own. */
 const reminder = definePlugin({
@@ -197,6 +198,24 @@ describe("a test host that is closed", () => {
   });
 });
 
+test("a rejection that no code handles fails the test in which it came", async () => {
+  const { passed, failures } = await runTests({
+    "stray.test.ts": `
+      import { createTestHost } from "service-gateway/testkit";
+      import { test } from "vitest";
+      test("before", async () => {
+        await using host = await createTestHost();
+      });
+      test("stray", async () => {
+        await using host = await createTestHost({ answer: () => { void Promise.reject(new Error("the kettle is empty")); return "Tea"; } });
+        await host.say("Hello");
+      });
+    `,
+  });
+  expect(passed).toBe(1);
+  expect(failures.join("\n")).toContain("- unhandled rejection: the kettle is empty");
+});
+
 describe("a test host that cannot start", () => {
   test("says which plugin did not come up, and why", async () => {
     const broken = definePlugin({
@@ -211,14 +230,34 @@ describe("a test host that cannot start", () => {
     await expect(createTestHost({ plugins: [{ ...broken, host: "^9.0.0" }] })).rejects.toThrow(/broken[^\n]*\^9/);
   });
 
+  test("takes no plugin with an id of its own", async () => {
+    await expect(createTestHost({ plugins: [{ ...reminder, id: "loopback" }] })).rejects.toThrow(
+      "The id loopback belongs to the test host",
+    );
+  });
+
   test("says what is wrong with the configuration", async () => {
     const config = { plugins: { entries: { reminder: { options: { text: 7 } } } } };
     await expect(createTestHost({ plugins, config })).rejects.toThrow(/plugins\.entries\.reminder\.options\.text/);
   });
 });
 
-test("a matcher that is given something else says what it needs", () => {
-  expect(() => expect({}).toHaveDelivered("x")).toThrow("toHaveDelivered needs what createTestHost resolved with");
+describe("the matchers", () => {
+  test("show in a failure what was sent, and how the events ended", async () => {
+    await using host = await createTestHost();
+    const delivered = () => expect(host).toHaveDelivered(/tea/, { chat: "ada" });
+    expect(delivered).toThrow("expected the host to have delivered /tea/ in the chat ada. It delivered:\nnothing");
+    await host.say("Hello");
+    expect(delivered).toThrow("It delivered:\n- owner: heard: Hello");
+    expect(() => expect(host).not.toHaveDelivered("Hello")).toThrow("expected the host not to have delivered Hello.");
+    expect(() => expect(host).toHaveEnded({ outcome: "failed" })).toThrow(
+      /to have ended \{"outcome":"failed"\}\. They ended:\n- answered \(\w+\), event /,
+    );
+  });
+
+  test("say what they need when they are given something else", () => {
+    expect(() => expect({}).toHaveDelivered("x")).toThrow("toHaveDelivered needs what createTestHost resolved with");
+  });
 });
 
 describe("the played clock", () => {
