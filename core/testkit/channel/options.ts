@@ -7,12 +7,13 @@ import type { ChannelInbound, Part, PluginDefinition } from "../../sdk/contract.
  *
  * - `away`: no call reaches it any more, as after a broken network.
  * - `cut`: it takes the next send, and the connection breaks before its answer.
+ * - `hang`: it takes the next send, and never answers.
  * - `limit`: it refuses the next send, and asks for a wait of two seconds.
  * - `refuse`: it refuses every send into the chat for good, as after a block.
  * - `repeat`: it delivers the last event of the person once more.
  * - `unconfirmed`: it delivers an event again that the channel did not confirm, without being asked.
  */
-export type PlatformAbility = "away" | "cut" | "limit" | "refuse" | "repeat" | "unconfirmed";
+export type PlatformAbility = "away" | "cut" | "hang" | "limit" | "refuse" | "repeat" | "unconfirmed";
 
 /** A platform that runs for one test: an emulator, or the other end of the channel's protocol. One person uses it. */
 export interface ChannelPlatform {

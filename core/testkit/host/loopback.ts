@@ -1,4 +1,5 @@
 /** A channel without a platform: what a test says goes in, what the gateway sends is recorded. */
+import { inboundProblem } from "../../host/index.ts";
 import {
   type Button,
   type ChannelAccount,
@@ -8,6 +9,7 @@ import {
   type Json,
   type Part,
   type PluginDefinition,
+  type Reply,
   Type,
 } from "../../sdk/contract.ts";
 
@@ -91,7 +93,26 @@ function inboundOf(text: string, said: Said, { now, updateId }: { readonly now: 
 }
 
 function isInbound(raw: Json): boolean {
-  return typeof raw === "object" && raw !== null && "chat" in raw && "sender" in raw && "text" in raw;
+  return typeof raw === "object" && raw !== null && "chat" in raw && inboundProblem(raw) === undefined;
+}
+
+const maxChars = 20_000;
+/** Whole characters, so that none is cut in two. */
+const longestMessage = new RegExp(`[\\s\\S]{1,${maxChars}}`, "gu");
+
+/** Files are on the first message of a reply, buttons below the last. */
+function partsOf({ text, buttons, media, replyTo }: Reply): readonly Part[] {
+  const texts = text.match(longestMessage) ?? (media.length > 0 ? [""] : []);
+  return texts.map((piece, index) => {
+    const isLast = index === texts.length - 1;
+    const body = { text: piece, buttons: isLast ? buttons : [], media: index === 0 ? media : [] };
+    return {
+      kind: "text",
+      chars: [...piece].length,
+      body: body as unknown as Json,
+      ...(replyTo === undefined ? {} : { replyTo }),
+    };
+  });
 }
 
 export function createTestChannel(): TestChannel {
@@ -130,7 +151,7 @@ export function createTestChannel(): TestChannel {
       host: "*",
       options: Type.Object({}),
       capabilities: {
-        maxChars: 100_000,
+        maxChars,
         markup: "rich",
         edits: false,
         threads: true,
@@ -147,11 +168,7 @@ export function createTestChannel(): TestChannel {
             given.status({ state: "connected", identity: { id: "bot", username: "test_bot" }, lastContactAt: given.now() });
           },
           parse: (raw) => (isInbound(raw) ? (raw as unknown as ChannelInbound) : undefined),
-          render: ({ text, buttons, media, replyTo }) => {
-            if (text === "" && media.length === 0) return [];
-            const body = { text, buttons, media } as unknown as Json;
-            return [{ kind: "text", chars: text.length, body, ...(replyTo === undefined ? {} : { replyTo }) }];
-          },
+          render: partsOf,
           async send(part, { chat, thread }) {
             const content = part.body as unknown as Content;
             const at = { chat, ...(thread === undefined ? {} : { thread }) };

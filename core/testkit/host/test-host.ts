@@ -34,8 +34,8 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   /** Removes everything, also where it could not start. Resolves with what went wrong beside the path. */
   const remove = async (): Promise<readonly string[]> => {
     try {
-      await started?.gateway.close();
       await started?.endings.close();
+      await started?.gateway.close();
       return started === undefined ? [] : loggedErrors(started.gateway.stateDirectory);
     } finally {
       clock.release();

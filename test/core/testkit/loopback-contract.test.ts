@@ -1,6 +1,7 @@
-/** The channel without a platform of our own tests keeps the contract that strangers are held to. */
+/** The channels without a platform, that of a test host and that of our own tests, keep the contract that strangers are held to. */
 
 import { ChannelError, type Json } from "../../../core/sdk/contract.ts";
+import { createTestChannel } from "../../../core/testkit/host/loopback.ts";
 import { channelContract } from "../../../core/testkit/index.ts";
 import { createLoopback } from "../../support/gateway.ts";
 
@@ -17,18 +18,22 @@ const message = {
 } as const;
 const raw = (more: object) => ({ ...message, ...more }) as unknown as Json;
 
+const fixtures = {
+  messages: [
+    { raw: raw({}), expect: { text: "Hello", sender: { id: "7", name: "Ada" } } },
+    { raw: raw({ chat: { ...message.chat, thread: "3" } }), expect: { chat: { id: "7", kind: "direct", thread: "3" } as const } },
+  ],
+  // They send to no platform, and none sends anything back.
+  own: [],
+  renamed: [[raw({}), raw({ sender: { id: "7", name: "Ada Lind" } })] as const],
+};
+
+channelContract({ channel: createTestChannel().plugin, options: {}, fixtures });
+
 channelContract({
   channel: loopback.plugin,
   options: {},
-  fixtures: {
-    messages: [
-      { raw: raw({}), expect: { text: "Hello", sender: { id: "7", name: "Ada" } } },
-      { raw: raw({ chat: { ...message.chat, thread: "3" } }), expect: { chat: { id: "7", kind: "direct", thread: "3" } } },
-    ],
-    // It sends to no platform, and none sends anything back.
-    own: [],
-    renamed: [[raw({}), raw({ sender: { id: "7", name: "Ada Lind" } })]],
-  },
+  fixtures,
   platform: {
     can: ["cut", "limit", "refuse", "repeat"],
     async open() {

@@ -34,7 +34,7 @@ channelContract({
     textOf: (part: Part) => (part.body as { readonly plain: string }).plain,
   },
   platform: {
-    can: ["away", "cut", "limit", "refuse", "unconfirmed"],
+    can: ["away", "cut", "hang", "limit", "refuse", "unconfirmed"],
     async open() {
       const platform = await createPlatform({ bots: [{ token, username: "house_bot", name: "House", privacy: false }] });
       const room = (thread: boolean) => platform.world.rooms.get(thread ? String(forum) : `${house.id}:${ada}`);
@@ -51,7 +51,7 @@ channelContract({
         async fail(ability) {
           if (ability === "away") return await platform.close();
           if (ability === "refuse") return platform.act.block(ada, true);
-          const kind = ability === "cut" ? "reset-after" : "flood";
+          const kind = ability === "cut" ? "reset-after" : ability === "hang" ? "drop" : "flood";
           platform.faults.add({ method: "sendMessage", times: 1, kind, retryAfter: 2 });
         },
         close: () => platform.close(),

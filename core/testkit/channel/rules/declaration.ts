@@ -10,7 +10,6 @@ const functionsOf: Partial<Record<keyof ChannelCapabilities, keyof ChannelConnec
   reactions: "react",
   typing: "typing",
   menu: "menu",
-  media: "fetchMedia",
   stickers: "findMedia",
 };
 

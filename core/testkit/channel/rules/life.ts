@@ -7,7 +7,7 @@ import type { Rule } from "../rule.ts";
 
 /** What the operating system keeps for this process, besides timers. */
 function openHandles(): readonly string[] {
-  return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|UDP|Pipe|Server|Process/.test(name));
+  return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|UDP|Pipe|Server|Process|FSEvent|StatWatcher/.test(name));
 }
 
 async function closed(bench: Bench): Promise<void> {

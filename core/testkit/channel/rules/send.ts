@@ -79,6 +79,18 @@ async function stopsAtAbort(bench: Bench): Promise<void> {
   if (outcome === "late") throw new Error("The signal was aborted, and send does not end in time.");
 }
 
+async function stopsWhileItHangs(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const [part] = bench.render("Never answered", address);
+  await bench.fail("hang");
+  const controller = new AbortController();
+  const sending = bench.connection.send(part as Part, address, controller.signal);
+  await realWait(50);
+  controller.abort();
+  if ((await bench.ending(sending)) === "late")
+    throw new Error("The platform does not answer, the signal was aborted, and send does not end in time: hand the signal to the request.");
+}
+
 async function saysAway(bench: Bench): Promise<void> {
   const send = await prepare(bench, "Hello");
   await bench.fail("away");
@@ -139,6 +151,7 @@ export const sendRules: readonly Rule[] = [
   { title: "send > messages arrive in their order", needs: [], run: ordered },
   { title: "send > every text is taken", needs: [], run: takesHostileTexts },
   { title: "send > an abort ends it", needs: [], run: stopsAtAbort },
+  { title: "send > an abort ends it while the platform hangs", needs: ["hang"], run: stopsWhileItHangs },
   { title: "send > a platform that is away is tried again", needs: ["away"], run: saysAway },
   { title: "send > a broken connection is of unknown fate", needs: ["cut"], run: doubtsCut },
   { title: "send > a wait that the platform asks for is handed on", needs: ["limit"], run: waitsForLimit },

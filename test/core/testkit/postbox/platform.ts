@@ -16,7 +16,7 @@ export interface PostboxEvent {
 
 const token = "postbox-secret-8841";
 export const botId = 1;
-export const abilities: readonly PlatformAbility[] = ["away", "cut", "limit", "refuse", "repeat", "unconfirmed"];
+export const abilities: readonly PlatformAbility[] = ["away", "cut", "hang", "limit", "refuse", "repeat", "unconfirmed"];
 
 const seconds = 1_760_000_000;
 
@@ -29,7 +29,7 @@ async function bodyOf(request: IncomingMessage): Promise<{ readonly text: string
 export async function openPostbox(): Promise<ChannelPlatform> {
   const events: PostboxEvent[] = [];
   const seen: { readonly text: string; readonly thread?: number }[] = [];
-  let failure: "cut" | "limit" | "refuse" | undefined;
+  let failure: "cut" | "hang" | "limit" | "refuse" | undefined;
   let repeated: PostboxEvent | undefined;
 
   const answer = (response: ServerResponse, status: number, body: object, headers = {}) =>
@@ -42,6 +42,7 @@ export async function openPostbox(): Promise<ChannelPlatform> {
       failure = undefined;
       return answer(response, 429, { error: "too many" }, { "retry-after": "2" });
     }
+    if (failure === "hang") return;
     seen.push({ text, ...(thread === undefined ? {} : { thread }) });
     if (failure === "cut") {
       failure = undefined;
