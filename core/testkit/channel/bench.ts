@@ -79,8 +79,9 @@ export async function withBench(
   const definition = channelOf(options);
   const directory = await mkdtemp(join(tmpdir(), "channel-contract-"));
   const clock = usePlayedClock();
-  const platform = await options.platform?.open();
+  let platform: ChannelPlatform | undefined;
   try {
+    platform = await options.platform?.open();
     const section = { ...options.options, ...platform?.options };
     const account = readSection(definition, section, directory);
     const settings = account?.settings;
