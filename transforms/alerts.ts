@@ -1,15 +1,15 @@
 /**
- * Alerts of Grafana and of Prometheus' Alertmanager, whose webhooks have the same form: groups that are firing or resolved.
+ * Alerts of Grafana and Prometheus' Alertmanager, whose webhooks have the same format: groups of firing or resolved alerts.
  *
- * `match: { path: "alerts" }`, with the hook token (`http_config.authorization` there, the contact point's authorization header here).
- * A group is one session: `hook:alerts:<receiver>:<labels of the group>`.
+ * `match: { path: "alerts" }`, with the hook token (Alertmanager: `http_config.authorization`; Grafana: the contact point's authorization
+ * header). Each group has its own session: `hook:alerts:<receiver>:<labels of the group>`.
  */
 import { at, bold, type Context, code, count, items, link, list, maybeLink, plain, quote, type Said, say, word, words } from "./message.ts";
 
-/** Alerts shown in full; the rest is counted. */
+/** Alerts shown in full; the others are only counted. */
 const mostAlerts = 8;
 
-/** Labels that say how bad it is, or that the name of the alert says already. */
+/** Labels that only repeat the severity or the alert's name. */
 const known = new Set([
   "alertname",
   "severity",
@@ -33,7 +33,7 @@ const labels = (value: unknown, most: number) =>
     .map(([name, content]) => code(`${name}=${word(content)}`, 80))
     .join(" ");
 
-/** `12m`, `3h 5m`; empty when one of the times is none. Alerts that go on have the year 1 as their end. */
+/** A duration such as `12m` or `3h 5m`; empty if one of the times is invalid. Ongoing alerts have the year 1 as their end. */
 function lasted(from: unknown, until: unknown): string {
   const minutes = Math.round((Date.parse(word(until)) - Date.parse(word(from))) / 60_000);
   if (!Number.isFinite(minutes) || minutes < 0) return "";
@@ -74,7 +74,7 @@ function told(alert: unknown, now: string, overview: unknown = ""): string {
 
 export default function alerts({ payload, now }: Context): Said | undefined {
   const all = list(at(payload, "alerts"));
-  // Not a group of alerts: the mapping's own template decides.
+  // Not a group of alerts, so the mapping's own template applies.
   if (all.length === 0) return undefined;
   const isResolved = (alert: unknown) => at(alert, "status") === "resolved";
   const firing = all.filter((alert) => !isResolved(alert)).sort((one, other) => rank(one) - rank(other));
@@ -90,7 +90,7 @@ export default function alerts({ payload, now }: Context): Said | undefined {
   const values = entries(at(payload, "groupLabels")).map(([, value]) => word(value));
   const about = ["alerts", at(payload, "receiver"), words(...values) || at(payload, "commonLabels.alertname")];
   const total = all.length + missing;
-  // One alert needs no group around it.
+  // A single alert is shown without a group.
   if (total === 1) return say({ about, blocks: [told(shown[0], now, address)] });
   return say({
     about,

@@ -1,24 +1,27 @@
 /**
- * A plain web form: its fields as lines, the title from `_subject` or the form's own name.
+ * A plain web form: its fields as lines, with `_subject` or the form's own name as the title.
  *
- * `match: { path: "contact" }`, `body: "form"` (or JSON). A browser cannot send the hook token, and must not know it: let your site's server
- * post the form. Strangers fill it in, so each has a session of its own. A filled trap field, or nothing filled in at all, is accepted and nothing happens.
+ * `match: { path: "contact" }`, `body: "form"` (or JSON). A browser cannot send the hook token and must not know it, so let your site's
+ * server post the form. Anyone can submit the form, so each submission has its own session. If a trap field is filled in, or nothing is,
+ * the delivery is accepted and ignored.
  */
 import { bold, type Context, nothing, plain, quote, type Said, say, word } from "./message.ts";
 
-/** Fields that people do not see and programs fill in. */
+/** Fields that are invisible to people and that spam programs fill in. */
 const traps = new Set(["_gotcha", "_honeypot", "_honey", "honeypot", "bot-field", "bot_field", "hp_field", "leave_this_empty"]);
 
-/** Fields of the page and of services against spam, not of who filled it in; so are all that begin with an underscore. */
+/**
+ * Technical fields of the page or of spam protection, not filled in by people. All fields that begin with an underscore are technical, too.
+ */
 const technical =
   /^(?:_.*|form[-_]name|csrf.*|.*csrf[-_]?token|authenticity_token|g-recaptcha-response|h-captcha-response|cf-turnstile-response|utf8|submit)$/i;
 
-/** A secret does not belong into a chat. */
+/** Secrets do not belong in a chat. */
 const secret = /passw|secret(?!ar)|card[-_ ]?(?:number|no)|cvv|cvc|\biban\b|api[-_ ]?key|token/i;
 
 const mostFields = 30;
 
-/** Long texts, and those of several lines, come as a quote below their name. */
+/** Longer texts, and texts with several lines, are quoted below their name. */
 const longText = 160;
 
 const shown = (value: unknown) =>
@@ -45,7 +48,7 @@ function line([name, text]: readonly [name: string, text: string]): string {
 }
 
 export default function form({ payload, path }: Context): Said | null | undefined {
-  // No fields: the mapping's own template decides.
+  // No fields, so the mapping's own template applies.
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined;
   const fields = Object.entries(payload)
     .map(([name, value]) => [name.slice(0, 100), shown(value).slice(0, 10_000)] as const)

@@ -1,9 +1,9 @@
 /**
- * GitHub: pushes, pull requests, issues, comments, reviews, releases, what failed in CI, and a line for the rest.
+ * GitHub: pushes, pull requests, issues, comments, reviews, releases, CI failures, and one line for other events.
  *
- * `match: { path: "github" }`, `signature: { scheme: "github", secret: ... }`, content type `application/json`. Events that a team does
- * not want are in `quiet` below, with the reason: remove a line to report its event. One conversation for each pull request or issue:
- * `hook:github:<owner/repository>:<number>`; pushes and builds by branch.
+ * `match: { path: "github" }`, `signature: { scheme: "github", secret: ... }`, content type `application/json`. `quiet` below lists the
+ * events that are not reported, with the reason; remove a line to report its event. Each pull request or issue has its own conversation:
+ * `hook:github:<owner/repository>:<number>`; pushes and builds have one for each branch.
  */
 import {
   at,
@@ -24,7 +24,7 @@ import {
   words,
 } from "./message.ts";
 
-/** Why nothing is said, then events: the name, and the actions (none: all of them). */
+/** The reason for silence, then the events: a name, and optionally its actions (default: all). */
 const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
   ["the push says it", "pull_request synchronize"],
   [
@@ -59,13 +59,13 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
 ];
 
 interface Story {
-  /** Follows the name of who did it, such as `closed issue [#1 ...](...)`. */
+  /** Follows the name of the person, such as `closed issue [#1 ...](...)`. */
   readonly line: string;
   readonly detail?: string;
   readonly body?: string;
-  /** What the session is about, inside the repository. */
+  /** The subject of the session, inside the repository. */
   readonly about?: unknown;
-  /** In place of the sender. */
+  /** Replaces the sender. */
   readonly by?: string;
 }
 
@@ -73,19 +73,19 @@ interface Delivery {
   readonly event: string;
   readonly action: string;
   see(path: string): unknown;
-  /** Whether a program did it. */
+  /** Whether the sender is a bot. */
   readonly isBot: boolean;
 }
 
 const short = (sha: unknown) => code(word(sha).slice(0, 7));
 const branch = (ref: unknown) => word(ref).replace(/^refs\/(heads|tags)\//, "");
 const numbered = (number: unknown) => plain(number, 12) && `#${plain(number, 12)}`;
-/** `#42 Title`, as a link to its page, or to what was said there. */
+/** `#42 Title`, linked to its page or to the given address. */
 const titled = (it: unknown, address: unknown = at(it, "html_url")) =>
   link(words(numbered(at(it, "number")), plain(at(it, "title"))) || "without a title", address);
 const readable = (name: unknown) => plain(word(name).replaceAll("_", " "));
 
-/** Actions whose names are not the past tense of a verb. */
+/** Actions whose names are not in the past tense. */
 const verbs = new Map([
   ["create", "created"],
   ["suspend", "suspended"],
@@ -101,7 +101,7 @@ const verbs = new Map([
 ]);
 const past = (action: string) => verbs.get(action) ?? readable(action);
 
-/** Conclusions that are news, and their words. */
+/** Conclusions that are reported, and how they are worded. */
 const ends = new Map([
   ["failure", "failed"],
   ["error", "failed"],
@@ -113,7 +113,7 @@ const failed = (result: unknown) => ends.has(word(result));
 const ended = (result: unknown) => ends.get(word(result)) ?? readable(result);
 const quoted = (value: unknown) => quote(value);
 
-/** The newest ones, first. */
+/** How many commits are shown, newest first. */
 const mostCommits = 8;
 
 const push = ({ see, isBot }: Delivery): Story | null => {
@@ -231,7 +231,7 @@ const release = ({ see, action }: Delivery): Story => {
   };
 };
 
-/** Builds speak when they fail: that all is well is the rule. */
+/** Reports builds only if they fail, because success is the normal case. */
 const build =
   (root: "workflow_run" | "check_suite") =>
   ({ see }: Delivery): Story | null => {
@@ -302,7 +302,7 @@ const alert = ({ see, action }: Delivery): Story => {
 
 const member = (login: unknown) => plain(login) && `${plain(login)} in`;
 
-/** Events that have little to say: a sentence each. */
+/** Minor events, reported in one sentence each. */
 const notes: Readonly<Record<string, (see: Delivery["see"], did: string) => string>> = {
   ping: (see) => words("connected this webhook.", plain(see("zen"))),
   create: (see) => words("created", plain(see("ref_type")), code(see("ref"))),
@@ -409,7 +409,7 @@ const whyQuiet = (event: string, action: string) =>
     }),
   )?.[0];
 
-/** With the content type `application/x-www-form-urlencoded` (and `body: "form"` in the mapping) the payload is one field. */
+/** With the content type `application/x-www-form-urlencoded` (and `body: "form"` in the mapping), the payload is a single field. */
 const unfolded = (payload: unknown): unknown => {
   const field = at(payload, "payload");
   try {
@@ -422,7 +422,7 @@ const unfolded = (payload: unknown): unknown => {
 export default function github(context: Context): Said | null | undefined {
   const event = cut(word(context.headers["x-github-event"]), 60);
   const payload = unfolded(context.payload);
-  // Not from there: the mapping's own template decides.
+  // Not from GitHub, so the mapping's own template applies.
   if (event === "" || typeof payload !== "object" || payload === null) return undefined;
   const see = (path: string) => at(payload, path);
   const action = word(see("action"));

@@ -1,8 +1,9 @@
 /**
- * GitLab: pushes, merge requests, issues, comments, releases, pipelines and deployments that fail.
+ * GitLab: pushes, merge requests, issues, comments, releases, and failed pipelines and deployments.
  *
- * `match: { path: "gitlab" }`, `signature: { scheme: "gitlab", secret: ... }`. What a team does not want to hear is `quiet` below, with the
- * reason. One conversation for each merge request or issue: `hook:gitlab:<group/project>:!<number>`; pushes and pipelines by branch.
+ * `match: { path: "gitlab" }`, `signature: { scheme: "gitlab", secret: ... }`. `quiet` below lists the events that are not reported, with
+ * the reason. Each merge request or issue has its own conversation: `hook:gitlab:<group/project>:!<number>`; pushes and pipelines have one
+ * for each branch.
  */
 import {
   at,
@@ -23,7 +24,7 @@ import {
   words,
 } from "./message.ts";
 
-/** Why nothing is said, then kinds: the name, and the actions (none: all of them). */
+/** The reason for silence, then the kinds: a name, and optionally its actions (default: all). */
 const quiet: readonly (readonly [reason: string, ...kinds: string[]])[] = [
   ["bookkeeping, which the page shows", "issue update", "work_item update", "merge_request update", "wiki_page update", "milestone update"],
   ["what was said is said; changes of it are on the page", "note update", "release update"],
@@ -33,9 +34,9 @@ const quiet: readonly (readonly [reason: string, ...kinds: string[]])[] = [
 ];
 
 interface Story {
-  /** Follows the name of who did it. */
+  /** Follows the name of the person. */
   readonly line: string;
-  /** In place of who did it. */
+  /** Replaces the name of the person. */
   readonly by?: string;
   readonly detail?: string;
   readonly body?: string;
@@ -51,7 +52,7 @@ type Teller = (delivery: Delivery) => Story | null;
 
 const short = (sha: unknown) => code(word(sha).slice(0, 8));
 const branch = (ref: unknown) => word(ref).replace(/^refs\/(heads|tags)\//, "");
-/** Names of branches may hold what means something else in an address. */
+/** Escapes a branch name for a URL, because it may contain characters with a special meaning there. */
 const inPath = (part: unknown) => encodeURI(cut(branch(part), 200).toWellFormed()).replace(/[?#]/g, encodeURIComponent);
 const isNone = (sha: unknown) => /^0+$/.test(word(sha));
 const readable = (name: unknown) => plain(word(name).replaceAll("_", " "), 60);
@@ -71,7 +72,7 @@ const verbs = new Map([
 ]);
 const past = (action: string) => verbs.get(action) ?? readable(action);
 
-/** The newest ones, first. */
+/** How many commits are shown, newest first. */
 const mostCommits = 8;
 
 const push: Teller = ({ see }) => {
@@ -119,7 +120,7 @@ const tag: Teller = ({ see }) => {
   };
 };
 
-/** `!12 Title` of a merge request, `#12 Title` of an issue. */
+/** `!12 Title` for a merge request, `#12 Title` for an issue. */
 const titled = (it: unknown, sign: string, address: unknown = at(it, "url")) =>
   link(words(`${sign}${plain(at(it, "iid"), 12)}`, plain(at(it, "title"))), address);
 
@@ -195,7 +196,7 @@ const deployment: Teller = ({ see }) => {
   };
 };
 
-/** Its payload does not tell who did it. */
+/** The payload of a release does not name a person. */
 const release: Teller = ({ see, action }) => ({
   by: words("release", link(plain(see("name")) || plain(see("tag")), see("url")), see("name") === see("tag") ? "" : code(see("tag"))),
   line: `was ${past(action) || "changed"}`,
@@ -223,7 +224,7 @@ const tellers = new Map<string, Teller>([
 
 export default function gitlab({ payload, headers }: Context): Said | null | undefined {
   const kind = word(at(payload, "object_kind")) || word(at(payload, "event_name"));
-  // Not from there: the mapping's own template decides.
+  // Not from GitLab, so the mapping's own template applies.
   if (kind === "" || (word(headers["x-gitlab-event"]) === "" && at(payload, "project") === undefined)) return undefined;
   const see = (path: string) => at(payload, path);
   const action = word(see("object_attributes.action")) || word(see("action"));

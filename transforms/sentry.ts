@@ -1,9 +1,8 @@
 /**
- * Sentry: alerts about issues, issues themselves, metric alerts, comments. Integrations (`sentry-hook-resource`) and the older project
- * webhooks.
+ * Sentry: issue alerts, issues, metric alerts and comments. Supports integrations (`sentry-hook-resource`) and the older project webhooks.
  *
- * `match: { path: "sentry" }`, `signature: { scheme: "hmac", header: "sentry-hook-signature", secret: <client secret> }`.
- * Everything about one issue is one session: `hook:sentry:issue:<id>`.
+ * `match: { path: "sentry" }`, `signature: { scheme: "hmac", header: "sentry-hook-signature", secret: <client secret> }`. All events about
+ * one issue share a session: `hook:sentry:issue:<id>`.
  */
 import { at, bold, type Context, code, link, list, nothing, plain, quote, type Said, say, word, words } from "./message.ts";
 
@@ -20,13 +19,13 @@ type Teller = (see: See, action: string) => Story | null;
 const readable = (value: unknown, max = 60) => plain(word(value).replaceAll("_", " "), max);
 const by = (see: See) => (word(see("actor.type")) === "user" && plain(see("actor.name"), 80) ? `by ${plain(see("actor.name"), 80)}` : "");
 
-/** The value of a tag: tags are pairs, or objects with `key` and `value`. */
+/** The value of a tag. Tags are pairs, or objects with `key` and `value`. */
 function tag(tags: unknown, name: string): unknown {
   const found = list(tags).find((pair) => at(pair, "0") === name || at(pair, "key") === name);
   return at(found, "1") ?? at(found, "value");
 }
 
-/** Where and how bad: `error` in `checkout`, environment, release. */
+/** The circumstances of an event, such as `error` in `checkout`, environment and release. */
 function circumstances(it: unknown): string {
   const environment = word(at(it, "environment")) || word(tag(at(it, "tags"), "environment"));
   const release = word(at(it, "release")) || word(at(it, "release.version")) || word(tag(at(it, "tags"), "release"));
@@ -39,7 +38,7 @@ function circumstances(it: unknown): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-/** The address of an event, or of the API, which is not a page for users. */
+/** The issue's id, from its own field or from the issue's API URL. */
 const issueId = (it: unknown) => word(at(it, "issue_id")) || (/\/issues\/(\d+)/.exec(word(at(it, "issue_url")))?.[1] ?? "");
 const title = (it: unknown) => plain(word(at(it, "title")) || word(at(it, "message")), 200) || "an event without a title";
 
@@ -90,7 +89,7 @@ const metricAlert: Teller = (see, action) => {
             .join(", ")}`
         : "",
     ),
-    // The platform sends line breaks as two characters.
+    // Sentry sends line breaks as the two characters `\n`.
     body: quote(word(see("data.description_text")).replaceAll("\\n", "\n")),
     about: ["metric", word(at(it, "alert_rule.id")) || at(it, "id")],
   };
@@ -131,7 +130,7 @@ const stories = new Map<string, Teller>([
   ],
 ]);
 
-/** The project webhooks that came before integrations: one form, without a header. */
+/** The older project webhooks: a single format, without the header. */
 const legacy = (payload: unknown): Story => ({
   line: words(
     bold(word(at(payload, "project_name")) || word(at(payload, "project"))),
@@ -153,7 +152,7 @@ export default function sentry({ payload, headers }: Context): Said | null | und
   const action = word(at(payload, "action"));
   const see: See = (path) => at(payload, path);
   const isLegacy = resource === "" && typeof see("event") === "object" && see("event") !== null && word(see("url")) !== "";
-  // Neither of the two forms: the mapping's own template decides.
+  // Neither of the two formats, so the mapping's own template applies.
   if (!isLegacy && (resource === "" || typeof see("data") !== "object" || see("data") === null)) return undefined;
   const known = stories.get(resource);
   const story = isLegacy

@@ -1,12 +1,12 @@
 /**
  * Stripe: payments, invoices, subscriptions, refunds, disputes and payouts.
  *
- * `match: { path: "stripe" }`, `signature: { scheme: "stripe", secret: ... }`. Choose in the dashboard which events are sent: those that
- * are not known here give a plain line with the name of the event. One fact is often several events; `quiet` leaves out all but one.
+ * `match: { path: "stripe" }`, `signature: { scheme: "stripe", secret: ... }`. Choose in the dashboard which events are sent. Unknown
+ * events yield a plain line with the event's name. One fact often causes several events; `quiet` leaves out all but one.
  */
 import { at, bold, type Context, code, link, list, nothing, plain, type Said, say, word, words } from "./message.ts";
 
-/** Why nothing is said, then the events. */
+/** The reason for silence, then the events. */
 const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
   ["only an end is news", "payment_intent.created", "payment_intent.processing", "payment_intent.requires_action", "charge.pending"],
   [
@@ -48,8 +48,8 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
 ];
 
 /**
- * Amounts are whole numbers of the smallest unit, which is not a hundredth everywhere. ISK, UGX, HUF and TWD are counted in hundredths
- * although none are in use: https://docs.stripe.com/currencies
+ * Decimal places by currency, where they are not two: amounts are integers of the smallest unit. Stripe treats ISK, UGX, HUF and TWD as
+ * having two decimals although these are not in use: https://docs.stripe.com/currencies
  */
 const decimals = new Map([
   ...["bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf"].map(
@@ -58,7 +58,7 @@ const decimals = new Map([
   ...["bhd", "jod", "kwd", "omr", "tnd"].map((name) => [name, 3] as const),
 ]);
 
-/** `1,234.50 EUR`, `5,000 JPY`; empty when it is not an amount. */
+/** An amount such as `1,234.50 EUR` or `5,000 JPY`; empty if it is not an amount. */
 export function money(amount: unknown, currency: unknown): string {
   const name = word(currency).toLowerCase();
   if (typeof amount !== "number" || !Number.isSafeInteger(amount) || !/^[a-z]{3}$/.test(name)) return "";
@@ -71,21 +71,21 @@ export function money(amount: unknown, currency: unknown): string {
 
 interface Event {
   see(path: string): unknown;
-  /** A field as it was before, for `...updated`. */
+  /** The previous value of a field, for `...updated`. */
   was(path: string): unknown;
-  /** A field that is an amount in the object's own currency, in bold type. */
+  /** A field that is an amount in the object's currency, in bold. */
   sum(path: string): string;
-  /** When, for a field of epoch seconds. */
+  /** A field of epoch seconds as a date. */
   day(path: string): string;
-  /** The page in the dashboard. */
+  /** A link to the page in the dashboard. */
   page(markdown: string, folder: string, id: unknown): string;
 }
 
-/** A sentence, then what belongs to it, a line each; `null`: not worth a message. */
+/** A sentence, then details, one on each line; `null` if the event is not worth a message. */
 type Story = readonly string[] | null;
 type Teller = (event: Event) => Story;
 
-/** A field that is an id, or the whole object when it was asked for. */
+/** The id in a field that is either an id or a whole object. */
 const idOf = (value: unknown) => word(at(value, "id") ?? value);
 const readable = (value: unknown, max = 60) => plain(word(value).replaceAll("_", " "), max);
 const why = (...reasons: readonly unknown[]) =>
@@ -138,7 +138,7 @@ const subscription =
     return [words(what, typeof verb === "string" ? verb : verb(event)), plans(event), ended];
   };
 
-/** Most updates of a subscription are bookkeeping; `previous_attributes` names what was changed. */
+/** Most updates of a subscription are bookkeeping. `previous_attributes` names what changed. */
 const subscriptionUpdated: Teller = (event) => {
   const { see, was, day } = event;
   if (was("cancel_at_period_end") !== undefined || was("cancel_at") !== undefined) {
@@ -150,7 +150,7 @@ const subscriptionUpdated: Teller = (event) => {
   return nothing("bookkeeping of a subscription");
 };
 
-/** `covered`: a field that is set when another event reports the same, and that event. */
+/** `covered` is a field that is set if another event reports the same, and that event. */
 const payment =
   (verb: string, amount: string, [field, other]: readonly [field: string, other: string] = ["", ""]): Teller =>
   (event) => {
@@ -165,7 +165,7 @@ const payment =
     return [words(paid(event)(`payment of ${sum(amount) || "an amount"}`), from(event), verb), plain(see("description"), 200), reason];
   };
 
-/** The event has the sum of all refunds of the payment; the previous value gives the amount of this one. */
+/** The event contains the total of all refunds of the payment. The previous value yields the amount of this one. */
 const refund: Teller = (event) => {
   const { see, was, sum } = event;
   const [now, before] = [Number(see("amount_refunded")), Number(was("amount_refunded") ?? 0)];
@@ -264,7 +264,7 @@ const stories = new Map<string, Teller>([
   ["payout.canceled", payout("was cancelled")],
 ]);
 
-/** `2026-03-04`, of epoch seconds. */
+/** Epoch seconds as a date, such as `2026-03-04`. */
 const date = (seconds: unknown) => {
   const time = new Date(typeof seconds === "number" ? seconds * 1_000 : Number.NaN);
   return Number.isNaN(time.getTime()) ? "" : time.toISOString().slice(0, 10);
@@ -273,7 +273,7 @@ const date = (seconds: unknown) => {
 export default function stripe({ payload }: Context): Said | null | undefined {
   const type = word(at(payload, "type"));
   const object = at(payload, "data.object");
-  // Not an event with its object in it: the mapping's own template decides.
+  // Not an event with its object, so the mapping's own template applies.
   if (!/^[\w.]{1,100}$/.test(type) || typeof object !== "object" || object === null) return undefined;
   const reason = quiet.find(([, ...events]) => events.includes(type))?.[0];
   if (reason !== undefined) return nothing(reason);

@@ -1,7 +1,7 @@
 /**
- * What went down, and what is up again: Uptime Kuma, and whatever can send a name and a state, such as Healthchecks.
+ * Outages and recoveries, from Uptime Kuma and from any sender of a name and a state, such as Healthchecks.
  *
- * `match: { path: "uptime" }`, with the hook token as a header of the request. Uptime Kuma: a notification of the kind webhook, JSON.
+ * `match: { path: "uptime" }`, with the hook token as a header of the request. Uptime Kuma: a notification of the type webhook, JSON.
  * Healthchecks: POST with the body `{ "name": "$NAME", "status": "$STATUS", "tags": "$TAGS", "message": "$EXITSTATUS" }`.
  */
 import { at, bold, type Context, code, link, nothing, plain, quote, type Said, say, word, words } from "./message.ts";
@@ -21,7 +21,7 @@ const states = new Map([
 ]);
 const signs: Readonly<Record<string, string>> = { down: "🔴", up: "🟢", "in maintenance": "🔧" };
 
-/** The address of a monitor may hold a password. */
+/** The address of a monitor may contain a password. */
 const withoutPassword = (address: string) => address.replace(/^(https?:\/\/)[^/@\s]*@/i, "$1");
 
 interface Report {
@@ -60,13 +60,13 @@ function fromAnybody(payload: unknown): Report {
 export default function uptime({ payload }: Context): Said | null | undefined {
   const isKuma = at(payload, "heartbeat") !== undefined && at(payload, "monitor") !== undefined;
   const heartbeat = at(payload, "heartbeat");
-  // A test of the notification, or a certificate that runs out: there is only a sentence.
+  // A test notification or an expiring certificate consists of a single sentence.
   if (isKuma && (typeof heartbeat !== "object" || heartbeat === null)) {
     const sentence = quote(at(payload, "msg"));
     return sentence === "" ? undefined : say({ about: ["uptime"], blocks: ["**Uptime**", sentence] });
   }
   const { name, state, address, reason, details } = isKuma ? fromKuma(payload) : fromAnybody(payload);
-  // Neither a name nor a state: the mapping's own template decides.
+  // There is no name or no state, so the mapping's own template applies.
   if (state === "" || word(name) === "") return undefined;
   const shown = states.get(state.toLowerCase()) ?? state.toLowerCase().replaceAll("_", " ");
   if (shown === "pending" || shown === "new" || shown === "grace") return nothing("not down yet");

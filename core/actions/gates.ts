@@ -15,7 +15,7 @@ const switches: Readonly<Record<ActionName, string>> = {
   "sticker-search": "sticker",
 };
 
-/** Stickers must be enabled; all other actions must be disabled. */
+/** Stickers are disabled by default. All other actions are enabled by default. */
 const offByDefault = "sticker";
 
 const needs: Readonly<Record<ActionName, { readonly capability?: keyof ChannelCapabilities; readonly what: string }>> = {

@@ -26,8 +26,8 @@ export interface CommandContext {
   stateDirectory(): Promise<string>;
   /** Whether a gateway ever ran on this state. */
   hasState(): Promise<boolean>;
-  /** Opens the state, also beside a gateway that runs on it. Throws `state_missing` when nothing ever ran there. */
-  openState(): Promise<Store>;
+  /** Opens the state, also beside a gateway that runs on it. Throws `state_missing` when nothing ever ran there, unless `create` is true. */
+  openState(options?: { readonly create?: boolean }): Promise<Store>;
   /** The gateway that runs on this state, if one does. */
   gateway(): Promise<RunningGateway | null>;
 }
@@ -87,9 +87,9 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
     load,
     stateDirectory,
     hasState,
-    async openState() {
+    async openState({ create = false } = {}) {
       const found = await stateDirectory();
-      if (!(await hasState())) throw new HostError("state_missing", { directory: found });
+      if (!create && !(await hasState())) throw new HostError("state_missing", { directory: found });
       // Only here: most commands never touch the database.
       const { openSqliteStore } = await import("../state/sqlite/index.ts");
       return await openSqliteStore({ directory: found, now: Date.now });

@@ -4,18 +4,18 @@
  * `RawEvent` -ingress-> `Inbound` -gating-> pass or `Refusal` -routing-> `Route` -turn-> `Reply`
  * -formatting-> `Part[]` -delivery-> `Receipt`, then `settled(TurnRecord)`.
  *
- * The words that mean one thing each, in code, configuration, log and pages:
+ * These terms have one meaning each in code, configuration, log and documentation:
  *
- * - *event*: what came in from a source and is stored, a `RawEvent` until its meaning is read.
- * - *unit*: the events that are handled as one, such as an album.
- * - *lane*: the events that run one after the other, such as those of one chat.
+ * - *event*: something that a source submitted and that is stored; a `RawEvent` until it is parsed.
+ * - *unit*: the events that are handled together, such as an album.
+ * - *lane*: events that run one after the other, such as those of one chat.
  * - *station*: a stage of the path: ingress, gating, routing, turn, formatting, delivery, settled.
- * - *hook point*: where plugins take part in a station; a *tap* is what a plugin adds there.
- * - *visit*: one unit on its way through the stations, with what one leaves for a later one.
- * - *webhook*: an HTTP request that brings an event; a *mapping* says what becomes of it, a *transform* is its code.
- * - *delivery* of a webhook: one request that was accepted. As a station, delivery sends the parts of a reply.
+ * - *hook point*: the place where plugins take part in a station; a *tap* is what a plugin adds there.
+ * - *visit*: one unit on its way through the stations, with the data that one station leaves for a later one.
+ * - *webhook*: an HTTP request that causes an event; a *mapping* says what to do with it, a *transform* is code for that.
+ * - *delivery* of a webhook: one accepted request. As a station, delivery sends the parts of a reply.
  * - *channel*: a kind of chat platform; an *account*: one connection to it; a *chat*: a conversation there; a *thread*: a topic in a chat.
- * - *agent*: who answers; an *engine* runs its turns; a *session* is the memory of a conversation.
+ * - *agent*: answers messages; an *engine* runs its turns; a *session* is the memory of a conversation.
  * - *turn*: one run of an agent or a command for a unit.
  * - *trace*: the decisions that the stations made about a unit; `why` prints it.
  * - *code*: the stable name of a reason, from the registry in `codes.ts`.
@@ -199,6 +199,8 @@ export interface TurnRequest {
   /** Recipient in that channel. */
   readonly to?: string;
   readonly wakeMode?: "now" | "next-heartbeat";
+  /** The plugin that handed the event in may read the reply. */
+  readonly keepReply?: boolean;
   /** The message itself is sent: no engine runs, and no summary is stored. */
   readonly deliverOnly?: boolean;
   /** Events of a system turn. If there is nothing to do, no model is called. */

@@ -88,7 +88,8 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       const { to } = of.route;
       return withPrefix(reply, to === null ? undefined : optionsOf(to)?.responsePrefix, { ...of, visit }, facts);
     },
-    keptReply: (inbound, reply) => (config().hooks.exposeReplies ? keptReply(inbound, reply, options.redact) : undefined),
+    keptReply: (inbound, reply) =>
+      config().hooks.exposeReplies || inbound.request?.keepReply === true ? keptReply(inbound, reply, options.redact) : undefined,
     silence: (reply, inbound) =>
       reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)
         ? null

@@ -4,7 +4,8 @@ import satisfies from "semver/functions/satisfies.js";
 import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
 import { type CodeDefinition, PluginError, sdkVersion } from "../contract/index.ts";
-import type { ChannelDefinition, CliDefinition, PluginDefinition } from "../sdk/contract.ts";
+import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
+import { cliProblem } from "./declare-cli.ts";
 import { checkPresets } from "./presets.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
@@ -30,7 +31,8 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
   if (!satisfies(sdkVersion, host)) throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
   checkPresets(exported as PluginDefinition);
   checkChannel(id, (exported as PluginDefinition).channel);
-  checkCli(id, (exported as PluginDefinition).cli);
+  const wrongCli = cliProblem((exported as PluginDefinition).cli);
+  if (wrongCli !== undefined) throw invalid(id, wrongCli);
   checkCodes(id, (exported as PluginDefinition).codes);
   return exported as PluginDefinition;
 }
@@ -64,25 +66,6 @@ function isIdFormat(value: unknown): boolean {
     return new RegExp(pattern) instanceof RegExp;
   } catch {
     return false;
-  }
-}
-
-const cliName = /^[a-z][a-z0-9-]{0,31}$/;
-
-/** A day: a timer cannot wait for more than some weeks. */
-const mostCliSeconds = 86_400;
-
-function checkCli(id: string, cli: CliDefinition | undefined): void {
-  if (cli === undefined) return;
-  if (!cliName.test(cli.name)) throw invalid(id, "the name of its cli must be a to z, 0 to 9 and -, beginning with a letter");
-  if (!Array.isArray(cli.commands as unknown)) throw invalid(id, `its cli ${cli.name} needs a list of commands`);
-  for (const { name, args = [], timeoutSeconds = 0, run } of cli.commands) {
-    if (!cliName.test(name)) throw invalid(id, `the command ${name} of its cli must be a to z, 0 to 9 and -, beginning with a letter`);
-    if (!args.every((arg) => /^(<[a-z-]+>|\[[a-z-]+\])$/.test(arg)))
-      throw invalid(id, `the arguments of ${cli.name} ${name} must be written <name> or [name]`);
-    if (!(timeoutSeconds >= 0 && timeoutSeconds <= mostCliSeconds))
-      throw invalid(id, `the timeoutSeconds of ${cli.name} ${name} must be a number from 0 to ${mostCliSeconds}`);
-    if (typeof run !== "function") throw invalid(id, `the command ${cli.name} ${name} has no run function`);
   }
 }
 

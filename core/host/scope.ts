@@ -5,7 +5,7 @@ import type { Log } from "../log/index.ts";
 import type { PluginHost, PluginStore } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import { type HookName, type Hooks, type HookTable, isThenable } from "../stations/index.ts";
-import type { HandedDelivery } from "../webhooks/index.ts";
+import { type HandedDelivery, handedResult } from "../webhooks/index.ts";
 import { tapProblems } from "./answers.ts";
 import { type Asked, unusable } from "./deadline.ts";
 import { noticeEvent } from "./notice.ts";
@@ -98,10 +98,11 @@ export function createScope(
       return true;
     },
     address: options.address,
-    hook(path, payload, { key, headers, origin }) {
-      const optional = { ...(headers && { headers }), ...(origin !== undefined && { origin }) };
+    hook(path, payload, { key, headers, origin, keepReply }) {
+      const optional = { ...(headers && { headers }), ...(origin !== undefined && { origin }), ...(keepReply && { keepReply }) };
       return options.handIn({ plugin: id, path, payload, key, ...optional });
     },
+    hookResult: (eventId) => handedResult(eventId, { plugin: id, store: options.store }),
     preset(presetId) {
       registering("preset");
       if (registry.presets.get(presetId)?.plugin !== id)

@@ -31,7 +31,7 @@ export function createAccess(options: AccessOptions): Access {
   const isGatewayToken = (token: string | undefined): boolean =>
     isToken(token, options.gatewayToken()) || isPrevious(token, options.previousGatewayToken?.());
   const nameOf = createCredentialName("gateway token");
-  /** Synchronous, and called after the device look-up, so that concurrent guesses cannot outrun the failure count. */
+  /** Synchronous. On device routes it is called after the look-up, so that concurrent guesses cannot outrun the failure count. */
   const judgeGateway = (request: IncomingMessage, token: string | undefined): HttpProblem | undefined => {
     const credential = nameOf(options.gatewayToken());
     const locked = attempts.locked(request, credential);

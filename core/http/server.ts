@@ -196,8 +196,8 @@ function registerHostCheck(app: FastifyInstance, config: () => GatewayConfig): v
 }
 
 /**
- * Whether a request may use any host name. True for hooks, platform webhooks and `/healthz`, where a token or signature protects the data
- * or there is none.
+ * Whether a request may use any host name. True for hooks, platform webhooks and `/healthz`: they require a token or signature, or reveal
+ * nothing.
  */
 function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string): boolean {
   if ((routeOptions.config as { readonly anyHost?: boolean } | undefined)?.anyHost === true) return true;

@@ -8,7 +8,7 @@ export interface ImageSize {
 /** Reads bytes of the file at a position; returns fewer at its end. */
 export type ReadAt = (position: number, length: number) => Promise<Buffer>;
 
-/** JPEG segments to examine. Metadata and previews come before the frame header; a file with more segments is given up. */
+/** Maximum number of JPEG segments before the frame header, such as metadata and previews. */
 const mostSegments = 200;
 
 /** Recognizes start-of-frame markers; the excluded codes are tables in the same range. */

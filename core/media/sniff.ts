@@ -57,7 +57,7 @@ const refinements: readonly (readonly [string, RegExp, string])[] = [
 /** Whether the bytes are UTF-8 without control characters. A character cut off at the end is accepted. */
 function isText(head: Buffer): boolean {
   const text = new TextDecoder("utf-8").decode(head.subarray(0, 4_096), { stream: true });
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what tells a text from the rest
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters distinguish binary data from text
   return !/[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]/.test(text);
 }
 

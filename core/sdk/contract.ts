@@ -22,6 +22,7 @@ import {
   type InboundSender,
   type Json,
   type OutboundMedia,
+  type Outcome,
   type Part,
   type RawEvent,
   type Receipt,
@@ -208,48 +209,180 @@ export interface RouteDefinition {
   handler(request: RouteRequest): RouteAnswer | Promise<RouteAnswer>;
 }
 
+/** An option of a command of the command line. `--json`, `--help`, `--config` and `--state` are every command's own. */
+interface CliOption {
+  /** `a-z`, `0-9` and `-`, a letter first; `poll-seconds` is given as `--poll-seconds`. */
+  readonly name: string;
+  /** What it does, in one line of help. */
+  readonly summary: string;
+  /** What help calls its value, such as `seconds`. Absent: it is a flag without a value. */
+  readonly value?: string;
+  /** The values that are allowed; another one is wrong usage. */
+  readonly choices?: readonly string[];
+  /** True: it may be given several times. */
+  readonly repeatable?: boolean;
+  /** True: without it the command is wrong usage. */
+  readonly required?: boolean;
+}
+
+/** Questions to the person at the terminal. Each prints on the standard error output, and rejects when the input ends. */
+interface CliTerminal {
+  /** One line, trimmed; `preset` where the line is empty. */
+  ask(question: string, preset?: string): Promise<string>;
+  /** `y` or `yes`; anything else is no. */
+  confirm(question: string): Promise<boolean>;
+  /** One line that is not shown while it is typed. */
+  password(question: string): Promise<string>;
+}
+
+/** The gateway that runs on the same state directory. */
+interface CliGateway {
+  /** Base address of its HTTP server, such as `http://127.0.0.1:18789`. */
+  readonly url: string;
+  /** What the plugin reports there with `PluginHost.status`. */
+  readonly watched: readonly WatchedStatus[];
+}
+
+/** Whether deliveries to a preset would be answered. */
+interface CliHooks {
+  /** `hooks.enabled`. */
+  readonly enabled: boolean;
+  /** Whether `hooks.token` is set. */
+  readonly hasToken: boolean;
+  /** The path below the gateway's address, such as `/hooks/imap`. */
+  readonly path: string;
+  /** What answers there once the section has an account; `undefined`: nothing does, because the plugin is switched off. */
+  readonly answeredBy?: "preset" | "mapping";
+  /** One sentence on why deliveries are refused all the same, such as a session prefix that is missing, and what to do. */
+  readonly problem?: { readonly reason: string; readonly fix: string };
+}
+
+/** The section `hooks.<id>` of one of the plugin's presets, as a command reads and changes it. */
+interface CliPreset {
+  /** The section as the file has it now, checked and with its defaults; `undefined`: there is none. Throws `HostError` when the file cannot be read. */
+  settings(): Promise<Json | undefined>;
+  /**
+   * The text of a secret in the section: `value` is a text, `{ env }` or `{ file }`, `key` says where it is, such as
+   * `accounts.ada.password`. Throws an error that names the place and never the value.
+   */
+  secret(value: unknown, key: string): string;
+  /** The hook token, for calls to the webhooks of the gateway. Rejects when none is set. */
+  token(): Promise<string>;
+  hooks(): Promise<CliHooks>;
+  /**
+   * Sets a value of the section, or removes it when `value` is `undefined`. `path` begins below `hooks.<id>`; an empty one is the section itself. Comments
+   * stay. Nothing is written, and the call rejects with `config_invalid`, when the file would have a new error. Resolves with whether the
+   * file has changed; a new file gets mode 0600.
+   *
+   * @example
+   * await call.preset("imap").set(["accounts", "ada", "pollSeconds"], 30);
+   */
+  set(path: readonly string[], value: Json | undefined): Promise<boolean>;
+  /**
+   * Switches the hook server on. Without a `hooks.token` it makes one in a file beside the configuration, mode 0600, which is `tokenFile`
+   * of the answer. What is set already stays.
+   */
+  enableHooks(): Promise<{ readonly changed: boolean; readonly tokenFile?: string }>;
+}
+
+/** Secrets of the plugin in files of its own in the state directory, each with mode 0600. Names are letters, `0-9`, `-`, `_`, `.` and `@`. */
+interface CliSecretFiles {
+  /** Where the file of this name is or would be, as an absolute path. */
+  path(name: string): Promise<string>;
+  /** Replaces the file in one step, and resolves with its path. */
+  write(name: string, text: string): Promise<string>;
+  /** `false` when there was none. */
+  remove(name: string): Promise<boolean>;
+}
+
 /** What a command of the command line is handed. It runs in a process of its own, beside a gateway or without one. */
 export interface CliCall {
   /** The arguments in the order of the declaration; an optional one that is missing is `undefined`. */
   readonly args: readonly (string | undefined)[];
-  /** The plugin's own store, the same that a running gateway uses. */
+  /** The options that were given, by name: a text, a list of texts where it is repeatable, or `true` for a flag. */
+  readonly options: Readonly<Record<string, string | readonly string[] | true | undefined>>;
+  /** How this program is called here, for texts that say what to run next, such as `service`. */
+  readonly program: string;
+  /** The plugin's own store, the same that a running gateway uses. Its calls reject with `state_missing` before the first start of a gateway, unless the command `prepares`. */
   readonly store: PluginStore;
+  /** Aborted at SIGINT and SIGTERM. A command that never reads it is ended by them; one that does has 5 s to end. */
+  readonly signal: AbortSignal;
+  /** Absent where the input or the output is not a terminal: then options have to say everything. */
+  readonly terminal?: CliTerminal;
+  /** Prints a line at once, or a row of cells; nothing with `--json`. */
+  say(line: string | readonly string[]): void;
+  /**
+   * Waits for the work. When that takes more than a second, says on the standard error output what is being done.
+   *
+   * @example
+   * const client = await call.progress("Connecting to imap.example.org", connect());
+   */
+  progress<T>(doing: string, work: Promise<T>): Promise<T>;
+  /** The configuration of one of the plugin's presets. */
+  preset(id: string): CliPreset;
+  readonly secretFiles: CliSecretFiles;
+  /** `undefined` where none runs. */
+  gateway(): Promise<CliGateway | undefined>;
   now(): number;
   newId(): string;
 }
 
-/** What a command of the command line says. With `--json`, `data` is printed in place of `lines`. */
+/** What a command of the command line says at its end. With `--json`, `data` is printed in place of `lines`. */
 export interface CliAnswer {
   /** A text is a line; lists that follow one another are the rows of a table. */
   readonly lines: readonly (string | readonly string[])[];
   readonly data: Json;
-  /** True: what was asked for could not be done; the exit code is 1, and with `data` null the lines are the error that `--json` prints. */
-  readonly failed?: boolean;
+  /**
+   * True: what was asked for could not be done; the exit code is 1, and with `data` null the lines are the error that `--json` prints. `usage`:
+   * the options do not fit together; the lines are the reason, and the exit code is 2.
+   */
+  readonly failed?: boolean | "usage";
 }
 
 /** One command of a plugin, below its group. A throw, and no answer in time, is shown as one line, and ends with 1. */
 export interface CliCommand {
-  /** `a-z`, `0-9` and `-`, a letter first. */
+  /** `a-z`, `0-9` and `-`, a letter first; or two such words, such as `imap setup`. */
   readonly name: string;
   /** Arguments as help shows them: `<id>` must be there, `[id]` may be. */
   readonly args?: readonly string[];
+  readonly options?: readonly CliOption[];
   /** One sentence for help. */
   readonly summary: string;
   /** Shown in help behind the group's name, such as `revoke 7FQ2`. */
   readonly example: string;
-  /** Default 120. 0 means no limit, for a command that runs until it is stopped. */
+  /** Default 120. 0 means no limit, for a command that asks questions or runs until it is stopped. */
   readonly timeoutSeconds?: number;
+  /** True: it may run before the first start of a gateway. Its store is empty then, and is made by the first value that it sets. */
+  readonly prepares?: boolean;
   run(call: CliCall): CliAnswer | Promise<CliAnswer>;
 }
 
 /**
  * Commands that the command line gets, `service <name> <command>`. The code runs without `setup`, in the process of the command line: it
- * has the plugin's store and nothing of a running gateway.
+ * has the plugin's store and nothing of a running gateway. The module is also loaded by each gateway, so a large command imports its code
+ * when it runs.
+ *
+ * @example
+ * const cli: CliDefinition = {
+ *   name: "notes",
+ *   summary: "Look at notes.",
+ *   commands: [
+ *     {
+ *       name: "list",
+ *       options: [{ name: "tag", value: "tag", summary: "only notes with this tag", repeatable: true }],
+ *       summary: "List notes.",
+ *       example: "list --tag urgent",
+ *       run: async (call) => (await import("./list.ts")).listNotes(call),
+ *     },
+ *   ],
+ * };
  */
 export interface CliDefinition {
   /** `a-z`, `0-9` and `-`, a letter first. A name that is taken already is left out. */
   readonly name: string;
   readonly summary: string;
+  /** One sentence of help for each first word of commands with two. */
+  readonly groups?: Readonly<Record<string, string>>;
   readonly commands: readonly CliCommand[];
 }
 
@@ -283,6 +416,20 @@ interface WatchedStatus {
   readonly lastSync?: number;
   /** Until when its server announces something new, epoch milliseconds; absent: without an end, or it does not announce. */
   readonly expires?: number;
+}
+
+/** How a delivery ended that a plugin handed in. */
+interface HookResult {
+  /** False: it waits or runs. */
+  readonly ended: boolean;
+  /** With the reason code; set once it has ended. */
+  readonly outcome?: Outcome;
+  readonly reason?: string;
+  /**
+   * What the agent replied, in Markdown, whether or not it was sent anywhere. Absent without `keepReply`, when no agent ran, when the turn
+   * failed, and when the agent chose to say nothing.
+   */
+  readonly reply?: string;
 }
 
 /** The section of the configuration that belongs to a preset of a plugin. */
@@ -342,7 +489,7 @@ export interface PluginHost {
    * Hands a delivery to the mappings at a path below `hooks.path`, as if it had come over HTTP, but without a token; works from `onReady` on.
    * Resolves when the event is on the disk. Of two deliveries with one `key` the second leads to nothing and resolves with `duplicate`, for
    * seven days; the key counts for this plugin and this path. `origin` is one line about the sender that the agent reads before the content,
-   * such as whether the sender was verified. Rejects with an error that has the `code` and `status` of the HTTP answer
+   * such as whether the sender was verified. `keepReply`: `hookResult` may return what the agent replied. Rejects with an error that has the `code` and `status` of the HTTP answer
    * (`core/http/README.md`): from status 500 on the same delivery may be accepted later, below it the configuration or the payload is wrong.
    *
    * @example
@@ -351,8 +498,25 @@ export interface PluginHost {
   hook(
     path: string,
     payload: Json,
-    options: { readonly key: string; readonly headers?: Readonly<Record<string, string>>; readonly origin?: string },
+    options: {
+      readonly key: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly origin?: string;
+      readonly keepReply?: boolean;
+    },
   ): Promise<Accepted>;
+  /**
+   * How a delivery ended that the plugin handed in by `hook`, by the `eventId` that it was accepted with; also after a restart, for as long as
+   * the event is kept (seven days). Resolves with `undefined` when the event is not kept any more, or another plugin or a client sent it. A
+   * `settled` tap says when to ask.
+   *
+   * @example
+   * host.tap("settled", async ({ eventId }) => {
+   *   const result = await host.hookResult(eventId);
+   *   if (result?.reply !== undefined) await keep(eventId, result.reply);
+   * });
+   */
+  hookResult(eventId: string): Promise<HookResult | undefined>;
   /**
    * What the user wrote in `hooks.<id>` for a preset that the plugin declares. Call it in `setup`.
    *

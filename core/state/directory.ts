@@ -1,11 +1,11 @@
-/** The state directory and its files: only the owner can read them. */
+/** Creates the state directory and its files, readable only by the owner. */
 import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { HostError, reasonOf } from "../contract/index.ts";
 
-/** A new directory outlives a power cut only when its parent is flushed; SQLite does that for its own files. */
+/** Flushes a directory. A new directory survives a power cut only if its parent is flushed; SQLite does this for its own files. */
 function flushDirectory(directory: string): void {
-  // Windows cannot open a directory, and needs no such flush.
+  // Windows cannot open directories and does not need this flush.
   if (process.platform === "win32") return;
   const handle = openSync(directory, "r");
   try {
@@ -15,7 +15,10 @@ function flushDirectory(directory: string): void {
   }
 }
 
-/** Step by step: where a file system says "no such place" to every new directory (/proc does), Node's recursive way never ends. */
+/**
+ * Creates the parents one by one. Node's recursive option never returns on file systems that report "not found" for every new directory,
+ * such as /proc.
+ */
 function makeDirectory(directory: string): void {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
   const parent = dirname(directory);
@@ -23,19 +26,19 @@ function makeDirectory(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
-    // Another process was quicker.
+    // Another process created it first.
     if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
   flushDirectory(parent);
 }
 
-/** Makes the directory and an empty file in it, when they are missing; SQLite gives its side files the mode of the main one. */
+/** Creates the directory and an empty file in it if they do not exist. SQLite gives its side files the mode of the main file. */
 export function prepareFile(directory: string, name: string): string {
   const file = join(directory, name);
   try {
     makeDirectory(directory);
     chmodSync(directory, 0o700);
-    // A process that closes a file loses its locks on it, so one that is there is not opened.
+    // A process that closes a file loses its locks on it, so existing files are not opened.
     if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
   } catch (error) {
@@ -44,9 +47,9 @@ export function prepareFile(directory: string, name: string): string {
   return file;
 }
 
-/** Writes a file atomically: beside its place, flushed, then renamed. Mode 0600. */
+/** Writes a file atomically: to a temporary file that is flushed and then renamed. Mode 0600. */
 export function writeWhole(file: string, text: string): void {
-  // One name for all times: what a killed process left is written over.
+  // The name is always the same, so that what a killed process left is overwritten.
   const temporary = `${file}.new`;
   const descriptor = openSync(temporary, "w", 0o600);
   try {

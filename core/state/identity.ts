@@ -1,25 +1,25 @@
 /**
- * What a state directory remembers about its database outside of the database: which one it is, and how many flushed commits it holds
- * at least. So a start notices a database that was lost, replaced or cut. The file is `state.json`.
+ * Records in the file `state.json` which database belongs to a state directory, and a lower bound for its flushed commits. A start can thus
+ * detect that the database was lost, replaced or truncated.
  */
 import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "./directory.ts";
 
 export interface Identity {
-  /** Random number that the database holds too. */
+  /** A random number that the database contains, too. */
   readonly database: number;
-  /** Commits of the database that were flushed: never more than it holds, unless something was taken from it. */
+  /** Number of flushed commits. The database never has fewer, unless part of it was lost. */
   readonly commits: number;
 }
 
 const fileOf = (directory: string) => join(directory, "state.json");
 
-/** Fixed width, so that a new number of commits is one write in place. */
+/** Fixed width, so that a new number of commits is a single write in place. */
 const render = ({ database, commits }: Identity): string =>
   `${JSON.stringify({ database: database.toString(16).padStart(12, "0"), commits: String(commits).padStart(16, "0") })}\n`;
 
-/** Undefined where there is no such file, and where it cannot be understood: it then says nothing about the database. */
+/** Reads the record; `undefined` if the file does not exist or is invalid, so that nothing is known about the database. */
 export function readIdentity(directory: string): Identity | undefined {
   try {
     const { database, commits } = JSON.parse(readFileSync(fileOf(directory), "utf8")) as Record<string, unknown>;
@@ -30,20 +30,20 @@ export function readIdentity(directory: string): Identity | undefined {
   }
 }
 
-/** Whether a gateway has used the directory: one of an earlier version leaves no `state.json`, and a token beside its database. */
+/** Whether a gateway has used the directory. An earlier version leaves no `state.json`, but a token next to its database. */
 export function wasUsed(directory: string): boolean {
   return ["state.json", "gateway-token"].some((name) => existsSync(join(directory, name)));
 }
 
-/** The next opening takes the database as it finds it. */
+/** Deletes the record, so that the next start accepts the database as it is. */
 export function forgetIdentity(directory: string): void {
   rmSync(fileOf(directory), { force: true });
 }
 
 export interface IdentityRecord {
   /**
-   * Call after the flush of the last of these commits. It is not flushed itself: a killed process leaves it as it is, and after a power cut it may be too
-   * low, which only means that less is noticed.
+   * Call it after the flush of the last of these commits. The record itself is not flushed: it survives a killed process. After a power cut
+   * the number may be too low, which only means that fewer losses are detected.
    */
   note(commits: number): void;
   close(): void;
@@ -57,7 +57,7 @@ export function openIdentity(directory: string, identity: Identity): IdentityRec
       try {
         writeSync(descriptor, render({ ...identity, commits }), 0);
       } catch {
-        // No room on the disk: the number stays too low.
+        // The disk is full, so the number stays too low.
       }
     },
     close: () => closeSync(descriptor),

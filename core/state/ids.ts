@@ -1,11 +1,11 @@
-/** Ids that sort by time: milliseconds, then randomness that grows within one millisecond. */
+/** Ids that sort by time: milliseconds, then random digits. */
 import { randomBytes } from "node:crypto";
 
 const timeDigits = 9;
 const poolBytes = 4_096;
 const randomBytesEach = 8;
 
-/** Lower-case base 36; unique over processes by 64 random bits. */
+/** Creates ids in lower-case base 36. 64 random bits make them unique across processes. */
 export function createIds(now: () => number): () => string {
   let pool = randomBytes(poolBytes);
   let at = 0;
@@ -17,7 +17,7 @@ export function createIds(now: () => number): () => string {
     }
     const random = pool.readBigUInt64BE(at).toString(36).padStart(13, "0");
     at += randomBytesEach;
-    // A clock that is set back must not make ids that sort before those already given.
+    // Even if the clock is set back, a new id must not sort before earlier ones.
     last = Math.max(last, now());
     return last.toString(36).padStart(timeDigits, "0") + random;
   };

@@ -1,4 +1,4 @@
-/** The store: its port, its directory, and the names that it keeps things under. */
+/** The store: its interface, its directory and its naming conventions. */
 
 export { writeWhole } from "./directory.ts";
 export { createIds } from "./ids.ts";

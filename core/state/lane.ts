@@ -1,4 +1,4 @@
 /** Names of lanes. */
 
-/** Marks a lane in which control commands run, so that they never wait behind a turn. No session key contains a tab. */
+/** Marks the lane in which control commands run, so that they never wait for a turn. Session keys contain no tab. */
 export const controlSuffix = "\tcontrol";

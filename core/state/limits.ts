@@ -1,20 +1,20 @@
-/** How long and how much a store keeps. */
+/** Limits on the age and amount of stored data. */
 
 export interface PruneLimits {
   readonly now: number;
   readonly keepEventsMs: number;
   readonly keepEvents: number;
   readonly keepSentMs: number;
-  /** Dedupe keys to keep at most; the oldest go first. Default: all that have not expired. */
+  /** Maximum number of dedupe keys; the oldest are removed first. Default: all that have not expired. */
   readonly keepDedupeKeys?: number;
-  /** An event that has been due for longer than this ends `failed(waited_too_long)`. Default: never. */
+  /** An event that has been due for longer than this ends `failed(waited_too_long)`, in milliseconds. Default: never. */
   readonly keepWaitingMs?: number;
-  /** Messages of transcripts that are older go, in whole turns. Default: none. */
+  /** Transcript messages older than this are removed in whole turns, in milliseconds. Default: never. */
   readonly keepTranscriptsMs?: number;
 }
 
 export interface Pruned {
   readonly removed: number;
-  /** Events that waited too long, where there were any. */
+  /** Number of events that ended because they waited too long; absent if none did. */
   readonly ended?: number;
 }

@@ -1,4 +1,4 @@
-/** One gateway for each state directory, by a lock that dies with its process. */
+/** Ensures that only one gateway uses a state directory. The lock is released when its process ends. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,14 +11,14 @@ export interface StateLock {
 }
 
 const busy = 5;
-/** Result codes of SQLite for a file that is not a database, or a damaged one. */
+/** SQLite's result codes for a damaged file or one that is not a database. */
 const garbage: ReadonlySet<number> = new Set([11, 26]);
 const maxTimerMs = 2_147_483_647;
 
 /**
- * The lock is an open exclusive transaction on a file of its own: the operating system drops it with the
- * process, however that ends, and SQLite refuses a second one in the same process too. The pid beside it is
- * for the message only. It is a separate file, because a process that opens and closes the locked one loses the lock.
+ * Takes the lock: an open exclusive transaction on a separate file. The operating system releases it with the process, however that ends,
+ * and SQLite also refuses a second one in the same process. The pid file only serves the error message. The lock has its own file because a
+ * process loses the lock when it opens and closes the locked file.
  */
 export function lockState(directory: string): StateLock {
   const file = prepareFile(directory, "lock.db");
@@ -34,15 +34,15 @@ export function lockState(directory: string): StateLock {
     if (garbage.has(code)) throw lockDamaged(directory, reasonOf(error), error);
     throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
   }
-  // The garbage collector closes a connection without a reference. This timer never matters, and holds it until
-  // the release, even when the caller drops what it was handed.
+  // The garbage collector closes a connection without references. The timer itself does nothing, but it keeps a reference until the
+  // release, even if the caller drops the returned object.
   const hold = setInterval(() => db.isOpen, maxTimerMs);
   hold.unref();
   return {
     release() {
       if (!db.isOpen) return;
       clearInterval(hold);
-      // After the loss of the lock the file is its successor's.
+      // If the lock was lost, the file belongs to the next holder.
       if (readPid(pidFile) === String(process.pid)) rmSync(pidFile, { force: true });
       db.close();
     },
@@ -50,8 +50,8 @@ export function lockState(directory: string): StateLock {
 }
 
 /**
- * The process that holds the lock, as it wrote it down; `undefined` where none does. It asks the lock itself: a process id may be
- * another's by now.
+ * The pid of the process that holds the lock; `undefined` if none does. It checks the lock itself, because the recorded pid may have been
+ * reused.
  */
 export function lockHolder(directory: string): number | undefined {
   const pid = Number(readPid(join(directory, "lock.pid")));
@@ -69,7 +69,7 @@ export function lockHolder(directory: string): number | undefined {
   }
 }
 
-/** What would keep a gateway from taking the lock, besides another gateway. */
+/** The problem that would keep a gateway from taking the lock, other than another gateway; `undefined` if there is none. */
 export function lockProblem(directory: string): HostError | undefined {
   const file = join(directory, "lock.db");
   try {

@@ -1,4 +1,4 @@
-/** Queues: events of one session that wait for its next turn, and which gather keys they have. */
+/** Queues: events of one session that wait for its next turn, identified by their gather key. */
 
 export interface Queue {
   readonly lane: string;
@@ -6,8 +6,8 @@ export interface Queue {
 }
 
 /**
- * Gather keys that begin so are queues: at most 1,000 events wait under one, for at most seven days. A unit takes the newest (50, or 20,000
- * characters of their texts, those that are due first), and what is older ends `silent(left_out)`.
+ * Gather keys with this prefix are queues. At most 1,000 events wait in one, for at most seven days. A unit takes the newest events (50, or
+ * 20,000 characters of text, those that are due first). Older ones end `silent(left_out)`.
  */
 export const queuePrefix = "heartbeat:";
 

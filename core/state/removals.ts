@@ -1,11 +1,11 @@
-/** What an operator removes, and what is kept of one person. */
+/** Removal of stored data by an operator, and search for the data about one person. */
 import type { Json } from "../contract/index.ts";
 import type { PlatformId } from "./report.ts";
 
-/** A person by the id that their platform has for them. */
+/** A person, identified by their platform id. */
 export type Person = Required<PlatformId>;
 
-/** A message of a transcript, and where it is. */
+/** A stored transcript message and its location. */
 export interface KeptMessage {
   readonly id: number;
   readonly transcript: number;
@@ -24,24 +24,24 @@ export interface KeptRow {
 }
 
 export interface Removals {
-  /** Durable. Removes a session: all its conversations and its settings. */
+  /** Durable. Removes a session with all its conversations and settings. */
   deleteSession(key: string): Promise<{ readonly found: boolean; readonly messages: number }>;
-  /** Messages of transcripts that were written by one of the units or contain the text; the oldest first. Reads all of them. */
+  /** Transcript messages that contain the text or were written by one of the units, oldest first. Reads all transcripts. */
   messagesAbout(about: { readonly text: string; readonly unitIds: readonly string[] }): Promise<readonly KeptMessage[]>;
-  /** Durable. Removes messages of a transcript, and replaces the content of others. */
+  /** Durable. Removes messages of a transcript and replaces the content of others. */
   editTranscript(edit: {
     readonly transcript: number;
     readonly remove: readonly number[];
     readonly replace: readonly { readonly id: number; readonly content: Json }[];
   }): Promise<void>;
-  /** What was sent into a chat, for as long as its events are kept. */
+  /** The parts sent to a chat whose events are still stored. */
   partsTo(chat: Person): Promise<readonly { readonly unitId: string; readonly part: Json; readonly at?: number }[]>;
   /**
-   * Durable. Removes settled events with what belongs to them: body, decisions, parts. Their dedupe keys stay, as keys only. Resolves with
-   * how many were removed; what has not ended stays.
+   * Durable. Removes settled events with their bodies, decisions and parts. Only their dedupe keys remain. Resolves with the number of
+   * removed events; events that have not ended are kept.
    */
   removeEvents(ids: readonly string[]): Promise<number>;
-  /** Durable. Removes what was sent into a chat, and that sessions remember it as their last recipient. */
+  /** Durable. Removes the parts sent to a chat, and the chat as last recipient of sessions. */
   removeSentTo(chat: Person): Promise<{ readonly parts: number; readonly messageIds: number; readonly recipients: number }>;
   /** Key-value data of all namespaces whose key or value contains the text. */
   rowsAbout(text: string): Promise<readonly KeptRow[]>;

@@ -1,36 +1,36 @@
-/** What an operator is shown of the state. */
+/** Reports about the state for operators. */
 import type { Address, Decision, Json, Outcome } from "../contract/index.ts";
 
-/** A chat or a sender by its id at the platform; without a channel: of any. */
+/** A chat or sender by platform id. Without a channel, it matches any channel. */
 export interface PlatformId {
   readonly channel?: string;
   readonly id: string;
 }
 
-/** Which events an operator asks for; what is absent does not matter. */
+/** Filters events. Absent fields match everything. */
 export interface EventFilter {
   readonly limit: number;
   readonly id?: string;
   readonly source?: string;
   readonly outcome?: Outcome;
-  /** Those that have not ended. */
+  /** Only events that have not ended. */
   readonly open?: true;
-  /** What came from a chat, and what was sent into it. */
+  /** Only events that came from a chat or caused a message to it. */
   readonly chat?: PlatformId;
-  /** Who caused it; known once the event has been read. */
+  /** Only events caused by this sender, who is known once the event has been parsed. */
   readonly sender?: PlatformId;
-  /** Accepted then or later, epoch milliseconds. */
+  /** Only events accepted at this time or later, epoch milliseconds. */
   readonly since?: number;
-  /** Accepted after the event of this id. */
+  /** Only events accepted after the event with this id. */
   readonly newerThan?: string;
-  /** Leaves events of this kind out. */
+  /** Excludes events of this kind. */
   readonly exceptKind?: string;
   readonly includeInternal?: boolean;
-  /** Default: newest first. */
+  /** Reverses the order. Default: newest first. */
   readonly oldestFirst?: true;
 }
 
-/** An event with its end, as the operator's view shows it. */
+/** An event and its outcome, as operators see it. */
 export interface EventReport {
   readonly id: string;
   readonly source: string;
@@ -40,7 +40,7 @@ export interface EventReport {
   readonly acceptedAt: number;
   readonly state: "waiting" | "running" | "settled";
   readonly attempts: number;
-  /** Unit that took it; its own id when it led. */
+  /** The unit that took the event; the event's own id if it led the unit. */
   readonly unitId?: string;
   readonly outcome?: Outcome;
   readonly reason?: string;
@@ -51,27 +51,27 @@ export interface EventReport {
   readonly decisions: readonly Decision[];
 }
 
-/** A session with what is kept of its conversation, as the operator's view shows it. */
+/** A session and the size of its conversation, as operators see it. */
 export interface SessionReport {
   readonly key: string;
-  /** Absent where only a transcript is left, and nothing says any more whose it was. */
+  /** Absent if only a transcript is left and the agent is no longer known. */
   readonly agentId?: string;
-  /** Grows with `/new` and `/reset`. */
+  /** Incremented by `/new` and `/reset`. */
   readonly generation: number;
   readonly settings: { readonly [key: string]: Json };
   readonly lastRecipient?: Address;
-  /** Messages of the current generation. */
+  /** Number of messages in the current generation. */
   readonly messages: number;
-  /** Last message or last change, whichever came later. */
+  /** Time of the last message or the last change, whichever is later. */
   readonly updatedAt: number;
 }
 
-/** Tokens that turns of an agent took of one model. */
+/** Tokens that an agent's turns used of one model. */
 export interface UsageReport {
-  /** Empty where the unit has not ended. */
+  /** Empty if the unit has not ended. */
   readonly agentId: string;
   readonly model: string;
-  /** How often a turn used the model. */
+  /** How many turns used the model. */
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;

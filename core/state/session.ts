@@ -1,23 +1,23 @@
-/** Conversations as the store keeps them. */
+/** Conversations as the store represents them. */
 import type { Address, Json } from "../contract/index.ts";
 
 export interface SessionMessage {
   readonly role: "user" | "assistant" | "system";
-  /** Text, or parts that the engine understands. */
+  /** A text, or parts in a format that the engine understands. */
   readonly content: Json;
   readonly at: number;
-  /** Unit that wrote it; a unit that is run again replaces its own messages. */
+  /** The unit that wrote the message. A unit that runs again replaces its own messages. */
   readonly unitId?: string;
 }
 
 export interface SessionRecord {
   readonly key: string;
   readonly agentId: string;
-  /** Grows with `/new` and `/reset`; older transcripts stay. */
+  /** Incremented by `/new` and `/reset`. Older transcripts remain stored. */
   readonly generation: number;
-  /** Last address a person wrote from; set by direct messages only. */
+  /** The address of the last direct message. */
   readonly lastRecipient?: Address;
-  /** Model, thinking, reasoning and the like, as commands set them. */
+  /** Settings made by commands, such as model, thinking and reasoning. */
   readonly settings: { readonly [key: string]: Json };
   readonly updatedAt: number;
 }

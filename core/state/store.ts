@@ -1,9 +1,9 @@
 /**
- * The store port: what the runtime needs of a database. The embedded one is `sqlite/`; another passes
- * `storeContract` of the testkit. Nothing here may rely on one process's memory or on a wall clock for order.
+ * The store interface: what the runtime needs from a database. `sqlite/` is the embedded implementation; others must pass `storeContract`
+ * of the testkit. Order must not depend on one process's memory or on a wall clock.
  *
- * Every method that writes resolves after its commit. `durable` writes are flushed to the disk before they resolve; the others survive the
- * death of the process, but a power cut may undo the last of them, and they are written so that this costs a repetition of work, no event.
+ * Every method that writes resolves after its commit. `durable` writes are flushed to the disk first. Other writes survive a killed
+ * process, but a power cut may undo the latest ones. They are designed so that this repeats work but loses no event.
  */
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../contract/index.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
@@ -12,49 +12,49 @@ import type { Removals } from "./removals.ts";
 import type { EventFilter, EventReport, SessionReport, StoreStats, UsageReport } from "./report.ts";
 import type { SessionMessage, SessionRecord } from "./session.ts";
 
-/** An event as the inbox keeps it. */
+/** An event as stored in the inbox. */
 export interface StoredEvent extends RawEvent {
   readonly id: string;
-  /** Arrival order in the whole store; grows, has gaps. */
+  /** Order of arrival in the whole store; increasing, with gaps. */
   readonly sequence: number;
   readonly acceptedAt: number;
-  /** How often a run of it began, this one included. */
+  /** How many runs of the event have begun, including the current one. */
   readonly attempts: number;
-  /** Of the first event that is taken from a queue: how many events were left out since a turn last reported it. */
+  /** On the first event taken from a queue: how many events were left out since a turn last reported the count. */
   readonly leftOut?: number;
 }
 
-/** How a unit ends, and whose conversation it was. */
+/** How a unit ends, with its session and agent. */
 export interface Ending {
   readonly outcome: Outcome;
   readonly reason: string;
   readonly sessionKey?: string;
   readonly agentId?: string;
-  /** What the agent said, where it is kept for the program that asked. */
+  /** The agent's reply, if it is stored for the program that asked. */
   readonly reply?: string;
-  /** The turn did not end: what it took from a queue waits again. */
+  /** The turn did not end, so events taken from a queue wait again. */
   readonly unread?: true;
 }
 
-/** Messages of a preview, and where they are. */
+/** The messages of a preview and their chat. */
 export interface PreviewLeft {
   readonly address: Address;
-  /** The oldest first; never empty. */
+  /** Oldest first; never empty. */
   readonly messageIds: readonly string[];
 }
 
-/** What one run handles: one event, or those gathered under one key. `events[0]` leads and gives the unit its id. */
+/** The events of one run: a single event, or those gathered under one key. `events[0]` leads and gives the unit its id. */
 export interface Unit {
   readonly id: string;
   readonly lane: string;
   readonly events: readonly StoredEvent[];
-  /** How often the unit's leader began a run, this one included; 1 is the first. */
+  /** How many runs the unit's leader has begun, including the current one; 1 is the first. */
   readonly attempts: number;
-  /** `delivery`: its turn is done and what it said is in the outbox; only sending is left. */
+  /** `delivery`: the turn is done and its reply is in the outbox; only sending is left. */
   readonly stage: "turn" | "delivery";
-  /** An unfinished preview that an earlier attempt left. */
+  /** An unfinished preview of an earlier attempt. */
   readonly preview?: PreviewLeft;
-  /** Stage `delivery`: how the unit ends once everything is sent, as given to `say`. */
+  /** For stage `delivery`: how the unit ends once everything is sent, as passed to `say`. */
   readonly ending?: Ending;
 }
 
@@ -62,31 +62,31 @@ export interface NewEvent {
   readonly event: RawEvent;
   readonly id: string;
   readonly at: number;
-  /** Dedupe keys are forgotten at this time, epoch milliseconds. */
+  /** When the dedupe key expires, epoch milliseconds. */
   readonly dedupeUntil?: number;
-  /** Digest of what was asked, to tell a repetition from a clash. */
+  /** Digest of the request, to distinguish a repetition from a conflict. */
   readonly fingerprint?: string;
-  /** The caller is ready to run the event, which is due: where its lane is at rest it is taken in the same commit, as by `claim`. */
+  /** The caller is ready to run the event, which is due. If its lane is at rest, it is taken in the same commit, as by `claim`. */
   readonly claim?: true;
-  /** It follows from what is written in the same moment, and shares its commit: both are kept, or neither. */
+  /** The event results from another write at the same moment and shares its commit, so that both are stored or neither. */
   readonly follows?: true;
-  /** Settles the event at once: it is known at acceptance that there is nothing to do. */
+  /** Settles the event at once, because acceptance already shows that there is nothing to do. */
   readonly settled?: { readonly outcome: Outcome; readonly reason: string; readonly decisions?: readonly Decision[] };
 }
 
 export interface AcceptedEvent extends Accepted {
-  /** The event taken, where it was accepted with `claim` and its lane was at rest. */
+  /** The event's unit, if it was accepted with `claim` and its lane was at rest. */
   readonly unit?: Unit;
-  /** Set on a duplicate: whether the first one had the same fingerprint. */
+  /** Set on a duplicate: whether the first event had the same fingerprint. */
   readonly sameFingerprint?: boolean;
 }
 
-/** A lane that has work, for the scheduler at start. */
+/** A lane with waiting events, for the scheduler at the start. */
 export interface WaitingLane {
   readonly lane: string;
-  /** Epoch milliseconds of the head's `due`, 0 when it may run at once. */
+  /** Epoch milliseconds at which the head is due; 0 if it may run at once. */
   readonly due: number;
-  /** The head has not run yet and waits for more of its key (`extend`), which may not have come while no process ran. */
+  /** The head has not run yet and waits for more events with its key (`extend`). They may have been missed while no process ran. */
   readonly gathers?: true;
 }
 
@@ -97,43 +97,43 @@ export interface OutboxRow {
   readonly unitId: string;
   readonly index: number;
   readonly address: Address;
-  /** `send` a part, or `remove` the message that `part.replaces` names. */
+  /** `send` the part, or `remove` the message that `part.replaces` names. */
   readonly operation: "send" | "remove";
   readonly part: Part;
   readonly state: OutboxState;
   readonly attempts: number;
   readonly messageId?: string;
-  /** Attempts of unknown fate, each noted in the chain of decisions: the recipient may see the message this many times more than once. */
+  /** Attempts with unknown result, each recorded in the decisions. The recipient may see this many extra copies of the message. */
   readonly doubts: number;
 }
 
-/** The end of a unit: all its events share it. */
+/** The end of a unit, shared by all its events. */
 export interface Settlement extends Ending {
   readonly unitId: string;
   readonly at: number;
   readonly decisions: readonly Decision[];
-  /** The last row that was sent, recorded in the same commit; also when the unit has its end already. */
+  /** The last sent row, recorded in the same commit; recorded even if the unit has already ended. */
   readonly sent?: { readonly rowId: number; readonly receipt: Receipt; readonly at: number };
 }
 
-/** What the runtime needs of a database; the rules that go beyond the types are in `storeContract`. */
+/** The operations that the runtime needs from a database. Rules beyond the types are in `storeContract`. */
 export interface Store extends Removals {
   /**
-   * Takes the state over: fences out the previous owner, hands back what was running, ends waits of `handBack`. Call once, before
+   * Takes over the state: fences out the previous owner, hands back running units and ends the waits of `handBack`. Call it once, before
    * `claim`.
    */
   begin(now: number): Promise<{ readonly fence: number; readonly resumed: number }>;
-  /** The current fence: if it differs from the one that `begin` resolved with, another process has taken over. */
+  /** The current fence. If it differs from the result of `begin`, another process has taken over. */
   fence(): Promise<number>;
 
   // inbox
-  /** Durable. All events of one turn of the event loop share one flush. */
+  /** Durable. Stores an event. All events of one event-loop turn share one flush. */
   accept(event: NewEvent): Promise<AcceptedEvent>;
-  /** What was accepted first under a dedupe key that still counts. */
+  /** The event first accepted under a dedupe key that has not expired. */
   first(dedupeKey: string): Promise<{ readonly eventId: string; readonly fingerprint?: string } | null>;
   /**
-   * What a lane passed over before an event of it: the last `limit` events that ended silent for `reason`, none older than the event
-   * `after`; oldest first, those of one unit together.
+   * The messages that a lane passed over before one of its events: the last `limit` events that ended silent for `reason`, not older than
+   * the event `after`. Oldest first, grouped by unit.
    */
   passedOver(
     eventId: string,
@@ -142,16 +142,18 @@ export interface Store extends Removals {
   /** Lanes with an event that may start a unit, now or later. */
   waitingLanes(): Promise<readonly WaitingLane[]>;
   /**
-   * Takes the next unit of a lane, if its head is due: counts the attempt, marks the unit's events running. `limit` bounds the gathered
-   * events of one unit. Resolves `{ unit: null, due }` with the time at which the head is due, or `due: null` when nothing waits.
-   * `others`: more events of the lane wait, due or not. A head that was accepted more than 5 s after `now` is due: the clock was set
-   * back.
+   * Takes the next unit of a lane if its head is due: counts the attempt and marks the unit's events as running. `limit` bounds the
+   * gathered events of one unit. Otherwise resolves with `{ unit: null, due }`: when the head is due, or `null` if nothing waits. `others`:
+   * more events of the lane wait, due or not. A head accepted more than 5 s after `now` is due, because the clock was set back.
    */
   claim(
     lane: string,
     options: { readonly now: number; readonly limit: number },
   ): Promise<{ readonly unit: Unit; readonly others: boolean } | { readonly unit: null; readonly due: number | null }>;
-  /** Gives a unit back: its events wait again, in their old place, not before `due`. The attempt stays counted unless `uncount`. */
+  /**
+   * Returns a unit to the inbox: its events wait again, in their previous order, not before `due`. The attempt counts unless `uncount` is
+   * set.
+   */
   handBack(
     unitId: string,
     options: { readonly due: number; readonly uncount?: boolean; readonly decisions?: readonly Decision[] },
@@ -159,28 +161,31 @@ export interface Store extends Removals {
   /** Whether events with a text wait in a queue. */
   queueWaits(queue: Queue): Promise<boolean>;
   /**
-   * Takes what waits in a queue into a running unit that another event leads: the newest events with a text, as for a unit of the queue
-   * itself; the others end `silent(left_out)`. The taken ones end with the unit. They wait again where it is handed back before `say`, or
-   * ends `unread`. A unit in its last attempt takes none, and none is taken that three attempts have begun with: what ends the
-   * process must not do so with every message.
+   * Adds the waiting events of a queue to a running unit that another event leads: the newest events with a text, as for a unit of the
+   * queue itself. Others end `silent(left_out)`. The added events end with the unit. They wait again if the unit is handed back before
+   * `say`, or ends `unread`. A unit in its last attempt takes none, and an event that three attempts have begun with is not taken, because
+   * an event that crashes the process must not do so with every message.
    */
   takeQueued(unitId: string, options: { readonly queue: Queue; readonly now: number }): Promise<readonly StoredEvent[]>;
-  /** Durable. The turn of a unit of a queue read nothing: events with a text wait again, uncounted; others, such as ticks, end so. */
+  /**
+   * Durable. Used if a unit of a queue ends without having read its events: events with a text wait again, uncounted; others, such as
+   * ticks, end with this settlement.
+   */
   requeue(settlement: Settlement): Promise<void>;
-  /** A turn that has ended reported so many events of a queue as left out. */
+  /** Records that a finished turn has reported this many events of a queue as left out. */
   leftOutReported(key: string, count: number): Promise<void>;
-  /** Durable. The one terminal state; a second settlement of the same unit is ignored and resolves `false`. */
+  /** Durable. Ends a unit. A second settlement of the same unit is ignored and resolves with `false`. */
   settle(settlement: Settlement): Promise<boolean>;
-  /** Remembers the messages of a preview in progress, so that a later attempt can take them up, or remove them. */
+  /** Stores the messages of a preview in progress, so that a later attempt can reuse or remove them. */
   setPreview(unitId: string, preview: PreviewLeft): Promise<void>;
-  /** Puts a settled event back to waiting, with its attempts at zero. Resolves `false` when there is no such settled event. */
+  /** Makes a settled event wait again, with its attempts reset to zero. Resolves with `false` if there is no such event. */
   replay(eventId: string, now: number): Promise<boolean>;
 
   // outbox
   /**
-   * Durable. Ends the turn of a unit: what it says is in the outbox, in order; its transcript is written with it.
-   * The first row is stored as `sending`, because it is sent next, but for `first: "waiting"`: the platform's limits do not let it go yet.
-   * `tookQueued`: the unit took events from a queue. An `unread` ending gives them back, in the same commit.
+   * Durable. Ends the turn of a unit: stores its reply in the outbox, in order, and its transcript. The first row is stored as `sending`,
+   * because it is sent next, unless `first` is `"waiting"` because of the platform's limits. `tookQueued`: the unit took events from a
+   * queue. An `unread` ending returns them in the same commit.
    */
   say(input: {
     readonly unitId: string;
@@ -188,30 +193,30 @@ export interface Store extends Removals {
     readonly rows: readonly { readonly address: Address; readonly operation: "send" | "remove"; readonly part: Part }[];
     readonly first?: "waiting";
     readonly tookQueued?: true;
-    /** How the unit ends once everything is sent; kept, because the process may die before that. */
+    /** How the unit ends once everything is sent. It is stored, because the process may end before that. */
     readonly ending: Ending;
     readonly transcript?: { readonly sessionKey: string; readonly messages: readonly SessionMessage[] };
     readonly decisions?: readonly Decision[];
   }): Promise<readonly OutboxRow[]>;
   /** Rows of a unit that are neither sent nor failed, in order. */
   unsent(unitId: string): Promise<readonly OutboxRow[]>;
-  /** Marks a row before a try. */
+  /** Marks a row before an attempt to send it. */
   sending(rowId: number): Promise<void>;
-  /** A try surely did not happen: the row waits again, so that a later start sends it without doubt. */
+  /** The attempt certainly had no effect, so the row waits again. A later start can send it without risk of duplication. */
   notSent(rowId: number): Promise<void>;
   /**
-   * It is unknown whether an attempt happened: that is counted, and noted by `decisions`, in one commit. The row waits again: until it is
-   * marked as `sending`, the next try has surely not begun.
+   * It is unknown whether an attempt had an effect. Counts this and records `decisions` in one commit. The row waits again, and it is
+   * certain that the next attempt has not begun until the row is marked as `sending`.
    */
   doubted(rowId: number, options: { readonly decisions: readonly Decision[] }): Promise<void>;
   /** Records the platform's message id, and marks `next` as sending in the same commit. */
   sent(rowId: number, receipt: Receipt, options: { readonly at: number; readonly next?: number }): Promise<void>;
   unsendable(rowId: number, options: { readonly at: number; readonly reason: string }): Promise<void>;
-  /** Reason of a unit's first part that could not be sent. */
+  /** The reason of a unit's first part that could not be sent; `null` if there is none. */
   failedPart(unitId: string): Promise<string | null>;
-  /** The messages of a unit that the platform took, in order, each of an album too, for as long as the unit is kept. */
+  /** The messages of a unit that the platform accepted, in order and including each message of an album, as long as the unit is stored. */
   sentBy(unitId: string): Promise<readonly { readonly chat: string; readonly messageId: string }[]>;
-  /** Unit and session of a message that was sent in the last 30 days. */
+  /** The unit and session of a message that was sent in the last 30 days. */
   findSent(where: {
     readonly channel: string;
     readonly account: string;
@@ -222,7 +227,7 @@ export interface Store extends Removals {
   // sessions
   session(key: string): Promise<SessionRecord | null>;
   sessions(options: { readonly limit: number }): Promise<readonly SessionRecord[]>;
-  /** Creates or changes; `settings` are merged key by key, a `null` removes one; `lastRecipient` is replaced when given. */
+  /** Creates or changes a session. `settings` are merged key by key; `null` removes a key. `lastRecipient` is replaced if given. */
   updateSession(
     key: string,
     change: {
@@ -233,15 +238,14 @@ export interface Store extends Removals {
       readonly newGeneration?: boolean;
     },
   ): Promise<void>;
-  /** Messages of the current generation, oldest first; the last `userTurns` user turns when given. */
+  /** Messages of the current generation, oldest first; only the last `userTurns` user turns if given. */
   transcript(key: string, options?: { readonly userTurns?: number; readonly generation?: number }): Promise<readonly SessionMessage[]>;
 
   /**
-   * Durable. The platform leads a chat under another id from now on. What waits in its lanes (`<channel>:<account>:<from>`, alone or going
-   * on with `:` or a tab) waits in those of `to`, in its old order, and what they passed over is there for `passedOver`; answers that
-   * wait are addressed to `to` and replace nothing there; each session goes over with its
-   * transcripts and settings, before what the other holds by then. Message ids are new there, so what `findSent` knows stays.
-   * Done twice, it does nothing more. Resolves with the number of events that moved.
+   * Durable. Moves a chat to its new platform id. Events waiting in its lanes (`<channel>:<account>:<from>`, alone or followed by `:` or a
+   * tab) wait in those of `to`, in the same order, and `passedOver` finds the old messages there. Waiting replies are addressed to `to` and
+   * replace nothing there. Sessions move with their transcripts and settings, before what the target already contains. Message ids differ
+   * in the new chat, so records of `findSent` are not moved. Idempotent. Resolves with the number of moved events.
    */
   moveChat(move: {
     readonly channel: string;
@@ -255,17 +259,17 @@ export interface Store extends Removals {
   // operator's view
   event(id: string): Promise<EventReport | null>;
   events(filter: EventFilter): Promise<readonly EventReport[]>;
-  /** Body of an event, for replay and `show`. */
+  /** The body of an event, for replay and `show`. */
   body(eventId: string): Promise<Json | null>;
-  /** The last used first; also sessions of which there is only a transcript. It walks through all of them: for people who look. */
+  /** All sessions, including those with only a transcript, most recently used first. It scans all of them, so use it for operators only. */
   sessionReports(filter: { readonly limit: number }): Promise<readonly SessionReport[]>;
   stats(): Promise<StoreStats>;
-  /** By agent and model, the most tokens first; of decisions since then that are kept. */
+  /** Tokens by agent and model, highest total first, from stored decisions since then. */
   usage(filter: { readonly since: number }): Promise<readonly UsageReport[]>;
 
   // key-value, with time to live
   get(namespace: string, key: string): Promise<Json | null>;
-  /** `expiresAt`: epoch milliseconds. `durable` flushes before it resolves. */
+  /** Stores a value. `expiresAt` is in epoch milliseconds. With `durable`, it is flushed before the promise resolves. */
   set(namespace: string, key: string, value: Json, options?: { readonly expiresAt?: number; readonly durable?: boolean }): Promise<void>;
   delete(namespace: string, key: string): Promise<boolean>;
   list(
@@ -273,8 +277,8 @@ export interface Store extends Removals {
     options?: { readonly prefix?: string; readonly limit?: number },
   ): Promise<readonly { readonly key: string; readonly value: Json; readonly expiresAt?: number }[]>;
   /**
-   * One atomic step on one key: `change` sees the value (or `null`) and returns the next (`null` deletes, `undefined` leaves it).
-   * It may run again when another writer was faster, so it must be pure.
+   * Updates one key atomically. `change` receives the value (or `null`) and returns the next one (`null` deletes, `undefined` leaves it).
+   * It may run again if another writer was faster, so it must be pure.
    */
   update(
     namespace: string,
@@ -283,10 +287,10 @@ export interface Store extends Removals {
     options?: { readonly expiresAt?: number },
   ): Promise<Json | null>;
 
-  /** Removes what has expired and what is past the limits of age and count, and gives its room back to the disk, in small steps. */
+  /** Removes expired data and data past the limits of age and count, and returns its space to the disk, in small steps. */
   prune(limits: PruneLimits): Promise<Pruned>;
-  /** Why nothing can be stored: no room was found on the disk, less than half a minute ago and the last time that something was tried. */
+  /** Why nothing can be stored: the last write, less than half a minute ago, found no room on the disk. `undefined` otherwise. */
   trouble(): string | undefined;
-  /** Flushes what is left and closes. */
+  /** Flushes remaining writes and closes the store. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The stations of an event's way, and the table of their hook points. */
+/** The stations of an event, and the table of their hook points. */
 export { createHooks, type FormattingContext, type HookName, type Hooks, type HookTable, type TapInfo, type TapOrder } from "./stations.ts";
 export type { TapRun, TimedCall } from "./tap-times.ts";
 export { isThenable } from "./thenable.ts";

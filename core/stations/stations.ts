@@ -1,8 +1,8 @@
 /**
  * The hook table and its guard; the only importer of tapable.
  *
- * tapable is the engine, this table is the surface. The guard wraps every tap: an async function of its own (a tap
- * that throws synchronously would hang tapable's promise for ever), a deadline, and the name of its plugin.
+ * tapable does the dispatching; this table is the interface. The guard gives every tap an async wrapper (tapable's promise would never
+ * settle if a tap threw synchronously), a deadline, and the name of its plugin.
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesWaterfallHook } from "tapable";
 import {
@@ -24,44 +24,47 @@ import { type RecentTaps, TapTimes, type TimedCall } from "./tap-times.ts";
 import { isThenable } from "./thenable.ts";
 import type { Visit } from "./visit.ts";
 
-/** What goes with a reply to the formatting station. */
+/** The context of a reply at the formatting station. */
 export interface FormattingContext {
   readonly inbound: Inbound;
   readonly route: Route;
-  /** The reply is what a preview is about to show: it still grows, and passes the station again and again until it is whole. */
+  /** The reply is the content of a preview. It is still growing and passes this station repeatedly until it is complete. */
   readonly preview?: true;
 }
 
 type Answer<T> = T | undefined | Promise<T | undefined>;
 
 /**
- * The stations in path order. Property syntax on purpose: methods would accept a tap with too narrow a parameter.
+ * The stations in path order. Uses property syntax, because methods would accept taps with too narrow a parameter.
  *
  * `undefined` always means "not mine"; `null` means "mine, and there is nothing to do".
  */
 export interface HookTable {
-  /** First answer; `gathered` are all events of the unit, `event` is the first of them. Without an answer: `failed(no_ingress)`. A throw: `failed`. */
+  /**
+   * First answer. `gathered` contains all events of the unit; `event` is the first of them. Without an answer: `failed(no_ingress)`. A
+   * throw: `failed`.
+   */
   readonly ingress: (event: StoredEvent, gathered: readonly StoredEvent[]) => Answer<Inbound | Silent | null>;
-  /** First refusal; there is no early yes. A throw or a late tap refuses. */
+  /** First refusal; a tap cannot admit an event early. A throw or a late tap refuses. */
   readonly gating: (inbound: Inbound) => Answer<Refusal>;
   /** First answer. Without an answer: the default agent. A throw: `failed`. */
   readonly routing: (inbound: Inbound) => Answer<Route>;
   /** First answer: a stream, or `null` (`{ silent }` with the reason) to stay silent. Without an answer: `failed(no_engine)`. A throw: a short apology, `failed`. */
   readonly turn: (inbound: Inbound, route: Route, signal: AbortSignal) => Answer<AsyncIterable<TurnEvent> | Silent | null>;
-  /** Pipe: the next reply, or nothing to keep it. A throw: not sent, because the tap may be the one that redacts. */
+  /** Pipe: the next reply, or nothing to leave it unchanged. A throw: not sent, because the tap may be the one that redacts. */
   readonly formatting: (reply: Reply, context: FormattingContext) => Answer<Reply>;
   /** First answer. Without an answer: `failed(no_channel)`. A throw: a retry if that is safe, else `failed`. */
   readonly delivery: (part: Part, address: Address, signal: AbortSignal) => Answer<Receipt>;
-  /** Observe. A throw is logged, the others still run. */
+  /** Observers. A throw is logged; the other taps still run. */
   readonly settled: (record: TurnRecord) => void | Promise<void>;
 }
 
 type WithVisit<F> = F extends (...args: infer A) => infer R ? (...args: [...A, visit: Visit]) => R : never;
 
-/** The stations as the gateway's own taps see them: with the visit. A plugin is not handed it. */
+/** The stations as the gateway's own taps see them, with the visit. Plugins do not receive it. */
 export type OwnHookTable = { readonly [N in keyof HookTable]: N extends "delivery" | "settled" ? HookTable[N] : WithVisit<HookTable[N]> };
 
-/** The name of a station that a plugin can take part in. */
+/** The name of a station that plugins can tap. */
 export type HookName = keyof HookTable;
 
 export const hookNames = [
@@ -74,7 +77,10 @@ export const hookNames = [
   "settled",
 ] as const satisfies readonly HookName[];
 
-/** Milliseconds that a tap has. A turn has them to return its stream; how long the stream runs is the agent's limit. */
+/**
+ * Time limits of taps in milliseconds. For a turn, this is the time to return its stream; the agent's settings limit how long the stream
+ * runs.
+ */
 export const hookDeadlines: Readonly<Record<HookName, number>> = {
   ingress: 10_000,
   gating: 10_000,
@@ -85,12 +91,12 @@ export const hookDeadlines: Readonly<Record<HookName, number>> = {
   settled: 10_000,
 };
 
-/** `early` before `normal` before `late`; among equals the order of registration. No numbers. */
+/** `early` runs before `normal`, `normal` before `late`. Taps of the same order run in order of registration. */
 export type TapOrder = "early" | "normal" | "late";
 
 const stages: Readonly<Record<TapOrder, number>> = { early: -1, normal: 0, late: 1 };
 
-/** An answer with the name of the plugin that gave it, for the decision record. */
+/** An answer and the plugin that gave it, for the decision record. */
 export interface Answered<T> {
   readonly plugin: string;
   readonly value: T;
@@ -121,24 +127,24 @@ export interface Hooks {
   formatting(reply: Reply, context: FormattingContext, visit: Visit): Promise<Reply>;
   delivery(part: Part, address: Address, signal: AbortSignal): Promise<Answered<Receipt> | undefined>;
   settled(record: TurnRecord): Promise<void>;
-  /** Every tap in the order of its hook, for `plugins list`. */
+  /** All taps in the order in which they run, for `plugins list`. */
   taps(): readonly TapInfo[];
-  /** Notes how long a call into a plugin holds the event loop. */
+  /** Measures how long a call into a plugin blocks the event loop. */
   readonly timed: TimedCall;
-  /** Which taps have held the event loop since the last call. */
+  /** The taps that have blocked the event loop since the last call. */
   lately(): RecentTaps;
 }
 
-/** What tapable hands each tap after its arguments. */
+/** The callback that tapable passes to each tap after its arguments. */
 type Done = (error: Error | null, answer?: unknown) => void;
 
-/** One tap, with what is known of it beforehand. A turn passes a dozen taps: what runs for each of them makes no closures and no lists. */
+/** A tap with its precomputed properties. A turn passes about a dozen taps, so running one creates no closures and no lists. */
 interface Tap {
   readonly plugin: string;
   readonly hook: HookName;
   readonly deadlineMs: number;
   readonly run: (...values: readonly unknown[]) => unknown;
-  /** What becomes of an answer, or of a failure, depends on the kind of the hook. */
+  /** Handles an answer or failure; depends on the kind of the hook. */
   readonly judge: (done: Done, error: PluginError | null, answer?: unknown) => void;
   readonly times: TapTimes;
 }
@@ -148,7 +154,7 @@ function failureOf({ plugin, hook }: Tap, thrown: unknown): PluginError {
   return new PluginError("plugin_tap_failed", { plugin, hook, reason: reasonOf(thrown) }, { cause: thrown });
 }
 
-/** Runs one tap under its deadline; what goes wrong becomes a `PluginError` that names plugin and hook. */
+/** Runs one tap with its deadline. Failures become a `PluginError` that names the plugin and the hook. */
 function runTap(tap: Tap, done: Done, first: unknown, second?: unknown, third?: unknown, fourth?: unknown): void {
   let result: unknown;
   const begun = performance.now();
@@ -164,7 +170,7 @@ function runTap(tap: Tap, done: Done, first: unknown, second?: unknown, third?: 
   else tap.judge(done, null, result);
 }
 
-/** A tap whose answer is waited for. */
+/** A tap whose answer is pending. */
 class Pending {
   readonly tap: Tap;
   readonly #done: Done;
@@ -200,7 +206,7 @@ function wait(tap: Tap, done: Done, result: PromiseLike<unknown>): void {
   );
 }
 
-/** What tapable calls. The visit is for the gateway's own taps. */
+/** The function that tapable calls. Only the gateway's own taps receive the visit. */
 function callbackOf(tap: Tap): (...args: never[]) => void {
   const own = tap.plugin === "core";
   switch (tap.hook) {

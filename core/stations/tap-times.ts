@@ -1,40 +1,40 @@
-/** When code of plugins ran, for the report of a blocked event loop. Part of the hook table. */
+/** Records when plugin code ran, for the report of a blocked event loop. */
 import { isThenable } from "./thenable.ts";
 
-/** A tap that has run, or another call into a plugin. */
+/** A tap or another call into a plugin. */
 export interface TapRun {
   readonly plugin: string;
   /** The hook, or what was called, such as `send of desk:default`. */
   readonly hook: string;
 }
 
-/** Runs a call into a plugin that is not a tap, so that the report can name it: also inside of a tap of the core. */
+/** Runs a call into a plugin that is not a tap, even inside a core tap, so that the report can name it. */
 export type TimedCall = <T>(run: TapRun, call: () => T) => T;
 
 interface Waiting {
   readonly tap: TapRun;
 }
 
-/** For the report of a blocked event loop. */
+/** The taps that may have blocked the event loop. */
 export interface RecentTaps {
-  /** The longest run of a tap up to its first wait; for this long nothing else ran. */
+  /** The tap with the longest synchronous run. Nothing else ran during that time. */
   readonly longest?: TapRun & { readonly ms: number };
-  /** The first tap that ended its wait after a pause of all taps: it may have held the loop, or only have been held up. */
+  /** The first tap to resume after no tap ran for a while. It may have blocked the loop, or only been delayed. */
   readonly resumed?: TapRun;
-  /** Taps whose answers are waited for. */
+  /** Taps whose answers are pending. */
   readonly waiting: readonly TapRun[];
 }
 
-/** Shorter runs and pauses are not worth a note. */
+/** Shorter runs and pauses are ignored. */
 const noteMs = 250;
 
-/** What the taps of one gateway write down as they run: two readings of the clock for each, and one for each answer that was waited for. */
+/** Records the run times of one gateway's taps: two clock readings for each tap, and one for each pending answer. */
 export class TapTimes {
   readonly waiting = new Set<Waiting>();
   #longest: RecentTaps["longest"];
   #resumed: TapRun | undefined;
   #lastMark = 0;
-  /** Long calls since the last report: a tap that made one did not hold the event loop for that time itself. */
+  /** Long calls since the last report. Their time is not attributed to the tap that made the call. */
   #calls: { readonly begun: number; readonly ms: number }[] = [];
 
   ran(run: TapRun, begun: number): void {

@@ -1,6 +1,6 @@
-/** One event on its way through the stations, with what a part of the gateway leaves there for a later station. */
+/** One event on its way through the stations, with data that one part of the gateway leaves for a later station. */
 
-/** Names one thing that a visit carries, and its type. */
+/** The name and type of one value that a visit carries. */
 export interface Carried<T> {
   readonly name: string;
   /** Never set; it ties the type to the name. */
@@ -23,5 +23,5 @@ export class Visit {
   }
 }
 
-/** The rule that let the event in, and its path in the configuration. */
+/** The rule that admitted the event, and its path in the configuration. */
 export const passedBy = carried<{ readonly code: string; readonly path?: string }>("passedBy");

@@ -1,7 +1,10 @@
-/** Hands functions of the host to the engine, under one name that the engine's own code takes away before a module is loaded. */
+/**
+ * Gives the engine access to functions of the host, under one global name. The engine's own code removes that name before it loads a
+ * module.
+ */
 import type { QuickJSContext, QuickJSHandle } from "quickjs-emscripten-core";
 
-/** Takes texts; what it returns was made in the engine. */
+/** A host function that takes strings. Its result is a value created in the engine. */
 export type BridgeFunction = (first: string, ...rest: readonly string[]) => QuickJSHandle;
 
 export function installBridge(context: QuickJSContext, functions: Readonly<Record<string, BridgeFunction>>): void {

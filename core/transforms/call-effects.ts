@@ -7,7 +7,7 @@ export interface CallLimits {
   readonly timeoutMs: number;
 }
 
-/** JSON of the result, `undefined` for none, or why there is none. */
+/** The result as JSON, `undefined` if there is none, or the error. */
 export type Outcome = string | undefined | TransformError;
 
 export interface Call {
@@ -22,6 +22,11 @@ export interface Call {
   settled: { readonly outcome: Outcome } | undefined;
   deadline: NodeJS.Timeout | undefined;
 }
+
+export const newCall = (given: Pick<Call, "id" | "limits" | "done">): Call => ({
+  ...{ timers: new Map(), requests: 0, spentMs: 0, printed: 0, settled: undefined, deadline: undefined },
+  ...given,
+});
 
 const maxPrinted = 65_536;
 const perLine = 100;
@@ -44,7 +49,7 @@ export function createCallEffects({
   fetch,
 }: {
   readonly calls: ReadonlyMap<number, Call>;
-  /** The call that code computes for. */
+  /** The call that is currently computing. */
   readonly current: () => Call | undefined;
   /** Lets code compute for a call again. */
   readonly enter: (call: Call, name: string, ...given: readonly (string | number)[]) => void;

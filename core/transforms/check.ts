@@ -1,11 +1,11 @@
-/** What is wrong with a transform that a configuration names, reported before any of it runs. */
+/** Checks the transforms that a configuration names without running any of them. */
 import { reasonOf } from "../contract/index.ts";
 import { resolveModule, resolveTransformsRoot } from "./root.ts";
 
 export interface ModuleProblem {
-  /** Without the path of the setting and without a full stop. */
+  /** What is wrong, without the setting's path and a full stop. */
   readonly message: string;
-  /** There is no such file yet; once there is, it is used. */
+  /** True if the file does not exist yet. It is used once it exists. */
   readonly missing: boolean;
 }
 

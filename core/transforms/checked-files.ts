@@ -12,7 +12,7 @@ const maxFileBytes = 16 * 1_048_576;
 /** Packages have many files that are rarely edited, so they are checked once a second. */
 const packagesEveryMs = 1_000;
 
-/** What distinguishes one state of a file from the next. */
+/** Identifies one state of a file. */
 type FileMark = string;
 
 const markOf = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): FileMark => `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}`;
@@ -32,7 +32,7 @@ export interface CheckedFiles {
 
 export function createCheckedFiles(realRoot: string): CheckedFiles {
   const texts = new Map<string, string>();
-  /** Paths as they were asked for, links included, with the state of the file behind them. */
+  /** The requested paths, including links, with the state of the files that they lead to. */
   const own = new Map<string, FileMark>();
   const packages = new Map<string, FileMark>();
   let packagesAt = 0;

@@ -1,6 +1,6 @@
 /**
- * JavaScript of TypeScript whose types cannot be stripped (enums, namespaces, parameter properties), by a thread of its own: the compiler
- * needs 100 MB, once.
+ * Compiles TypeScript whose types cannot be stripped (enums, namespaces, parameter properties). A separate thread does this, because the
+ * compiler needs 100 MB.
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
 import { TransformError } from "./error.ts";
@@ -15,7 +15,7 @@ interface Order {
 const compileMs = 30_000;
 const compilerMb = 1_024;
 
-/** Waits for the thread, because the engine links modules in one go. Throws `TransformError`. */
+/** Compiles a source. Blocks until the thread is done, because the engine links modules synchronously. Throws `TransformError`. */
 export function compile(source: string, filename: string): string {
   const { port1, port2 } = new MessageChannel();
   const done = new Int32Array(new SharedArrayBuffer(4));

@@ -1,10 +1,11 @@
 /**
- * A JavaScript engine without a host, with one module in it: QuickJS, compiled to WebAssembly, in a memory of its own. Texts go in and texts
- * come out, so no object of Node's can be reached. Time is measured while code computes; memory ends where the WebAssembly memory ends.
+ * A JavaScript engine without access to the host, running one module: QuickJS compiled to WebAssembly, with its own memory. Only strings go
+ * in and out, so that code cannot reach any object of Node's. Computing time is limited by measurement, memory by the size of the
+ * WebAssembly memory.
  */
 import type { QuickJSHandle } from "quickjs-emscripten-core";
-import { type Call, type CallLimits, createCallEffects, type Outcome } from "./call-effects.ts";
-import { TransformError } from "./error.ts";
+import { type Call, type CallLimits, createCallEffects, newCall, type Outcome } from "./call-effects.ts";
+import { failures } from "./failures.ts";
 import type { Files } from "./files.ts";
 import { connectGuest } from "./guest-side.ts";
 import type { Level } from "./printer.ts";
@@ -13,40 +14,32 @@ import type { QuickJs } from "./quickjs.ts";
 export interface EngineOptions {
   readonly quickjs: QuickJs;
   readonly files: Files;
-  /** The module, by its path below the root: `/a.ts`. */
+  /** The module's path below the root: `/a.ts`. */
   readonly entry: string;
   readonly memoryMb: number;
   readonly print: (level: Level, line: string) => void;
-  /** Called now and then while code computes, with the milliseconds since it was entered. */
+  /** Called periodically while code is computing, with the milliseconds since it was entered. */
   readonly computing: (ms: number) => void;
-  /** Milliseconds that the host has spent compiling, in all; they are not the code's own. */
+  /** Total milliseconds that the host has spent compiling. They do not count against the code. */
   readonly compiledMs: () => number;
-  /** Sends a request; absent without `hooks.transforms.network`. */
+  /** Sends a request; absent unless `hooks.transforms.network` is set. */
   readonly fetch?: ((request: unknown) => Promise<string>) | undefined;
 }
 
-/** Both answer by a callback, at once where nothing is waited for: a promise's turn would come only after a loop that follows. */
+/** Both methods report through a callback, synchronously if nothing is pending. A promise would resolve only after a loop that follows. */
 export interface Engine {
-  /** The outcome lists the functions that the module exports. */
+  /** Loads the module. The outcome lists the functions that it exports. */
   load(limits: CallLimits, done: (outcome: Outcome) => void): void;
   call(name: string, contextJson: string, limits: CallLimits, done: (outcome: Outcome) => void): void;
-  /** Whether a call exceeded a limit: the next one needs a new engine. */
+  /** Whether a call exceeded a limit, so that the next one needs a new engine. */
   readonly isSpent: () => boolean;
 }
 
-export async function createEngine({
-  quickjs,
-  files,
-  entry,
-  memoryMb,
-  print,
-  computing,
-  compiledMs,
-  fetch,
-}: EngineOptions): Promise<Engine> {
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const { quickjs, files, entry, memoryMb, print, computing, compiledMs, fetch } = options;
   const { runtime, context } = await quickjs.create(memoryMb);
   const calls = new Map<number, Call>();
-  /** The call that code computes for. */
+  /** The call that is currently computing. */
   let current: Call | undefined;
   let enteredAt = 0;
   let spent = false;
@@ -68,7 +61,7 @@ export async function createEngine({
     hasNetwork: fetch !== undefined,
   });
 
-  /** Lets code compute for a call, until nothing of it is left to be done at once. */
+  /** Runs code for a call until it has nothing more to do synchronously. */
   function enter(call: Call, name: string, ...given: readonly (string | number)[]): void {
     if (!calls.has(call.id)) return;
     current = call;
@@ -77,9 +70,9 @@ export async function createEngine({
     try {
       const called = guest.call(name, ...given);
       if (called.error !== undefined) left(call, called.error);
-      // A text is the answer of a call that waited for nothing.
+      // A string is the result of a call that did not wait for anything.
       else called.value.consume((value) => context.typeof(value) === "string" && settle(call.id, "value", context.getString(value)));
-      // One at a time: after the limit, none of those that wait may run.
+      // Jobs run one at a time, because none may run after the limit is reached.
       while (!interrupted && runtime.hasPendingJob()) {
         const job = runtime.executePendingJobs(1);
         if (job.error !== undefined) left(call, job.error);
@@ -91,15 +84,14 @@ export async function createEngine({
     current = undefined;
     if (interrupted) {
       spent = true;
-      const message = `It computed for more than ${call.limits.cpuMs} ms (hooks.transforms.cpuMs)`;
-      end(call, new TransformError("timeout", message, { where: interruptedAt }));
+      end(call, failures.computed(call.limits, interruptedAt));
     } else if (call.settled !== undefined) end(call, call.settled.outcome);
     else if ([...calls.values()].every(({ timers, requests }) => timers.size === 0 && requests === 0)) {
-      end(call, new TransformError("timeout", "Its promise never settles: there is nothing left that it could wait for"));
+      end(call, failures.stuck());
     }
   }
 
-  /** An error that left the code: of memory, of a limit, of a timer's function. */
+  /** Handles an error thrown out of the code: from memory, a limit, or a timer's function. */
   function left(call: Call, error: QuickJSHandle): void {
     if (interrupted) {
       interruptedAt = error.consume((handle) => context.dump(handle) as { readonly stack?: string }).stack;
@@ -110,16 +102,15 @@ export async function createEngine({
     else effects.print("warn", `a timer of the transform failed: ${String(name)}: ${String(message)}`);
   }
 
-  const memoryError = (): TransformError => new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
   function overMemory(call: Call): void {
     spent = true;
-    call.settled = { outcome: memoryError() };
+    call.settled = { outcome: failures.memory(memoryMb) };
   }
 
-  /** The engine itself gave up: nothing in it can be used again. */
+  /** Handles a failure of the engine itself, after which it cannot be used again. */
   function broken(error: unknown): void {
     spent = true;
-    const cause = error instanceof RangeError ? new TransformError("threw", "RangeError: Maximum call stack size exceeded") : memoryError();
+    const cause = error instanceof RangeError ? failures.stack() : failures.memory(memoryMb);
     for (const call of calls.values()) end(call, cause);
   }
 
@@ -128,14 +119,7 @@ export async function createEngine({
     if (call === undefined || call.settled !== undefined) return;
     if (kind === "value") call.settled = { outcome: text === "" ? undefined : text };
     else if (text === "out of memory") overMemory(call);
-    else {
-      const message = text.replace(/^TransformError: /, "");
-      call.settled = {
-        outcome: new TransformError(guest.isRefusal(message) ? "refused" : kind === "result" ? "result" : "threw", message, {
-          where: stack,
-        }),
-      };
-    }
+    else call.settled = { outcome: failures.thrown({ kind, text, stack, isRefusal: guest.isRefusal }) };
   }
 
   function end(call: Call, outcome: Outcome): void {
@@ -148,30 +132,19 @@ export async function createEngine({
     call.done(outcome);
   }
 
-  function begin(call: Call, verb: string, enterIt: () => void): void {
-    const { limits } = call;
+  /** `verb` is what the call does, for the sentence when it is late. */
+  function begin({ limits, done }: Pick<Call, "limits" | "done">, verb: string, name: string, ...given: readonly string[]): void {
+    lastId += 1;
+    const call = newCall({ id: lastId, limits, done });
     calls.set(call.id, call);
-    enterIt();
+    enter(call, name, call.id, ...given);
     if (!calls.has(call.id)) return;
-    const late = new TransformError("timeout", `It did not ${verb} within ${limits.timeoutMs / 1_000} s (hooks.transforms.timeoutSeconds)`);
-    call.deadline = setTimeout(() => end(call, late), Math.max(0, limits.timeoutMs - call.spentMs));
+    call.deadline = setTimeout(() => end(call, failures.late(limits, verb)), Math.max(0, limits.timeoutMs - call.spentMs));
   }
 
-  const newCall = (limits: CallLimits, done: Call["done"]): Call => {
-    const id = lastId;
-    lastId += 1;
-    return { id, limits, done, timers: new Map(), requests: 0, spentMs: 0, printed: 0, settled: undefined, deadline: undefined };
-  };
-
   return {
-    load(limits, done) {
-      const call = newCall(limits, done);
-      begin(call, "load", () => enter(call, "load", call.id, entry));
-    },
-    call(name, contextJson, limits, done) {
-      const call = newCall(limits, done);
-      begin(call, "answer", () => enter(call, "call", call.id, name, contextJson));
-    },
+    load: (limits, done) => begin({ limits, done }, "load", "load", entry),
+    call: (name, contextJson, limits, done) => begin({ limits, done }, "answer", "call", name, contextJson),
     isSpent: () => spent,
   };
 }

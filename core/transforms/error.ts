@@ -1,7 +1,7 @@
-/** Why a transform gave no answer. */
+/** The errors of transforms. */
 
 /**
- * - `refused`: its path or one of its imports breaks a rule, or there is no room for the call;
+ * - `refused`: its path or one of its imports breaks a rule, or there is no capacity for the call;
  * - `threw`: the code threw, or could not be loaded;
  * - `result`: it returned an invalid result;
  * - `timeout`, `memory`, `exit`: its process was ended, or ended itself.
@@ -11,9 +11,9 @@ export type TransformFault = "timeout" | "memory" | "exit" | "threw" | "refused"
 export class TransformError extends Error {
   override readonly name = "TransformError";
   readonly kind: TransformFault;
-  /** Where in the user's code, as `file:line:column` lines; for the log. */
+  /** The stack in the user's code, as `file:line:column` lines, for the log. */
   readonly where: string | undefined;
-  /** The first of them, below the root. */
+  /** The first line of the stack, relative to the root. */
   place: string | undefined;
 
   constructor(kind: TransformFault, message: string, options: { readonly where?: string | undefined; readonly cause?: unknown } = {}) {
@@ -23,13 +23,13 @@ export class TransformError extends Error {
   }
 }
 
-/** Where an error arose, as `file:line:column` below the root; the module where no line is known. */
+/** The place of an error as `file:line:column` relative to the root; the module if no line is known. */
 export function placeOf({ where }: TransformError, { module, root }: { readonly module: string; readonly root: string }): string {
   const frame = where?.split("\n").find((line) => line.includes(`${root}/`));
   return frame?.slice(frame.indexOf(`${root}/`) + root.length + 1).replace(/\)$/, "") ?? module;
 }
 
-/** The error with its place in its message, as logs and traces show it. */
+/** Adds the place to an error's message, for logs and traces. */
 export function withPlace(error: unknown): unknown {
   if (!(error instanceof TransformError)) return error;
   const { kind, message, where, place, cause } = error;

@@ -8,13 +8,13 @@ import { createResolver, type ImportKind } from "./resolver.ts";
 export type Format = "module" | "commonjs" | "json";
 
 export interface Files {
-  /** The file that an import means. Throws `TransformError`. */
+  /** Resolves an import to a file. Throws `TransformError`. */
   resolve(specifier: string, from: string, kind: ImportKind): string;
-  /** JavaScript of a file, or the text of a JSON file. */
+  /** The JavaScript of a file, or the text of a JSON file. */
   read(name: string): string;
-  /** As its ending or the nearest package.json says; `undefined` where only the syntax can tell. */
+  /** The format given by the extension or the nearest package.json; `undefined` if it depends on the syntax. */
   formatOf(name: string): Format | undefined;
-  /** Whether the compiler made CommonJS of it. */
+  /** Whether the compiler turned the file into CommonJS. */
   isCompiled(name: string): boolean;
   /** Whether a file that was read, or that a link names, has changed. */
   isStale(now: number): boolean;
@@ -33,7 +33,7 @@ export function createFiles({
   compile,
 }: {
   readonly realRoot: string;
-  /** JavaScript of a TypeScript file whose types cannot be stripped. */
+  /** Compiles a TypeScript file whose types cannot be stripped. */
   readonly compile: (source: string, name: string) => string;
 }): Files {
   const files = createCheckedFiles(realRoot);
@@ -74,7 +74,7 @@ export function createFiles({
   };
 }
 
-/** Node puts `:LINE` and the line itself on top of the stack. */
+/** Node puts `:LINE` and the source line at the top of the stack. */
 function syntaxError(name: string, error: unknown): TransformError {
   const { message, stack } = error as Error;
   const line = /^:(\d+)\n/.exec(stack ?? "")?.[1];

@@ -9,14 +9,14 @@ import { createLinker } from "./linker.ts";
 export interface Guest {
   /** Calls a function of `guest/main.ts`. The caller disposes of the result. */
   call(name: string, ...given: readonly (string | number)[]): ReturnType<QuickJSContext["callFunction"]>;
-  /** Whether a message is about an import that a rule forbids. */
+  /** Whether an error message is about a forbidden import. */
   isRefusal(message: string): boolean;
 }
 
 export interface GuestOptions {
   readonly runtime: QuickJSRuntime;
   readonly context: QuickJSContext;
-  /** JavaScript of a file of this program. */
+  /** The JavaScript of one of the gateway's own files. */
   readonly guestSource: (path: string) => string;
   readonly files: Files;
   readonly entry: string;

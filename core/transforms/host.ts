@@ -1,12 +1,12 @@
 /**
- * What the host computes for code in the engine. Every operation takes and returns JSON, has no effect and reads nothing of this machine;
- * bytes are texts of one character a byte.
+ * The host's operations for code in the engine. Each takes and returns JSON, has no side effects and reads nothing from this machine. Bytes
+ * are strings with one character for each byte.
  */
 import { createHash, createHmac, randomBytes, randomInt, randomUUID } from "node:crypto";
 import { posix } from "node:path";
 import * as querystring from "node:querystring";
 
-/** Characters of one question; a question for more is an error, because the engine's limits of time do not reach the host. */
+/** Maximum length of a request in characters. Longer ones are an error, because the engine's time limits do not apply to the host. */
 export const maxQuestion = 4_194_304;
 const maxRandom = 65_536;
 
@@ -45,7 +45,7 @@ const bytes = (binary: unknown): Buffer => Buffer.from(text(binary), "latin1");
 const parts = ["href", "origin", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"] as const;
 const partsOf = (url: URL) => Object.fromEntries(parts.map((name) => [name, url[name]]));
 
-/** Names of digests as Node and the web write them: `sha256`, `SHA-256`. */
+/** Accepts digest names as Node and the web write them: `sha256`, `SHA-256`. */
 const algorithm = (name: unknown): string => {
   const plain = text(name)
     .toLowerCase()
@@ -54,7 +54,7 @@ const algorithm = (name: unknown): string => {
   return plain;
 };
 
-/** Paths are texts: they are joined below `/`, never below the directory of this process. */
+/** Paths are only strings. They are resolved against `/`, never against this process's directory. */
 const paths: Readonly<Record<string, Operation>> = {
   basename: (path, ending) => posix.basename(text(path), ending === undefined ? undefined : text(ending)),
   dirname: (path) => posix.dirname(text(path)),
@@ -108,7 +108,7 @@ export const operations: ReadonlyMap<string, Operation> = new Map<string, Operat
   }),
 ]);
 
-/** Methods of `Intl` objects, and those of dates and numbers that use them. */
+/** Calls methods of `Intl` objects, and the methods of dates and numbers that use them. */
 function format(kind: unknown, method: unknown, locales: unknown, options: unknown, value: unknown): unknown {
   const given = [(locales ?? undefined) as string | undefined, (options ?? undefined) as object | undefined] as const;
   const number = typeof value === "string" ? BigInt(value) : ((value ?? undefined) as number | undefined);

@@ -1,4 +1,4 @@
-/** The users' own code for webhooks, in its sandbox. */
+/** Runs users' own code for webhooks in a sandbox. */
 
 export { checkModule } from "./check.ts";
 export { withPlace } from "./error.ts";

@@ -1,4 +1,4 @@
-/** How modules are found and read in the engine: files of the root by paths such as `/a.ts`, everything else from a short list. */
+/** Finds and loads modules for the engine: files of the root by paths such as `/a.ts`, and a fixed list of others. */
 import { isBuiltin } from "node:module";
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from "quickjs-emscripten-core";
 import { product } from "../contract/index.ts";
@@ -7,28 +7,28 @@ import type { Files } from "./files.ts";
 import type { ImportKind } from "./resolver.ts";
 
 export interface Linker {
-  /** The path of what `require` names. Throws `TransformError`. */
+  /** Resolves what `require` names. Throws `TransformError`. */
   require(specifier: string, from: string): Required;
-  /** The function that a CommonJS file is. */
+  /** Creates the function that contains a CommonJS file. */
   compile(name: string): QuickJSHandle;
-  /** The exports of an ES module, now. */
+  /** The exports of an ES module, loaded synchronously. */
   importNow(name: string): QuickJSHandle;
-  /** The exports of the part of this program that runs in the engine. */
+  /** The exports of the gateway's own code that runs in the engine. */
   importGuest(): QuickJSHandle;
-  /** Whether a message is about an import that a rule forbids. */
+  /** Whether an error message is about a forbidden import. */
   isRefusal(message: string): boolean;
 }
 
 export interface Required {
   readonly name: string;
   readonly isModule: boolean;
-  /** The compiler's output expects the exports of CommonJS as the field `default`, too. */
+  /** The compiler's output also expects CommonJS exports in the field `default`. */
   readonly wantsDefault: boolean;
 }
 
 const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 const guestMain = `transforms/guest/main${extension}`;
-/** Modules of the engine's own. User code cannot name them: the paths of its files begin with `/`. */
+/** The engine's own modules. User code cannot name them, because the paths of its files begin with `/`. */
 const guest = "guest:";
 const builtin = "builtin:";
 const builtins: ReadonlySet<string> = new Set(["buffer", "crypto", "path", "querystring", "url", "util"]);
@@ -45,20 +45,20 @@ export function createLinker({
 }: {
   readonly runtime: QuickJSRuntime;
   readonly context: QuickJSContext;
-  /** JavaScript of a file of this program. */
+  /** The JavaScript of one of the gateway's own files. */
   readonly guestSource: (path: string) => string;
   readonly files: Files;
   readonly entry: string;
-  /** Runs a CommonJS file, or looks at a built-in: the names that it exports. */
+  /** The export names of a CommonJS file, which is run for this, or of a built-in module. */
   readonly namesOf: (name: string) => readonly string[];
 }): Linker {
   const refusals = new Set<string>();
   const modules = new Map<string, boolean>();
-  /** What facades import; no other module knows it. */
+  /** The module that facades import. Other modules cannot guess its name. */
   const inner = `${guest}${crypto.randomUUID()}`;
 
   function resolve(specifier: string, by: string, kind: ImportKind): string {
-    // Code that was made of a text has no file: it imports as the entry does.
+    // Code created from a string has no file. Its imports are resolved like those of the entry.
     const from = by.startsWith("/") ? by : entry;
     const plain = specifier.replace(/^node:/, "");
     if (isEngineModule(specifier, plain)) return builtin + plain;
@@ -78,7 +78,7 @@ export function createLinker({
     return guest + new URL(specifier, `file:///${from.slice(guest.length)}`).pathname.slice(1);
   }
 
-  /** As Node decides: by the ending, the nearest package.json, and else by the syntax. */
+  /** Decides like Node: by the extension, the nearest package.json, and otherwise by the syntax. */
   function isModule(name: string): boolean {
     let known = modules.get(name);
     if (known === undefined) {
@@ -96,11 +96,11 @@ export function createLinker({
     return script;
   }
 
-  /** On the first line, so that the others keep their numbers. `jitiImport` is the compiler's name for a dynamic import. */
+  /** The wrapper is on the first line, so that line numbers stay the same. `jitiImport` is the compiler's name for a dynamic import. */
   const wrapped = (name: string): string =>
     `(function (exports, require, module, __filename, __dirname) { const jitiImport = (name) => import(name); ${files.read(name)}\n})`;
 
-  /** An ES module of what is none: a CommonJS or JSON file, a built-in. */
+  /** The source of an ES module that wraps a CommonJS file, a JSON file or a built-in module. */
   function facade(name: string): string {
     const names = namesOf(name).filter((one) => one !== "default" && one !== "__esModule" && identifier.test(one));
     const key = JSON.stringify(name);
@@ -113,7 +113,7 @@ export function createLinker({
     return !name.startsWith(builtin) && isModule(name) ? files.read(name) : facade(name);
   }
 
-  /** The engine asks for a source even where a name could not be resolved, and only then takes an error. */
+  /** The engine requests a source even for a name that could not be resolved, and only then accepts an error. */
   const unresolved = new Map<string, Error>();
   runtime.setModuleLoader(
     (name) => {

@@ -1,18 +1,18 @@
-/** Which files of a transforms root are modules, for people who look at it. */
+/** Lists the modules of a transforms root, for people. */
 import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { extname, join } from "node:path";
 import { isInside, moduleExtensions } from "./root.ts";
 
 export interface FoundModule {
-  /** As `transform.module` names it. */
+  /** The name to use in `transform.module`. */
   readonly module: string;
-  /** Why it can be none, when the place itself says so. */
+  /** Why the file cannot be a module, if its path already shows that. */
   readonly problem?: string;
 }
 
 const maxFiles = 5_000;
 
-/** Sorted; without packages, type declarations and tests. A root that is not there has none. */
+/** The modules, sorted, without packages, type declarations and tests. Empty if the root does not exist. */
 export function listModules(root: string): readonly FoundModule[] {
   const found: FoundModule[] = [];
   let realRoot: string;

@@ -9,14 +9,14 @@ import type { WorkerSettings } from "./protocol.ts";
 import { createQuickJs } from "./quickjs.ts";
 import { resolveModule } from "./root.ts";
 
-/** A module as its files were at some moment. */
+/** A module, loaded from its files at a certain time. */
 export interface LoadedModule {
   readonly root: string;
   readonly module: string;
   readonly file: string;
   readonly files: Files;
   readonly engine: Promise<Engine>;
-  /** Known once the module is loaded. */
+  /** Set once the module is loaded. */
   ready: Engine | undefined;
   exports: readonly string[];
   failed: { readonly error: TransformError; readonly at: number } | undefined;
@@ -30,9 +30,9 @@ export interface LoadedModules {
 }
 
 const maxModules = 32;
-/** A module that cannot be loaded is not tried again for each call of a flood, unless its file is edited. */
+/** A module that fails to load is not retried for this time, in milliseconds, unless its file is edited. */
 const failedMs = 500;
-/** A call that computes for longer keeps its thread to itself. */
+/** A call that computes for longer, in milliseconds, occupies its thread alone. */
 const longMs = 10;
 
 export function createLoadedModules(

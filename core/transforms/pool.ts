@@ -1,4 +1,4 @@
-/** Which thread runs which call. A module that takes long has to leave threads for the others. */
+/** Distributes calls to threads. A slow module must leave threads for the others. */
 import { TransformError } from "./error.ts";
 import type { Level } from "./printer.ts";
 import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";
@@ -8,7 +8,7 @@ import { createWaitingCalls } from "./waiting-calls.ts";
 export type PoolCall = Omit<CallRequest, "id">;
 
 export interface Pool {
-  /** JSON of the result. Rejects with `TransformError`. */
+  /** Runs a call and resolves with the result as JSON. Rejects with `TransformError`. */
   run(call: PoolCall): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -18,21 +18,22 @@ export interface PoolOptions {
   readonly limits: () => Batch["limits"];
   readonly print: (module: string, level: Level, line: string) => void;
   readonly now: () => number;
-  /** Threads at a time. */
+  /** Maximum number of threads. */
   readonly size: number;
-  /** Milliseconds after which an idle thread ends; the first one stays. */
+  /** Milliseconds after which an idle thread ends. The first one always stays. */
   readonly idleMs: number;
 }
 
-/** Calls that travel to a thread together. Those that have not begun come back when one of them takes long. */
+/** How many calls are sent to a thread together. If one of them is slow, those that have not begun are returned. */
 const together = 32;
-/** So that a single module never has all threads, and those that exceeded a limit never have all of them either. */
+/** Limits a single module, and modules that exceeded a limit, to half of the threads. */
 const half = (size: number): number => Math.max(1, Math.floor(size / 2));
 const exceededMs = 60_000;
-/** Another thread starts when calls have waited for this time, or a thread computes for long. */
+/** Another thread starts if calls have waited this long, or if a thread computes for a long time. */
 const patienceMs = 50;
 /**
- * A thread that computes without an answer for this time is stuck: the engine's own limits are shorter, including those of a compilation.
+ * A thread that computes without answering for this time is stuck, because the engine's own limits are shorter, including those for
+ * compilation.
  */
 const silentMs = 40_000;
 const sweepMs = 5_000;
@@ -97,7 +98,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     if (!closed) dispatch();
   }
 
-  /** Hands out what may run now. */
+  /** Sends the calls that may run now to threads. */
   function dispatch(isBlocked = false): void {
     dispatching = undefined;
     for (const { module, since } of waiting.modules()) {
@@ -119,7 +120,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     }
   }
 
-  /** Ends threads that are idle or lost. */
+  /** Ends threads that are idle or stuck. */
   function look(): void {
     for (const thread of [...threads].slice(1)) {
       if (thread.free && thread.sent.size === 0 && now() - thread.heardAt >= idleMs) void thread.end();
@@ -136,7 +137,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
         if (closed) return reject(new TransformError("refused", "The gateway closes"));
         lastId += 1;
         waiting.add({ request: { ...given, id: lastId }, resolve, reject, since: now() });
-        // Once for all requests that arrive together: waking a thread costs as much as a call.
+        /** Dispatches once for all requests that arrive together, because waking a thread costs as much as a call. */
         dispatching ??= setImmediate(dispatch);
       }),
     async close() {

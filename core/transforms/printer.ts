@@ -1,4 +1,4 @@
-/** What transforms print, as lines of the gateway's log: named after the module, and bounded. */
+/** Writes the output of transforms to the gateway's log, with the module's name and bounded in size. */
 import type { PluginLog } from "../sdk/contract.ts";
 
 export type Level = "debug" | "info" | "warn" | "error";

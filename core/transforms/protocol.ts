@@ -1,4 +1,4 @@
-/** What the gateway and its transform threads say to each other. */
+/** The messages between the gateway and its transform threads. */
 import type { TransformFault } from "./error.ts";
 import type { Level } from "./printer.ts";
 
@@ -12,7 +12,7 @@ export interface CallRequest {
   readonly root: string;
   readonly module: string;
   readonly export?: string | undefined;
-  /** JSON; absent: only the names of the module's functions are wanted. */
+  /** The context as JSON; absent if only the names of the module's functions are requested. */
   readonly context?: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface Batch {
 
 export interface Ended {
   readonly id: number;
-  /** Absent: the transform returned `undefined`, or there is an error. */
+  /** The result as JSON; absent if the transform returned `undefined` or failed. */
   readonly json?: string | undefined;
   readonly error?: { readonly kind: TransformFault; readonly message: string; readonly where: string | undefined };
 }
@@ -31,11 +31,11 @@ export interface Ended {
 export type Report =
   | {
       readonly ended: readonly Ended[];
-      /** Calls that have not begun and are to run elsewhere. */
+      /** Calls that have not begun and should run elsewhere. */
       readonly back?: readonly number[];
-      /** The module that keeps the thread to itself. */
+      /** The module that occupies the thread. */
       readonly computing?: string;
-      /** Whether the thread can begin other calls; those that it has begun may still wait. */
+      /** Whether the thread can begin other calls. Calls that it has begun may still be waiting. */
       readonly free: boolean;
     }
   | { readonly module: string; readonly level: Level; readonly line: string };

@@ -1,4 +1,4 @@
-/** What the engines of a thread share: the compiled WebAssembly module, and the sources of the code that runs inside. */
+/** Shared by all engines of a thread: the compiled WebAssembly module, and the source of the code that runs inside. */
 import { readFileSync } from "node:fs";
 import { createRequire, stripTypeScriptTypes } from "node:module";
 import variant from "@jitl/quickjs-ng-wasmfile-release-sync";
@@ -11,13 +11,13 @@ import {
 } from "quickjs-emscripten-core";
 
 export interface QuickJs {
-  /** A runtime with a memory of its own. */
+  /** Creates a runtime with its own memory. */
   create(memoryMb: number): Promise<{ readonly runtime: QuickJSRuntime; readonly context: QuickJSContext }>;
-  /** JavaScript of a file of this program, by its path below `core/`. */
+  /** The JavaScript of one of the gateway's own files, by its path below `core/`. */
   guestSource(path: string): string;
 }
 
-/** As far as it is used here; TypeScript knows it only as a part of browsers. */
+/** The part that is used here; TypeScript declares it only for browsers. */
 declare const WebAssembly: {
   compile(bytes: Uint8Array): Promise<object>;
   readonly Memory: new (pages: { readonly initial: number; readonly maximum: number }) => object;

@@ -1,4 +1,7 @@
-/** `fetch` of transforms, with `hooks.transforms.network`: to public addresses only. Each connection is judged, redirects included. */
+/**
+ * `fetch` for transforms, with `hooks.transforms.network`: connects to public addresses only. Each connection is checked, including those
+ * of redirects.
+ */
 import { interceptors, request } from "undici";
 import { reasonOf } from "../contract/index.ts";
 import { createPublicAgent } from "../media/public-agent.ts";
@@ -7,7 +10,7 @@ interface Outgoing {
   readonly address: string;
   readonly method: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** One character a byte. */
+  /** The body as a string with one character for each byte. */
   readonly body: string | null;
 }
 
@@ -17,7 +20,7 @@ const maxRedirections = 3;
 
 const agent = createPublicAgent().compose(interceptors.redirect({ maxRedirections }));
 
-/** JSON of the response, or of the reason why there is none. */
+/** Sends a request. Resolves with the response or the error as JSON. */
 export async function send(outgoing: unknown): Promise<string> {
   const { address, method, headers, body } = outgoing as Outgoing;
   try {

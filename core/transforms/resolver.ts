@@ -5,7 +5,7 @@ import { type CheckedFiles, refused } from "./checked-files.ts";
 import { TransformError } from "./error.ts";
 
 const { dirname } = posix;
-/** Endings that TypeScript's authors leave out, in the order in which they are tried. */
+/** Extensions that TypeScript authors omit, in the order in which they are tried. */
 const endings = ["", ".ts", ".mts", ".js", ".mjs", ".cts", ".cjs", ".json", "/index.ts", "/index.js"];
 
 export type ImportKind = "import" | "require";
@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 export interface Resolver {
-  /** The file that an import means. Throws `TransformError`. */
+  /** Resolves an import to a file. Throws `TransformError`. */
   resolve(specifier: string, from: string, kind: ImportKind): string;
   /** The nearest package.json of a file, and its folder. */
   nearestManifest(name: string): { readonly folder: string; readonly manifest: Manifest } | undefined;
@@ -28,7 +28,7 @@ export function createResolver({ find, read, place, nameOf }: CheckedFiles): Res
       const found = find(name + ending);
       if (found !== undefined) return found;
     }
-    // TypeScript's authors name the file that will be there after a build.
+    // TypeScript authors may name the file as it will be called after a build.
     return /\.m?js$/.test(name) ? find(name.replace(/js$/, "ts")) : undefined;
   };
 

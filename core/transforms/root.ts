@@ -1,20 +1,22 @@
-/** Containment: which files may be transforms. Names are judged as text first, and always again by where they really lead. */
+/**
+ * Containment: decides which files may be transforms. A name is checked as text first, and then again by the real path that it leads to.
+ */
 import { realpathSync, statSync } from "node:fs";
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { TransformError } from "./error.ts";
 
-/** Below the directory of the configuration file; `hooks.transformsDir` can only name a directory inside it. */
+/** The directory below that of the configuration file. `hooks.transformsDir` can only name a directory inside it. */
 const rootName = "transforms";
 
 export const moduleExtensions: readonly string[] = [".ts", ".mts", ".js", ".mjs"];
 
-/** Whether `path` is `directory` or lies below it; both must be real. */
+/** Whether `path` is `directory` or inside it. Both must be real paths. */
 export function isInside(directory: string, path: string): boolean {
   const way = relative(directory, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** The rule that a module's name breaks as it is written, or `undefined`. Nothing is read. */
+/** The rule that a module's name breaks, or `undefined`. Does not access the file system. */
 export function moduleNameProblem(module: unknown): string | undefined {
   if (typeof module !== "string") return "must be a text";
   if (module.trim() === "") return "must not be empty";
@@ -30,8 +32,8 @@ export function moduleNameProblem(module: unknown): string | undefined {
 }
 
 /**
- * The directory that transforms are read from. Throws `TransformError` (`refused`) when `transformsDir` leads out of the
- * transforms root, as text or by a symbolic link. A directory that is not there yet is fine: its nearest ancestor counts.
+ * The directory that contains the transforms. Throws `TransformError` (`refused`) if `transformsDir` leads out of the transforms root, as
+ * text or through a symbolic link. The directory need not exist; then its nearest existing ancestor is checked.
  */
 export function resolveTransformsRoot({
   configDirectory,
@@ -53,7 +55,7 @@ export function resolveTransformsRoot({
   return directory;
 }
 
-/** The real path; of what does not exist, the real path of the nearest ancestor with the rest behind it. */
+/** The real path. If the path does not exist, the rest is appended to the real path of its nearest existing ancestor. */
 function realOrPlanned(path: string): string {
   try {
     return realpathSync(path);
@@ -63,7 +65,7 @@ function realOrPlanned(path: string): string {
   }
 }
 
-/** The real file of a module, inside the real root. Throws `TransformError` (`refused`) with the rule that it breaks. */
+/** The real file of a module inside the real root. Throws `TransformError` (`refused`) with the rule that it breaks. */
 export function resolveModule(root: string, module: unknown): { readonly realRoot: string; readonly file: string } {
   const problem = moduleNameProblem(module);
   if (problem !== undefined) throw new TransformError("refused", `The transform module ${JSON.stringify(module)} ${problem}`);

@@ -1,4 +1,4 @@
-/** The transforms of a gateway: what the hook server asks, and which runtime answers. */
+/** Runs the transforms of a gateway in the configured runtime. */
 
 import type { Json, TransformContext } from "../contract/index.ts";
 import type { PluginLog } from "../sdk/contract.ts";
@@ -8,7 +8,7 @@ import { createPrinter, type Level } from "./printer.ts";
 import { moduleNameProblem } from "./root.ts";
 
 export interface TransformSettings {
-  /** `trusted`: modules run in a process of their own with all of Node. */
+  /** `trusted`: each module runs in a process of its own with full access to Node. */
   readonly runtime: "sandbox" | "trusted";
   readonly memoryMb: number;
   readonly cpuMs: number;
@@ -17,30 +17,30 @@ export interface TransformSettings {
 }
 
 export interface TransformsOptions {
-  /** The transforms root; asked again for each call. Throws `TransformError` when it breaks a rule. */
+  /** The transforms root, determined again for each call. Throws `TransformError` if it breaks a rule. */
   readonly root: () => string;
   readonly settings: () => TransformSettings;
   readonly log: Pick<PluginLog, Level>;
   readonly now: () => number;
-  /** Threads at a time; default 4. */
+  /** Maximum number of threads. Default: 4. */
   readonly threads?: number;
-  /** Milliseconds after which an idle thread or process ends; default a minute. */
+  /** Milliseconds after which an idle thread or process ends. Default: one minute. */
   readonly idleMs?: number;
 }
 
 export interface Transforms {
   /**
-   * Runs one transform: `undefined` overrides nothing, `null` means there is nothing to do, an object overrides fields.
-   * Rejects with `TransformError`.
+   * Runs one transform. `undefined` overrides nothing, `null` means that there is nothing to do, an object overrides fields. Rejects with
+   * `TransformError`.
    */
   run(call: {
     readonly module: string;
     readonly export?: string | undefined;
     readonly context: TransformContext;
   }): Promise<Json | undefined>;
-  /** Loads a module and says which functions it exports. Rejects with `TransformError`. */
+  /** Loads a module and returns the names of its exported functions. Rejects with `TransformError`. */
   exportsOf(module: string): Promise<readonly string[]>;
-  /** Ends every thread and process, and rejects what waits. */
+  /** Ends every thread and process, and rejects waiting calls. */
   close(): Promise<void>;
 }
 
@@ -72,14 +72,14 @@ export function createTransforms({ root, settings, log, now, threads = 4, idleMs
     own.running += 1;
     const at = root();
     try {
-      // `./a.ts` and `a.ts` are one module.
+      // `./a.ts` and `a.ts` are the same module.
       return await (await own.pool).run({ ...call, module: call.module.replace(/^(?:\.\/)+/, ""), root: at });
     } catch (error) {
       if (error instanceof TransformError && error.kind !== "refused") error.place = placeOf(error, { module: call.module, root: at });
       throw error;
     } finally {
       own.running -= 1;
-      // Settings that changed while it ran: what began under the old ones ends under them.
+      // The settings changed while this ran. Calls that began with the old settings end with them.
       if (own !== pool && own.running === 0) await (await own.pool).close();
     }
   }
@@ -97,7 +97,7 @@ export function createTransforms({ root, settings, log, now, threads = 4, idleMs
   };
 }
 
-/** The runtime has checked it for its author's sake; code that replaced the checks is still held to the rules. */
+/** The runtime has already checked the result, to help its author. Code that replaced those checks must still obey the rules. */
 function checkResult(value: unknown): Json {
   if (value === null) return value;
   if (typeof value !== "object" || Array.isArray(value) || !isTame(value, 1)) {

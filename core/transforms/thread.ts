@@ -4,15 +4,15 @@ import { reasonOf } from "../contract/index.ts";
 import type { Batch, Report, WorkerSettings } from "./protocol.ts";
 import type { WaitingCall } from "./waiting-calls.ts";
 
-/** The engine recurses on the thread's stack; its own limit has to come first. */
+/** The engine recurses on the thread's stack, so its own limit must be reached first. */
 const stackSizeMb = 16;
 
 export class Thread {
   readonly sent = new Map<number, WaitingCall>();
-  /** Modules that it has loaded. */
+  /** The modules that the thread has loaded. */
   readonly known = new Set<string>();
   free = true;
-  /** The module of the calls that it computes. */
+  /** The module whose calls the thread is computing. */
   module: string | undefined;
   heardAt: number;
   readonly #worker: Worker;
@@ -61,7 +61,7 @@ export class Thread {
   take(id: number): WaitingCall | undefined {
     const call = this.sent.get(id);
     this.sent.delete(id);
-    // A gateway that waits for nothing else may end.
+    /** Lets the process end if it waits for nothing else. */
     if (this.sent.size === 0) this.#worker.unref();
     return call;
   }

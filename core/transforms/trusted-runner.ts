@@ -1,4 +1,4 @@
-/** The process of a trusted module: loads it through jiti, and answers calls. */
+/** The process of a trusted module: loads it through jiti and answers calls. */
 import { Worker } from "node:worker_threads";
 import { createJiti } from "jiti";
 import type { TransformFault } from "./error.ts";
@@ -41,6 +41,6 @@ process.on("message", async (order: Order) => {
 });
 process.on("disconnect", () => process.exit());
 
-// A module that loops hears nothing. Its own thread does, and a gateway that was killed leaves no process behind.
+// A module in a loop receives no messages, but this separate thread keeps running. It ends the process if the gateway was killed.
 const watch = `const parent = ${process.ppid}; setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 1000);`;
 new Worker(watch, { eval: true }).unref();

@@ -1,4 +1,7 @@
-/** `hooks.transforms.runtime: "trusted"`: a process with all of Node for each module. It has limits of time and memory, and no walls. */
+/**
+ * `hooks.transforms.runtime: "trusted"`: runs each module in a process with full access to Node. Time and memory are limited, but access is
+ * not.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -18,9 +21,9 @@ interface Waiting {
 
 interface Child {
   readonly process: ChildProcess;
-  /** The files of the root when it was started. */
+  /** The state of the root's files when the process was started. */
   readonly mark: string;
-  /** In the order in which they were sent. */
+  /** Pending calls in the order in which they were sent. */
   readonly sent: Map<number, Waiting>;
   cause: TransformError | undefined;
   usedAt: number;
@@ -46,7 +49,7 @@ export function createTrusted({
     Math.min(sweepMs, idleMs),
   ).unref();
 
-  /** It ends once its calls have ended. */
+  /** Ends the process once its calls have ended. */
   function drop(module: string, child: Child): void {
     if (children.get(module) === child) children.delete(module);
     if (child.sent.size === 0) child.process.kill();
@@ -93,7 +96,7 @@ export function createTrusted({
     if (children.get(module) !== child) child.process.kill();
   }
 
-  /** The call that was sent first is the one that ended the process; the others are made again. */
+  /** The call that was sent first is assumed to have ended the process. The others are repeated. */
   function gone(module: string, child: Child, message: string): void {
     if (children.get(module) === child) children.delete(module);
     const [first, ...others] = child.sent.values();
@@ -138,7 +141,7 @@ export function createTrusted({
   };
 }
 
-/** The state of all modules of a root: a process that has loaded one of them may have loaded others. */
+/** The state of all modules of a root, because a process that has loaded one of them may have loaded others. */
 function markOf(root: string): string {
   return listModules(root)
     .map(({ module }) => {

@@ -1,4 +1,4 @@
-/** A thread that runs transforms: an engine for each module, calls one after the other, those that wait beside each other. */
+/** A thread that runs transforms, with one engine for each module. Calls compute one after the other and wait concurrently. */
 import { sep } from "node:path";
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
@@ -9,7 +9,7 @@ import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protoc
 
 const whereLines = 5;
 
-/** Serves the calls that come through a port. */
+/** Serves the calls that arrive on a port. */
 function serve(port: MessagePort, settings: WorkerSettings): void {
   const modules = createLoadedModules(settings, {
     print: (module, level, line) => post({ module, level, line }),
@@ -37,7 +37,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
     flushing = true;
   }
 
-  /** The gateway gets back what has not begun, and what has ended, so that neither waits for a call that takes long. */
+  /** Returns calls that have not begun, and results, to the gateway, so that none of them waits for a slow call. */
   function giveBack(module: string): void {
     if (busy && queue.length === 0) return;
     busy = true;
@@ -53,12 +53,12 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
   /** Calls whose module is being loaded. */
   const waiting = new Map<LoadedModule, readonly CallRequest[]>();
 
-  /** `creating` counts until the module's code has run for the first time. */
+  /** Loads a module. `creating` includes it until its code has run for the first time. */
   async function bringUp(one: LoadedModule): Promise<void> {
     creating += 1;
     const settle = (failed?: TransformError): void => {
       if (failed !== undefined) one.failed = { error: failed, at: performance.now() };
-      // Through the queue, from which they are given back where one of them takes long.
+      // Added to the queue, so that they can be returned if one of them is slow.
       queue.unshift(...(waiting.get(one) ?? []));
       waiting.delete(one);
       startAll();
@@ -113,7 +113,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
   });
 }
 
-/** What went wrong, in terms of the user's own files: frames of the engine and of this program are left out. */
+/** Describes an error in terms of the user's own files. Stack frames of the engine and of this program are left out. */
 function describe({ kind, message, where }: TransformError, root: string): NonNullable<Ended["error"]> {
   const lines = (where ?? "").split("\n").filter((line) => /(?:\(|at )\/.*:\d+/.test(line));
   const own = lines.slice(0, whereLines).map((line) => line.trim().replace(/(\(|at )\//, (_, before: string) => `${before}${root}${sep}`));

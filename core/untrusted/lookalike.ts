@@ -13,7 +13,7 @@ const closing = /[\p{Pe}\p{Pf}]/u;
 /** A bracketed letter that is a single character counts as the letter, without brackets. */
 const enclosed = /^\((.+)\)$/;
 
-/** Ideographs and syllables resemble no Latin letter. They are skipped because a text may contain thousands of different ones. */
+/** Ideographs and syllables resemble no Latin letter. They are not folded, because a text may contain thousands of different ones. */
 const itself = /[\u3400-\u9fff\uac00-\ud7a3\u{20000}-\u{2f7ff}]/u;
 const lineBreak = /[\u0085\u2028\u2029]/;
 

@@ -9,7 +9,7 @@ import { type Reading, reading } from "./word-reader.ts";
  * word such as "end".
  */
 const lead = { single: 3, several: 16 } as const;
-/** Beyond this distance, without white space, an opening belongs to something else. */
+/** Beyond this distance, not counting white space, an opening belongs to something else. */
 const farthest = 200;
 /** Verbs before the word that identify the kind of marker. */
 const verb = /^(?:end|begin|start|stop|close|open|finish|terminate)/;

@@ -2,6 +2,7 @@
 
 export { registerWebhooks, type WebhookDeps } from "./endpoint/endpoints.ts";
 export { acceptHanded, type HandedDelivery } from "./endpoint/handed-delivery.ts";
+export { handedResult } from "./endpoint/handed-result.ts";
 export { createRecordings, type Recordings } from "./endpoint/recordings.ts";
 export { createRefusals } from "./endpoint/refusals.ts";
 export { createRepetitions } from "./endpoint/repetitions.ts";

@@ -1,4 +1,6 @@
-/** Files of a message as parts that a chat completion takes: images, sound, PDFs, texts. What none of them is stays a note in the text. */
+/**
+ * Converts the files of a message to parts of a chat completion: images, audio, PDFs and texts. Other files are only mentioned in the text.
+ */
 import { open } from "node:fs/promises";
 import type { EngineMessage } from "service-gateway/sdk";
 import type { ModelCall } from "./library.ts";
@@ -7,16 +9,16 @@ export type Attachment =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "file"; readonly data: Uint8Array; readonly mediaType: string; readonly filename?: string };
 
-/** What servers take; of the rest they understand nothing. */
+/** The types that servers accept. */
 const images = /^image\/(?:png|jpeg|gif|webp)$/;
 const sounds = /^audio\/(?:wav|mpeg)$/;
 const texts = /^(?:text\/.*|application\/(?:json|xml))$/;
 
 const maxTextBytes = 64 * 1024;
-/** Of all files of one message: they travel as text, in one request. */
+/** Total size for the files of one message, which are sent as text in one request. */
 const maxBytes = 20 * 1024 * 1024;
 
-/** At most `limit` bytes; nothing when there are more and `cut` is not wanted. */
+/** Reads at most `limit` bytes. Returns `undefined` if the file is larger, unless `cut` is set. */
 async function read(path: string, limit: number, { cut = false } = {}): Promise<Buffer | undefined> {
   const file = await open(path, "r");
   try {
@@ -30,7 +32,7 @@ async function read(path: string, limit: number, { cut = false } = {}): Promise<
   }
 }
 
-/** Quoted line by line: what a file says ends where the file ends. */
+/** Quotes each line, so that the end of the file's content is unambiguous. */
 function quoted(name: string, content: Buffer): string {
   const lines = content
     .toString("utf8")
@@ -39,12 +41,12 @@ function quoted(name: string, content: Buffer): string {
   return `[content of ${name.replace(/[^\p{L}\p{N} ._-]/gu, "")}]\n${lines.join("\n")}`;
 }
 
-/** A file that is gone, or cannot be read, is left out: the note about it stays. */
+/** Reads the files. A file that is missing or unreadable is left out; the note about it remains. */
 export async function readAttachments(media: EngineMessage["media"]): Promise<readonly Attachment[]> {
   const found: Attachment[] = [];
   let left = maxBytes;
   for (const { kind, path, mimeType = "", fileName, description } of media ?? []) {
-    // What is known in words is not looked at again.
+    // A sticker with a description need not be sent again.
     if (path === undefined || (kind === "sticker" && description !== undefined)) continue;
     try {
       if (texts.test(mimeType)) {
@@ -66,7 +68,7 @@ export function hasFiles({ prompt }: ModelCall): boolean {
   return prompt.some((message) => message.role === "user" && message.content.some((part) => part.type === "file"));
 }
 
-/** For a model that takes none: each file becomes a note, so that the model does not make up what it has not seen. */
+/** Replaces each file by a note, for a model that accepts none, so that the model does not invent its content. */
 export function withoutFiles(call: ModelCall): ModelCall {
   const prompt = call.prompt.map((message) =>
     message.role !== "user"

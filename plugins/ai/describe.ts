@@ -1,10 +1,10 @@
-/** An image in words, once, for what is seen again and again. */
+/** Describes an image in words, once, for images that recur. */
 import { EngineError, type EngineTurn } from "service-gateway/sdk";
 import { type RunOptions, runTurn } from "./run.ts";
 
 const question = "Say in one or two short sentences what this sticker shows: figure, gesture, mood, and any words on it. Say nothing else.";
 
-/** `undefined`: the model takes no images. */
+/** Describes the image; `undefined` if the model accepts no images. */
 export async function describeImage(
   image: { readonly path: string; readonly mimeType: string },
   by: Pick<EngineTurn, "model" | "fallbacks" | "providers">,

@@ -1,10 +1,10 @@
-/** A model's step that ends without a word and without a tool call is asked for once more. */
+/** Repeats a model's step once if it ends without text and without a tool call. */
 import { EngineError } from "service-gateway/sdk";
 import type { ModelPart, ModelStream } from "./library.ts";
 
 type Finish = Extract<ModelPart, { readonly type: "finish" }>;
 
-/** Thoughts alone are not an answer. */
+/** Whether a part is output. Reasoning alone is not an answer. */
 function saysSomething(part: ModelPart): boolean {
   if (part.type === "text-delta") return part.delta.trim() !== "";
   return part.type === "tool-call" || part.type === "tool-input-start" || part.type === "file" || part.type === "error";
@@ -14,7 +14,7 @@ function sum(one: number | undefined, other: number | undefined): number | undef
   return one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
 }
 
-/** Both calls are paid for. */
+/** Adds the usage of both calls, because both are billed. */
 function withUsageOf(first: Finish, second: Finish): Finish {
   const { inputTokens, outputTokens } = second.usage;
   const usage = {
@@ -37,7 +37,7 @@ export function askedAgainIfEmpty(answer: ModelStream, again: () => Promise<Mode
     if (empty === undefined) return;
     try {
       for await (const part of (await again()).stream) {
-        // The step has begun already.
+        // The step has already begun.
         if (part.type === "stream-start") continue;
         yield part.type === "finish" ? withUsageOf(empty, part) : part;
       }
@@ -48,7 +48,7 @@ export function askedAgainIfEmpty(answer: ModelStream, again: () => Promise<Mode
   return { ...answer, stream: ReadableStream.from(parts()) };
 }
 
-/** The turn has ended, and there is nothing to send. */
+/** The error of a turn that ended with nothing to send. */
 export function emptyAnswer(model: string): EngineError {
   return new EngineError("model_empty", {
     detail: `${model} ended its answer without a word, twice`,

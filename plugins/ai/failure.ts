@@ -1,11 +1,11 @@
-/** What went wrong between us and a model server, in one sentence without secrets. */
+/** Describes failures of model servers in one sentence without secrets. */
 import { EngineError } from "service-gateway/sdk";
 import { shownUrl, type Target } from "./provider.ts";
 
-/** Longer waits than this are not worth it: the next model is tried, or the turn fails. */
+/** Longer waits, in milliseconds, are not worthwhile: the next model is tried, or the turn fails. */
 const longestWaitMs = 20_000;
 
-/** The parts of the SDK's call error that are read; it is recognised by shape, so that a second copy of the SDK is too. */
+/** The fields of the SDK's call error that are used. It is recognized by its shape, so that errors of a second copy of the SDK are, too. */
 interface CallError {
   readonly statusCode?: number;
   readonly responseHeaders?: Readonly<Record<string, string>>;
@@ -16,9 +16,9 @@ interface CallError {
 
 export interface Failure {
   readonly error: EngineError;
-  /** Nothing answered at all: asking again at once is pointless when another model is available. */
+  /** The server did not respond at all. If another model is available, an immediate retry is pointless. */
   readonly unreachable: boolean;
-  /** Milliseconds that the server asked us to wait; `undefined` when it did not. */
+  /** Milliseconds that the server asked us to wait; `undefined` if it did not. */
   readonly waitMs?: number;
 }
 
@@ -26,7 +26,7 @@ function isCallError(thrown: unknown): thrown is CallError {
   return thrown instanceof Error && thrown.name === "AI_APICallError";
 }
 
-/** Message of an error body: `{ error: { message } }`, `{ error }`, `{ message }`, or the start of the text. */
+/** The message in an error body: `{ error: { message } }`, `{ error }`, `{ message }`, or the start of the text. */
 function bodyMessage(body: string | undefined): string {
   if (body === undefined) return "";
   try {
@@ -38,7 +38,7 @@ function bodyMessage(body: string | undefined): string {
   }
 }
 
-/** One line, cut, with the provider's own secrets taken out: servers like to repeat the key that they refuse. */
+/** Shortens a text to one line and removes the provider's secrets, because servers often repeat the key that they reject. */
 function clean(text: string, target: Target): string {
   let line = text
     .replace(/\s+/g, " ")
@@ -47,7 +47,7 @@ function clean(text: string, target: Target): string {
   for (const secret of [target.provider.apiKey, ...Object.values(target.provider.headers ?? {})]) {
     if (secret !== undefined && secret.length >= 4) line = line.replaceAll(secret, "***");
   }
-  // A server may repeat a part of the key only: nothing that looks like one stays.
+  // A server may repeat only a part of the key, so everything that looks like one is removed.
   line = line.replace(/\b(?:sk|pk|key|xai|gsk)-[\w*.-]{4,}/gi, "***").replace(/\.$/, "");
   return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 }
@@ -124,7 +124,7 @@ function messageOf(thrown: unknown): string {
   return typeof message === "string" ? message : "no reason given";
 }
 
-/** Turns whatever a model call threw, or put into its stream, into an error that says what to do. */
+/** Converts whatever a model call threw, or put into its stream, to an error that says what to do. */
 export function explain(thrown: unknown, target: Target): Failure {
   const at = `${target.providerId} at ${shownUrl(target.baseUrl)}`;
   const fail = (reason: string, detail: string, hint: string) => new EngineError(reason, { detail, hint, retryable: true, cause: thrown });
@@ -156,14 +156,14 @@ export function explain(thrown: unknown, target: Target): Failure {
   };
 }
 
-/** How long to wait before the same model is asked again; `undefined`: it is not worth it. */
+/** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */
 export function retryDelay(failure: Failure, attempt: number, baseMs: number): number | undefined {
   if (!failure.error.retryable || failure.error.reason === "model_stalled") return undefined;
   const delay = failure.waitMs ?? baseMs * 2 ** attempt;
   return delay > longestWaitMs ? undefined : delay;
 }
 
-/** A model that was sent files may refuse for them alone; servers say so in many ways, and some with a status of their own trouble. */
+/** Whether a model may have refused a call only because of its files. Servers report this in many ways, some even as a server error. */
 export function mayMeanFiles({ reason, message }: EngineError): boolean {
   if (reason === "model_refused") return true;
   return /^model_un(?:available|known)$/.test(reason) && /image|vision|audio|multi-?modal|mmproj|content (?:type|part)|file/i.test(message);

@@ -1,22 +1,22 @@
-/** What was said before the current question, shortened for a model that cannot read all of it. The transcript keeps everything. */
+/** Shortens the conversation before the current question for a model with a small context. The stored transcript is unchanged. */
 import type { ModelCall } from "./library.ts";
 
-/** The last of them leaves out the whole history. */
+/** The last shortening omits the whole history. */
 const maxShortenings = 4;
 
-/** How much of the history one model of a turn is not sent; later steps of the turn begin with what an earlier step found out. */
+/** How much of the history is omitted for one model of a turn. Later steps of the turn start with the result of earlier ones. */
 export class History {
   #omitted = 0;
   #shortenings = 0;
 
-  /** The call without what is left out. */
+  /** The call without the omitted messages. */
   apply(call: ModelCall): ModelCall {
     if (this.#omitted === 0) return call;
     const { begin } = historyOf(call);
     return { ...call, prompt: [...call.prompt.slice(0, begin), ...call.prompt.slice(begin + this.#omitted)] };
   }
 
-  /** Leaves out the older half of what the model is still sent; `false`: there is no history left to leave out. */
+  /** Omits the older half of the remaining history. Returns `false` if none is left. */
   shorten(call: ModelCall): boolean {
     const { begin, end } = historyOf(call);
     const left = end - begin - this.#omitted;
@@ -24,14 +24,14 @@ export class History {
     this.#shortenings += 1;
     const half = this.#shortenings >= maxShortenings ? left : Math.ceil(left / 2);
     let first = begin + this.#omitted + half;
-    // A conversation begins with a user: an answer without its question is left out too.
+    // A conversation begins with a user, so an answer without its question is omitted, too.
     while (first < end && call.prompt[first]?.role !== "user") first += 1;
     this.#omitted = first - begin;
     return true;
   }
 }
 
-/** The messages between the instructions and the current question; what tools returned since then belongs to the question. */
+/** The range of messages between the instructions and the current question. Tool results after the question belong to it. */
 function historyOf({ prompt }: ModelCall): { readonly begin: number; readonly end: number } {
   const begin = prompt.findIndex(({ role }) => role !== "system");
   const asked = prompt.findLastIndex(({ role }) => role === "user");

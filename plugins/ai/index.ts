@@ -1,4 +1,4 @@
-/** The engine on the AI SDK: any server that speaks chat completions, one on this machine first of all. */
+/** The engine on the AI SDK, for any server that supports chat completions, in particular local ones. */
 import { definePlugin, Type } from "service-gateway/sdk";
 import { describeImage } from "./describe.ts";
 import { createLibrary } from "./library.ts";

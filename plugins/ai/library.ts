@@ -1,4 +1,4 @@
-/** The AI SDK, imported when it is first needed: it takes longer to load than the rest of the gateway. */
+/** Imports the AI SDK when it is first needed, because it takes longer to load than the rest of the gateway. */
 
 async function load() {
   const [ai, compatible] = await Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
@@ -14,13 +14,13 @@ async function load() {
 }
 
 export type Library = Awaited<ReturnType<typeof load>>;
-/** A model as the SDK drives it. */
+/** A model as the SDK uses it. */
 export type Model = ReturnType<Library["wrapLanguageModel"]>;
 export type ModelCall = Parameters<Model["doStream"]>[0];
 export type ModelStream = Awaited<ReturnType<Model["doStream"]>>;
 export type ModelPart = ModelStream["stream"] extends ReadableStream<infer P> ? P : never;
 
-/** One library for each plugin instance; a failed load is tried again. */
+/** Creates the loader of one plugin instance. A failed load is retried. */
 export function createLibrary(): () => Promise<Library> {
   let loading: Promise<Library> | undefined;
   return () => {

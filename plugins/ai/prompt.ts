@@ -1,4 +1,4 @@
-/** A turn's transcript and tools as the AI SDK takes them. */
+/** Converts a turn's transcript and tools for the AI SDK. */
 import type { EngineTurn } from "service-gateway/sdk";
 import { type Attachment, readAttachments } from "./attachments.ts";
 import type { Library } from "./library.ts";
@@ -16,8 +16,8 @@ interface Passage {
 }
 
 /**
- * Neighbours of one role become one message, and the first is a user's: the templates of many local models
- * accept nothing else. Notes of the system are sent as the user's, because only the instructions may instruct.
+ * Merges consecutive messages of one role, and begins with a user message: the templates of many local models accept nothing else. System
+ * notes are sent as user messages, because only the instructions may instruct.
  */
 export async function renderMessages(messages: EngineTurn["messages"]): Promise<Message[]> {
   const passages: Passage[] = [];
@@ -40,7 +40,7 @@ export async function renderMessages(messages: EngineTurn["messages"]): Promise<
   );
 }
 
-/** The SDK runs the loop; if a tool throws, the model reads why, and the turn goes on. */
+/** Converts the tools. The SDK runs the loop. If a tool throws, the model reads the reason and the turn continues. */
 export function renderTools(tools: EngineTurn["tools"], library: Library, signal: AbortSignal): Tools {
   return Object.fromEntries(
     tools.map((tool) => [

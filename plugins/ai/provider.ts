@@ -1,10 +1,10 @@
-/** From `provider/model` and the provider's settings to what the AI SDK calls a model. */
+/** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
 import type { Library, Model } from "./library.ts";
 
 /**
- * Chat-completions endpoints of the vendors. Anthropic and Google have one beside their own protocol, so one
- * client serves all; what only their own protocol has (prompt caching marks, citations) is not reached by it.
+ * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that one client serves all.
+ * Features that exist only in their own protocols (prompt caching marks, citations) are not available.
  */
 const publicBaseUrls: Readonly<Record<EngineProvider["api"], string | undefined>> = {
   openai: "https://api.openai.com/v1",
@@ -13,9 +13,9 @@ const publicBaseUrls: Readonly<Record<EngineProvider["api"], string | undefined>
   "openai-compatible": undefined,
 };
 
-/** Tokens to think with, for the vendor that takes a number instead of a word. */
+/** Reasoning budget in tokens, for the vendor that expects a number instead of a level. */
 const thinkingTokens: Readonly<Record<Thinking, number>> = { off: 0, minimal: 1_024, low: 4_096, medium: 8_192, high: 16_384, max: 32_768 };
-/** Room for the answer beside the thinking: that vendor counts both against one limit. */
+/** Tokens added for the answer, because that vendor counts reasoning and answer against one limit. */
 const answerTokens = 8_192;
 
 export interface Target {
@@ -25,7 +25,7 @@ export interface Target {
   readonly baseUrl: string;
 }
 
-/** Base address as people may see it: no user, no password, no query. */
+/** The base URL in a form that may be shown: without user, password and query. */
 export function shownUrl(baseUrl: string): string {
   const url = URL.parse(baseUrl);
   return url === null ? "an invalid address" : `${url.origin}${url.pathname}`.replace(/\/$/, "");
@@ -53,7 +53,7 @@ export function findTarget(model: string, providers: EngineTurn["providers"]): T
   return { providerId, modelId, provider, baseUrl };
 }
 
-/** The provider's option for thinking; nothing for `off`, since models that cannot think refuse the field. */
+/** The provider's request field for reasoning. Empty for `off`, because models without reasoning reject the field. */
 function thinkingFields(thinking: Thinking, api: EngineProvider["api"]): { readonly [field: string]: unknown } {
   if (thinking === "off") return {};
   if (api === "anthropic") {
@@ -63,7 +63,7 @@ function thinkingFields(thinking: Thinking, api: EngineProvider["api"]): { reado
   return { reasoning_effort: thinking === "max" ? "high" : thinking };
 }
 
-/** What `fetch` refuses inside an address goes where it takes it: a user into a header, a query behind the path. */
+/** `fetch` rejects URLs with credentials, so these become a header, and the query is appended after the path. */
 function address(baseUrl: string) {
   const url = new URL(baseUrl);
   const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -90,6 +90,6 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
     })
     .chatModel(modelId);
   if (provider.api !== "openai-compatible") return model;
-  // Local servers often leave the thoughts of a model in its text, between tags.
+  // Local servers often leave a model's reasoning in its text, between tags.
   return library.wrapLanguageModel({ model, middleware: library.extractReasoningMiddleware({ tagName: "think" }) });
 }

@@ -1,6 +1,6 @@
 /**
- * One model out of several: each step of a turn asks the first, again when that may help, then the next ones.
- * Once a step has produced text it stays with its model: users must not read two beginnings.
+ * Combines several models into one. Each step of a turn asks the first model, retries if that may help, and then tries the next ones. Once
+ * a step has produced text it stays with its model, because users must not see two beginnings.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
@@ -12,31 +12,31 @@ import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./librar
 import { shownUrl, type Target } from "./provider.ts";
 
 export interface Patience {
-  /** Until the first word: a local model may have to be loaded first. */
+  /** Time limit for the first chunk, in milliseconds. A local model may have to be loaded first. */
   readonly firstChunkMs: number;
-  /** Between two chunks after that. */
+  /** Time limit between later chunks, in milliseconds. */
   readonly chunkMs: number;
-  /** How often the same model is asked again. */
+  /** How often the same model is retried. */
   readonly retries: number;
-  /** Doubled with each retry. */
+  /** Delay before the first retry, in milliseconds; doubled for each further one. */
   readonly retryDelayMs: number;
 }
 
 export interface Candidate {
   readonly name: string;
-  /** Throws `EngineError` when the name means nothing. */
+  /** Throws `EngineError` if the name is invalid. */
   open(): { readonly target: Target; readonly model: Model };
 }
 
 type Opened = ReturnType<Candidate["open"]>;
 
-/** Failures of one model or of its account: another model may do what this one cannot. */
+/** Failures of one model or account. Another model may succeed. */
 const otherModelMayHelp: ReadonlySet<string> = new Set(["model_unauthorized", "model_quota", "model_context_full"]);
 
-/** Parts that come before a model says anything. */
+/** Parts that precede a model's output. */
 const preludes: ReadonlySet<ModelPart["type"]> = new Set(["stream-start", "response-metadata", "raw"]);
 
-/** Aborts a call that says nothing for too long. `stop` ends the watch. */
+/** Aborts a call that sends nothing for too long. `stop` ends the timer. */
 function watch(limitMs: number, attempt: AbortController, target: Target): { stop(): void } {
   const timer = setTimeout(() => {
     const detail = `${target.providerId} at ${shownUrl(target.baseUrl)} sent nothing for ${limitMs / 1_000} s`;
@@ -53,7 +53,7 @@ interface Attempt {
   readonly chunkMs: number;
 }
 
-/** What the model says from its first word on; what breaks it later becomes an error part. */
+/** The model's output from its first chunk. A later failure becomes an error part. */
 async function* rest(first: readonly ModelPart[], { target, reader, controller, chunkMs }: Attempt): AsyncGenerator<ModelPart> {
   try {
     yield* first;
@@ -73,12 +73,12 @@ async function* rest(first: readonly ModelPart[], { target, reader, controller, 
     });
     yield { type: "error", error: cause instanceof EngineError ? cause : reset };
   } finally {
-    // Closes the socket when reading stops.
+    // Closes the socket when the reader stops.
     controller.abort();
   }
 }
 
-/** Asks one model once; resolves when it has begun to speak. */
+/** Asks one model once. Resolves when its output has begun. */
 async function begin({ target, model }: Opened, call: ModelCall, patience: Patience): Promise<ModelStream> {
   const controller = new AbortController();
   const signals = call.abortSignal === undefined ? [controller.signal] : [call.abortSignal, controller.signal];
@@ -109,7 +109,7 @@ function noFiles({ providerId, modelId }: Target, cause: EngineError): EngineErr
   return new EngineError("model_takes_no_files", { detail: `${modelId} at ${providerId} took no file`, hint, cause });
 }
 
-/** Asks one model until it speaks, or until asking again is not worth it. */
+/** Asks one model until its output begins, or until another retry is not worthwhile. */
 async function persist(
   opened: Opened,
   call: ModelCall,
@@ -138,7 +138,7 @@ async function persist(
       }
       if (mayMeanFiles(failure.error) && hasFiles(asked)) {
         if (options.needsFiles) throw noFiles(opened.target, failure.error);
-        // What was said is worth an answer also where the file cannot be looked at.
+        // The text deserves an answer even if the model cannot see the file.
         asked = withoutFiles(asked);
         continue;
       }
@@ -150,14 +150,14 @@ async function persist(
   }
 }
 
-/** `onModel` hears which candidate speaks, before each step's first word. */
+/** Creates the combined model. `onModel` is called before each step's first chunk, with the candidate that answers. */
 export function createResilientModel(
   library: Pick<Library, "wrapLanguageModel">,
   options: {
     readonly candidates: readonly [Candidate, ...Candidate[]];
     readonly patience: Patience;
     readonly log: Pick<PluginLog, "warn">;
-    /** Without the files of the call there is nothing to ask. */
+    /** The call makes no sense without its files. */
     readonly needsFiles?: boolean;
     readonly onModel: (name: string) => void;
   },

@@ -1,4 +1,4 @@
-/** One turn: the AI SDK's stream becomes ours. */
+/** Runs one turn: converts the AI SDK's stream to the gateway's. */
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
 import { emptyAnswer } from "./empty.ts";
 import type { Library } from "./library.ts";
@@ -11,11 +11,11 @@ export interface RunOptions {
   readonly log: Pick<PluginLog, "warn">;
   readonly patience: Patience;
   readonly maxSteps: number;
-  /** The question is about a file: a model that takes none is not asked without it. */
+  /** The question is about a file, so a model that accepts no files is not asked without it. */
   readonly needsFiles?: boolean;
 }
 
-/** What of a turn matters to a model. */
+/** The parts of a turn that a model needs. */
 type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools">;
 
 function candidateOf(name: string, turn: Asked, library: Library): Candidate {
@@ -51,10 +51,10 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
     messages: await renderMessages(turn.messages),
     tools: renderTools(turn.tools, library, signal),
     stopWhen: library.isStepCount(maxSteps),
-    // Ours, in `resilient.ts`, also goes on to the next model.
+    // `resilient.ts` does the retries, because it also falls back to the next model.
     maxRetries: 0,
     abortSignal: AbortSignal.any([signal, ending.signal]),
-    // The default prints to the console; the error comes in the stream as well.
+    // The default handler prints to the console. The error is also in the stream.
     onError: () => undefined,
   });
   try {
@@ -64,7 +64,7 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
   }
 }
 
-/** The model wants to call tools for ever. */
+/** The error of a model that keeps calling tools. */
 function exhausted(maxSteps: number): EngineError {
   return new EngineError("model_tool_loop", {
     detail: `The model called tools in ${maxSteps} rounds and did not come to an answer`,
@@ -83,7 +83,7 @@ async function* translate(
   for await (const part of parts) {
     switch (part.type) {
       case "text-start":
-        // What is said before and after a tool call are two passages.
+        // Texts before and after a tool call are separate paragraphs.
         broken = said !== "" && !said.endsWith("\n");
         break;
       case "text-delta":

@@ -1,7 +1,7 @@
-/** The channel's own codes; those that every channel shares are the gateway's. */
+/** The channel's own codes. The codes that all channels share belong to the gateway. */
 import type { CodeDefinition } from "service-gateway/sdk";
 
-/** Nothing follows from an update with this code. */
+/** Defines the code of an update that needs no reply. */
 const silent = (meaning: string, hint = ""): CodeDefinition => ({ meaning, hint, outcome: "silent" });
 
 const failed = (meaning: string, hint: string): CodeDefinition => ({ meaning, hint, outcome: "failed" });

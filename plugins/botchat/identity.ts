@@ -1,4 +1,4 @@
-/** Who the bot is: kept from one start to the next, and asked of the platform at each. */
+/** Determines the bot's identity. It is stored between starts, and the platform is asked again at each start. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Json } from "service-gateway/sdk";
@@ -10,7 +10,7 @@ import type { AccountOptions } from "./options.ts";
 import type { BotApi } from "./wire/api.ts";
 import { createBackoff, pause } from "./wire/backoff.ts";
 
-/** The bot's name: what waits in the inbox is parsed before the platform was asked. */
+/** Stores the bot's name, because waiting events are parsed before the platform has answered. */
 function createIdentityFile(directory: string) {
   const file = join(directory, "identity.json");
   return {
@@ -31,9 +31,12 @@ function createIdentityFile(directory: string) {
 }
 
 export interface Identity {
-  /** As far as it is known. */
+  /** The identity as far as it is known. */
   current(): BotIdentity;
-  /** Asks until the platform answers. `undefined`: the account was closed before. Throws `ChannelError` when the token is refused. */
+  /**
+   * Asks the platform until it answers. Resolves with `undefined` if the account was closed before. Throws `ChannelError` if the token is
+   * rejected.
+   */
   introduce(api: BotApi, signal: AbortSignal): Promise<NonNullable<ChannelStatus["identity"]> | undefined>;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Files that came with a message: asked for, fetched to the account's directory under a random name, with a type detected from the
- * content.
- */
+/** Downloads the files of a message to the account's directory, under random names, and detects their type from the content. */
 import { randomBytes } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,14 +22,14 @@ export interface MediaOptions {
   readonly transport: Transport;
   readonly token: string;
   readonly options: Pick<AccountOptions, "apiRoot" | "timeoutSeconds" | "retry">;
-  /** Of the account; the files lie in its folder `media`. */
+  /** The account's directory; the files are in its subdirectory `media`. */
   readonly directory: string;
   readonly stickers: Stickers;
 }
 
-/** Milliseconds for a whole file, unless `timeoutSeconds` says otherwise. */
+/** Time limit for a whole file in milliseconds, unless `timeoutSeconds` is set. */
 const downloadMs = 120_000;
-/** A flood wait that is longer is not waited for: the message is answered without its file. */
+/** If the platform demands a longer wait, in milliseconds, the message is answered without its file. */
 const longestWaitMs = 30_000;
 
 function sizeOf(bytes: number): string {
@@ -44,7 +41,7 @@ function tooLarge(maxBytes: number, size?: number): ChannelError {
   return new ChannelError("too_large", { detail: `the file is too large: ${known}at most ${sizeOf(maxBytes)}` });
 }
 
-/** The platform's own words hold neither address nor token: its path goes into an address, so only a plain one is taken. */
+/** Converts a file's path to a URL path. Only plain paths are accepted. Error texts contain neither URL nor token. */
 function pathOf(filePath: string | undefined): string {
   const segments = filePath?.split("/") ?? [];
   if (segments.length === 0 || segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
@@ -88,7 +85,7 @@ export function createMedia({ api, transport, token, options, directory, sticker
     return { path: `${name}.${extension}`, mimeType, size: got.size };
   }
 
-  /** Fetching changes nothing, so whatever may pass is tried again. */
+  /** Downloads a file and retries after any temporary failure, because downloading changes nothing. */
   async function persist(media: InboundMedia, how: FetchOptions): Promise<Fetched> {
     if (media.size !== undefined && media.size > how.maxBytes) throw tooLarge(how.maxBytes, media.size);
     const { attempts, minDelayMs, maxDelayMs, jitter } = options.retry;
@@ -104,7 +101,7 @@ export function createMedia({ api, transport, token, options, directory, sticker
     }
   }
 
-  /** Throws `ChannelError`, whose text is fit for the agent. */
+  /** Throws `ChannelError` with a text suitable for the agent. */
   return async (media, how) => {
     const fetched = await persist(media, how);
     if (media.kind !== "sticker" || fetched.mimeType !== "image/webp") return fetched;

@@ -1,4 +1,4 @@
-/** The menu of commands: registered when the platform has another one, tried again when it failed. */
+/** Registers the menu of commands if the platform's differs, and retries after a failure. */
 import { isDeepStrictEqual } from "node:util";
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "./options.ts";
@@ -20,7 +20,7 @@ type Attempt = { readonly done: true } | { readonly done: false; readonly waitMs
 const mostCommands = 100;
 const longestDescription = 256;
 
-/** The host's commands, then the custom ones. Commands that cannot be used are reported and left out. */
+/** Combines the host's commands and the custom ones. Unusable commands are reported and left out. */
 function menuOf(
   commands: readonly Command[],
   custom: AccountOptions["customCommands"],
@@ -46,7 +46,7 @@ function menuOf(
 const isUnknown = (error: unknown) => error instanceof ChannelError && error.reason === "method_unknown";
 
 export interface Menu {
-  /** Resolves after the first try; what failed is tried again until the account closes. */
+  /** Resolves after the first attempt. A failure is retried until the account closes. */
   register(commands: readonly Command[]): Promise<void>;
 }
 
@@ -59,7 +59,10 @@ export function createMenu(options: {
   let latest = 0;
   let tail: Promise<unknown> = Promise.resolve();
 
-  /** The platform is asked, not a memory of ours: other programs and people change menus too. A server may know only how to set one. */
+  /**
+   * Asks the platform instead of remembering the menu, because other programs and people change menus, too. Some servers can only set a
+   * menu.
+   */
   async function isThere(entries: readonly Entry[]): Promise<boolean> {
     try {
       const there = await api.call("getMyCommands", {}, account.signal);
@@ -79,7 +82,7 @@ export function createMenu(options: {
       return { done: true };
     } catch (error) {
       if (isUnknown(error)) {
-        // Asking again would not change that.
+        // Retrying would not help.
         account.log.warn({}, "setMyCommands failed: the server at apiRoot has no menu of commands; commands work when typed");
         return { done: true };
       }
@@ -108,7 +111,7 @@ export function createMenu(options: {
       for (const problem of problems) account.log.error({}, problem);
       latest += 1;
       const turn = latest;
-      // One after the other: of two at once the older one might come last.
+      // Attempts run one after the other, so that an older menu never replaces a newer one.
       const first = tail.then(() => attempt(entries));
       tail = first;
       void retry(entries, turn, await first);

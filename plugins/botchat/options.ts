@@ -1,10 +1,8 @@
-/**
- * Options of one account, `channels.botchat.*`. Access options (`dmPolicy`, `allowFrom`, `groups`, ...) are the host's.
- */
+/** The options of one account, `channels.botchat.*`. The host defines the access options (`dmPolicy`, `allowFrom`, `groups`, ...). */
 import { Type } from "service-gateway/sdk";
 import type { Static } from "service-gateway/sdk/channel";
 
-/** `/config` in a chat may write these. */
+/** Marks options that `/config` may write from a chat. */
 const fromChat = { chatWritable: true } as const;
 
 const flag = (value: boolean, description: string) => Type.Boolean({ default: value, description });
@@ -165,7 +163,7 @@ export const accountOptions = Type.Object({
 
 export type AccountOptions = Static<typeof accountOptions>;
 
-/** Those that a connection is made with; the others apply from the next message on. */
+/** The options that a connection depends on. All others apply from the next message. */
 export const connectionOptions = [
   "botToken",
   "tokenFile",

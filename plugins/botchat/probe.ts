@@ -1,4 +1,4 @@
-/** What the platform says about the bot when asked: who it is, how it takes in, where it is a member. Changes nothing there. */
+/** Asks the platform about the bot: its identity, how it receives updates and where it is a member. Read-only. */
 import { ChannelError, type ChannelMembership, type ChannelProbe } from "service-gateway/sdk/channel";
 import { failureDetail } from "./intake/polling.ts";
 import type { AccountOptions } from "./options.ts";
@@ -8,7 +8,7 @@ export interface ProbeOptions {
   readonly api: () => Promise<BotApi>;
   readonly botId: string;
   readonly webhookUrl: AccountOptions["webhookUrl"];
-  /** Epoch milliseconds; ages a failure that the platform remembers. */
+  /** Epoch milliseconds, to compute the age of a failure reported by the platform. */
   readonly now: () => number;
   readonly signal: AbortSignal;
 }
@@ -18,7 +18,7 @@ export interface Probe {
   members(chat: string): Promise<ChannelMembership>;
 }
 
-/** The platform reports the last failed delivery for ever; an old one no longer matters. */
+/** The platform reports the last failed delivery forever. Older failures, in milliseconds, no longer matter. */
 const recentMs = 60 * 60_000;
 const manyWaiting = 100;
 
@@ -71,7 +71,7 @@ function refusedChat(error: unknown): string {
   return failureDetail(error);
 }
 
-/** What keeps updates from coming in, and does not show in a connection that is up. */
+/** Finds problems that prevent updates from arriving but do not show in an open connection. */
 function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | undefined, now: number): readonly Finding[] {
   const findings: Finding[] = [];
   if (webhookUrl === undefined && hook.url)
@@ -104,7 +104,7 @@ function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | un
   return findings;
 }
 
-/** Whose address it is; the path of a webhook is often a secret. */
+/** The host of a URL. The path of a webhook is often secret. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "an address that cannot be read";
 }

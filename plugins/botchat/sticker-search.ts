@@ -1,20 +1,20 @@
-/** Which stickers fit some words. Pure. */
+/** Finds stickers for a text. Pure. */
 
 import type { MediaFound } from "service-gateway/sdk/channel";
 
-/** Worth of each way in which a sticker can fit. */
+/** The score of each way in which a sticker can match. */
 const worth = { description: 10, emoji: 8, word: 5, setName: 3 } as const;
 
 const wordsOf = (text: string): readonly string[] => text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
 
-/** Apps send one emoji with or without a variation selector, and in several skin tones. */
+/** Removes variation selectors and skin tones, because apps send the same emoji with and without them. */
 const plainEmoji = (text: string): string => text.replace(/[\ufe0e\ufe0f]|[\u{1f3fb}-\u{1f3ff}]/gu, "");
 
 function scoreOf({ description, emoji = "", setName = "" }: MediaFound, query: string): number {
   const shown = description.toLowerCase();
   const shownWords = wordsOf(shown);
   const set = setName.toLowerCase();
-  // The platform ends the name of a set that a bot has made with the name of that bot.
+  // If a bot created the set, the platform appends the bot's name to the set's name.
   const setWords = wordsOf(set.replace(/_by_\w+$/, ""));
   const words = wordsOf(query);
   const found = words.filter((word) => shownWords.some((one) => one.includes(word)));
@@ -25,7 +25,7 @@ function scoreOf({ description, emoji = "", setName = "" }: MediaFound, query: s
   );
 }
 
-/** The best first, among equals the newest; none that has nothing in common with the query. */
+/** Stickers that match the query, best first; on a tie, newest first. */
 export function findStickers(stickers: readonly MediaFound[], query: string, limit: number): readonly MediaFound[] {
   const wanted = query.trim().toLowerCase();
   if (wanted === "") return [];

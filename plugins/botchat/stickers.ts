@@ -1,4 +1,4 @@
-/** What stickers show, in words: found once by a model, kept in a file that all accounts share. */
+/** Descriptions of stickers. A model creates each once; all accounts share the file that stores them. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,24 +7,24 @@ import type { MediaFound } from "service-gateway/sdk/channel";
 import { type Fields, record, text } from "./intake/fields.ts";
 import { findStickers } from "./sticker-search.ts";
 
-/** The oldest go when there are more. */
+/** Maximum number of stickers; the oldest are removed. */
 const mostStickers = 5_000;
-/** How long a sticker that no model could describe is not tried again. */
+/** How long to wait, in milliseconds, before describing a sticker again that no model could describe. */
 const notAgainMs = 60 * 60_000;
 
 interface KnownSticker {
-  /** Empty as long as no model has described it: it is found by its emoji and its set. */
+  /** Empty until a model has described the sticker. Until then it is found by its emoji and its set. */
   readonly description: string;
   readonly emoji?: string;
   readonly setName?: string;
-  /** The handle that a bot sends it by; each bot has its own. */
+  /** The file id with which each bot can send the sticker, by bot id. */
   readonly fileIds: Readonly<Record<string, string>>;
 }
 
 export interface Stickers {
-  /** The words for a sticker: from the file, else by `ask`, whose answer is kept. */
+  /** The description of a sticker: from the file, else from `ask`, whose result is stored. */
   describe(sticker: InboundMedia, ask: () => Promise<string | undefined>): Promise<string | undefined>;
-  /** Those in the file that this bot can send. */
+  /** The matching stickers in the file that this bot can send. */
   search(query: string, limit: number): readonly MediaFound[];
 }
 
@@ -42,7 +42,7 @@ export function createStickers(options: { readonly directory: string; readonly b
   const file = join(options.directory, "sticker-cache.json");
   const failed = new Map<string, number>();
 
-  /** It may have been edited, or left incomplete by a killed process: an unreadable one is created again. */
+  /** Reads the file. It may have been edited, or left incomplete by a killed process; an unreadable file is replaced. */
   function read(): Fields {
     try {
       return record(record(JSON.parse(readFileSync(file, "utf8")) as Json)?.stickers) ?? {};
@@ -51,7 +51,7 @@ export function createStickers(options: { readonly directory: string; readonly b
     }
   }
 
-  /** In one breath from reading to writing: accounts of one process write the same file. */
+  /** Reads and writes the file without interruption, because the accounts of a process share it. */
   function keep(uniqueId: string, sticker: KnownSticker): void {
     const { [uniqueId]: _before, ...others } = read();
     const kept = Object.entries(others).slice(-(mostStickers - 1));
@@ -61,7 +61,7 @@ export function createStickers(options: { readonly directory: string; readonly b
       writeFileSync(temporary, `${JSON.stringify({ version: 1, stickers }, null, 2)}\n`, { mode: 0o600, flag: "wx", flush: true });
       renameSync(temporary, file);
     } catch {
-      // A cache that cannot be written costs another look at the sticker, not the message.
+      // If the file cannot be written, the sticker is described again later. The message is not affected.
       rmSync(temporary, { force: true });
     }
   }

@@ -1,4 +1,4 @@
-/** What an account signs in with, as the host has resolved it. */
+/** Validates the token with which an account signs in, as resolved by the host. */
 import { ChannelError, type OptionProblem } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "./options.ts";
 import { messageLimit } from "./send/render.ts";
@@ -14,7 +14,10 @@ const leastSecretLength = 16;
 
 const form = /^\d{1,20}:[A-Za-z0-9_-]{1,256}$/;
 
-/** Anything but a number, a colon and letters would end up in a URL path; a newline or a slash there is never a token. */
+/**
+ * Checks the form of a token: digits, a colon, letters. It becomes part of a URL path, so anything else, such as a newline or slash, is
+ * rejected.
+ */
 export function checkToken(given: string | undefined): string {
   const token = given?.trim();
   if (!token) throw refuse("there is no bot token: set botToken or tokenFile, or, for the account default, BOTCHAT_BOT_TOKEN");
@@ -29,7 +32,7 @@ export function botIdOf(token: string): string {
   return token.slice(0, token.indexOf(":"));
 }
 
-/** Only what stands there: whether there is a token at all may depend on the environment of the gateway. */
+/** Checks the options as written. Whether a token exists may depend on the gateway's environment. */
 export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret, textChunkLimit }: CheckedOptions): readonly OptionProblem[] {
   const problems: OptionProblem[] = [];
   if (textChunkLimit > messageLimit) {
@@ -55,7 +58,7 @@ export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret, t
   return problems;
 }
 
-/** A bot that has two tokens is one bot: the platform hands each update to one of those who ask. */
+/** The bot id, which identifies the bot even if it has two tokens. Two accounts of one bot would each receive only some of its updates. */
 export function signsInAs({ botToken }: Pick<TokenOptions, "botToken">): string | undefined {
   const token = botToken?.trim() ?? "";
   return form.test(token) ? botIdOf(token) : undefined;

@@ -1,4 +1,4 @@
-/** `devices list|approve|revoke`: the same on the command line, with a gateway or without one. */
+/** `devices list|approve|revoke`: the command-line counterpart of `/pair`. Works with and without a running gateway. */
 import type { CliAnswer, CliCall, CliDefinition, Json } from "service-gateway/sdk";
 import { createDevices, type Device, type Devices } from "./devices.ts";
 import { codeTtlSeconds, requestTtlSeconds } from "./options.ts";

@@ -1,4 +1,4 @@
-/** What a device reads in the answer to a refused call. */
+/** The error codes that a device receives when a call is refused. */
 import type { CodeDefinition } from "service-gateway/sdk";
 
 export const codes: Readonly<Record<string, CodeDefinition>> = {

@@ -1,10 +1,10 @@
-/** `/pair` in the chat: a code for a new device, who waits, who is in, and who goes. */
+/** `/pair` in a chat: creates a code for a new device, lists requests and devices, approves and revokes them. */
 import type { Address, CommandDefinition, PluginLog } from "service-gateway/sdk";
 import type { Device, Devices } from "./devices.ts";
 
 export function pairCommand(options: {
   readonly devices: Devices;
-  /** Base address that devices reach. */
+  /** The base address at which devices reach the gateway. */
   readonly address: () => string;
   readonly codeTtlSeconds: number;
   readonly log: Pick<PluginLog, "info">;
@@ -78,7 +78,7 @@ export function pairCommand(options: {
   };
 }
 
-/** What is said where the code was given out. */
+/** The message in the chat in which the code was requested. */
 export function announcement({ id, name, from }: { readonly id: string; readonly name: string; readonly from: string }): string {
   return `${describe({ id, name })} asks to use the gateway, from \`${from}\`. \`/pair approve ${id}\` lets it in, \`/pair revoke ${id}\` turns it down.`;
 }
@@ -95,7 +95,10 @@ function minutes(seconds: number): string {
   return `${Math.floor(seconds / 60)} minutes`;
 }
 
-/** An address that only the gateway's own machine can go to; where it listens on all of them, nothing says which one others use. */
+/**
+ * Whether only the gateway's own machine can reach the address. This includes 0.0.0.0, because it does not show which address others can
+ * use.
+ */
 function isLoopback(address: string): boolean {
   return /^https?:\/\/(127\.|0\.0\.0\.0[:/]|localhost[:/]|localhost$|\[::1?\])/.test(address);
 }

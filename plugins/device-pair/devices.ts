@@ -1,46 +1,46 @@
-/** Setup codes, requests and devices. Everything is in the store, so a gateway and the command line see the same at any time. */
+/** Setup codes, requests and devices. All data is in the store, so the gateway and the command line always see the same. */
 import type { Address, Json, PluginStore } from "service-gateway/sdk";
 import { digestOf, isDigestOf, newCode, newSecret, readCode } from "./secret.ts";
 
 export interface Device {
   readonly id: string;
-  /** As the device calls itself. */
+  /** The name that the device chose. */
   readonly name: string;
   readonly askedAt: number;
-  /** Client address that asked. */
+  /** The client address that sent the request. */
   readonly askedFrom: string;
-  /** Absent: it waits for approval. */
+  /** When the device was approved; absent while it waits for approval. */
   readonly approvedAt?: number;
-  /** It has fetched its token. */
+  /** True once the device has fetched its token. */
   readonly connected: boolean;
-  /** By the minute. */
+  /** When the token was last used, with a precision of one minute. */
   readonly usedAt?: number;
 }
 
-/** As it is stored. `secret` is the digest of what the device polls with, `token` that of its token. */
+/** A device as stored. `secret` is the digest of the secret that the device polls with; `token` is the digest of its token. */
 interface DeviceRecord extends Omit<Device, "id" | "connected"> {
   readonly secret: string | null;
-  /** Where its code was given out: this shows whose device it is. */
+  /** The chat in which the code was requested, which shows who owns the device. */
   readonly invitedAt?: Address | null;
   readonly token: string | null;
-  /** Until then it may be approved, and afterwards fetch its token. */
+  /** The deadline for the approval, and afterwards for fetching the token. */
   readonly until: number;
 }
 
 export interface Devices {
-  /** A new setup code, good once, given out at this address. */
+  /** Creates a setup code, valid once. `at` is the chat in which it was requested. */
   invite(at: Address | null): Promise<string>;
-  /** A device asks with a code; the code is worth nothing afterwards. */
+  /** Creates a device's request. The code is invalid afterwards. */
   ask(request: { readonly code: string; readonly name: string; readonly from: string }): Promise<Asked>;
-  /** A device fetches its token with its secret, again as long as it has not used one. */
+  /** Returns a device's token in exchange for its secret. Can be repeated until the device has used a token. */
   collect(id: string, secret: string): Promise<Collected>;
-  /** Whether a token is that of a device. */
+  /** Whether a token belongs to a device. */
   holds(token: string): Promise<boolean>;
-  /** Oldest request first. */
+  /** All devices and requests, oldest request first. */
   list(): Promise<readonly Device[]>;
-  /** Without an id: the latest that waits. `null`: no request waits under this id. */
+  /** Approves a request; without an id, the latest one. `null` if there is no such request. */
   approve(id?: string): Promise<Device | null>;
-  /** Takes back a token, or turns a request down. `null`: there is no such device. */
+  /** Revokes a token or rejects a request. `null` if there is no such device. */
   revoke(id: string): Promise<Device | null>;
 }
 
@@ -49,7 +49,7 @@ export type Asked =
       readonly ok: true;
       readonly id: string;
       readonly secret: string;
-      /** Where the code was given out. */
+      /** The chat in which the code was requested. */
       readonly invitedAt: Address | null;
     }
   | { readonly ok: false; readonly reason: "code" | "full" };
@@ -58,7 +58,7 @@ export type Collected =
   | { readonly state: "pending" }
   | { readonly state: "approved"; readonly token: string };
 
-/** As a code is stored. */
+/** A code as stored. */
 interface CodeRecord {
   readonly made: number;
   readonly at: Address | null;
@@ -82,7 +82,7 @@ export function createDevices(options: {
     return idPattern.test(id) ? ((await store.get(keyOf(id))) as DeviceRecord | null) : null;
   }
 
-  /** `undefined` leaves what stands there. A removed device stays removed, also when a write was about to happen. */
+  /** Changes a record; `undefined` leaves it unchanged. A device that is removed meanwhile stays removed. */
   async function change(id: string, next: (record: DeviceRecord) => DeviceRecord | undefined): Promise<DeviceRecord | null> {
     const update = (value: Json | null) => (value === null ? undefined : (next(value as unknown as DeviceRecord) as Json | undefined));
     return (await store.update(keyOf(id), update)) as DeviceRecord | null;
@@ -97,7 +97,10 @@ export function createDevices(options: {
       .sort(([, a], [, b]) => a.askedAt - b.askedAt);
   }
 
-  /** What was neither approved nor fetched in time goes, so that only approved devices are kept. */
+  /**
+   * Deletes requests that were not approved or fetched in time, so that only approved devices remain. Returns the number of waiting
+   * requests.
+   */
   async function waiting(): Promise<number> {
     const all = await records();
     for (const [id, record] of all) if (!isLive(record)) await store.delete(keyOf(id));
@@ -118,7 +121,7 @@ export function createDevices(options: {
       if ((await waiting()) >= mostWaiting) return { ok: false, reason: "full" };
       const key = `code:${digestOf(readCode(code))}`;
       const invitation = (await store.get(key)) as CodeRecord | null;
-      // Of two that come with one code, only one finds it to delete.
+      // If two requests use the same code, only one of them finds it to delete.
       if (invitation === null || !(await store.delete(key))) return { ok: false, reason: "code" };
       const id = newCode(8);
       const secret = newSecret();
@@ -141,7 +144,7 @@ export function createDevices(options: {
       const known = record !== null && record.secret !== null && record.until > now() && isDigestOf(secret, record.secret);
       if (!known) return { state: "unknown" };
       if (record.approvedAt === undefined) return { state: "pending" };
-      // The token names its device: one look-up by a public name, then one comparison of digests.
+      // The token contains the device's id, so that checking it takes one look-up by a public name and one comparison of digests.
       const token = `${id}.${newSecret()}`;
       const digest = digestOf(token);
       const after = await change(id, (next) => (next.secret === record.secret ? { ...next, token: digest } : undefined));
@@ -164,7 +167,7 @@ export function createDevices(options: {
       const open = (await records()).filter(([, record]) => isLive(record) && record.approvedAt === undefined);
       const id = asked === undefined ? open.at(-1)?.[0] : readCode(asked);
       if (id === undefined || !open.some(([one]) => one === id)) return null;
-      // As long again as it could wait, also for approvals on the command line, which does not know the options.
+      // The time limit starts again after the approval. It is derived from the request, because the command line does not know the options.
       const again = ({ until, askedAt }: DeviceRecord) => now() + (until - askedAt);
       const record = await change(id, (next) =>
         next.approvedAt === undefined ? { ...next, approvedAt: now(), until: again(next) } : undefined,

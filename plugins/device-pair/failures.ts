@@ -1,18 +1,18 @@
-/** Counts wrong codes and wrong secrets for each client, so that no client can try many. */
+/** Counts each client's wrong codes and secrets, so that no client can try many. */
 
 const most = 10;
 const windowMs = 600_000;
 const mostClients = 1_000;
 
 export interface Failures {
-  /** Whole seconds that a client has to wait; 0: it may try. */
+  /** Seconds that the client must wait; 0 if it may try now. */
   wait(client: string): number;
   add(client: string): void;
 }
 
-/** `now`: a monotonic clock, because a jump of the wall clock must neither end a wait nor make it last. */
+/** Creates the counter. `now` must be a monotonic clock, because a jump of the wall clock must neither end nor extend a wait. */
 export function createFailures(now: () => number): Failures {
-  // In the order of their beginning: the first one is the oldest, and is forgotten first.
+  // In order of their start, so that the first entry is the oldest and is removed first.
   const windows = new Map<string, { readonly until: number; count: number }>();
   return {
     wait(client) {

@@ -1,4 +1,4 @@
-/** Devices that may use the gateway: `/pair` gives out a code, the owner approves, each device gets a token of its own. */
+/** Devices that may use the gateway: `/pair` creates a code, the owner approves, and each device gets its own token. */
 import { definePlugin } from "service-gateway/sdk";
 import { devicesCli } from "./cli.ts";
 import { codes } from "./codes.ts";
@@ -26,7 +26,7 @@ export default definePlugin({
         try {
           if (to !== null) await host.notify(to, announcement(asking), { key: asking.id });
         } catch (error) {
-          // The device waits all the same, and `/pair status` shows it.
+          // The request is still waiting, and `/pair status` shows it.
           host.log.warn(
             { device: asking.id, error: error instanceof Error ? error.message : String(error) },
             "a device that asks could not be announced",

@@ -1,4 +1,4 @@
-/** What the configuration may say about pairing devices. */
+/** The options of the plugin. */
 import { Type } from "service-gateway/sdk";
 
 export const codeTtlSeconds = 600;

@@ -1,4 +1,4 @@
-/** The page for a device with a browser: it asks with the code, waits, and shows the token. Nothing is loaded from elsewhere. */
+/** The page for devices with a browser: it sends the code, waits, and shows the token. It loads nothing from other sites. */
 import { createHash } from "node:crypto";
 
 const style = `

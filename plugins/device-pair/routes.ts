@@ -1,10 +1,10 @@
-/** What a device talks to: it asks with a code, then fetches its token with the secret that it was given. */
+/** The routes for devices: a device sends a code and receives a secret, with which it fetches its token. */
 import { type Address, type RouteAnswer, type RouteDefinition, type RouteRequest, Type } from "service-gateway/sdk";
 import type { Devices } from "./devices.ts";
 import { createFailures } from "./failures.ts";
 import { page, pageHeaders } from "./page.ts";
 
-/** Devices ask again so often. */
+/** Seconds between polls. */
 const pollSeconds = 2;
 const noStore = { "cache-control": "no-store" };
 
@@ -17,7 +17,7 @@ function refused(status: number, code: string, error: string, headers: Readonly<
   return { status, headers: { ...noStore, ...headers }, body: { ok: false, error, code } };
 }
 
-/** The secret stands where tokens stand; never in the address, which proxies write into their logs. */
+/** The secret in the Authorization header. It is never part of the URL, which proxies write to their logs. */
 function bearer({ headers }: RouteRequest): string {
   return /^bearer\s+(\S+)\s*$/i.exec(headers.authorization ?? "")?.[1] ?? "";
 }
@@ -30,7 +30,7 @@ export function deviceRoutes({
   readonly devices: Devices;
   /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
-  /** Called before the device is answered, with the address where its code was given out; must not throw. */
+  /** Called before the device gets its response, with the chat in which the code was requested. Must not throw. */
   readonly onAsked: (to: Address | null, asking: { readonly id: string; readonly name: string; readonly from: string }) => Promise<void>;
 }): readonly RouteDefinition[] {
   const failures = createFailures(elapsed);
@@ -54,7 +54,7 @@ export function deviceRoutes({
 
   async function collect(request: RouteRequest): Promise<RouteAnswer> {
     const { client, params } = request;
-    // A right secret is served at any time: it is random, and others behind the same address may have failed.
+    // A correct secret is always accepted: it is random, and other clients behind the same address may have failed.
     const collected = await devices.collect(params.id ?? "", bearer(request));
     if (collected.state === "unknown") {
       const wait = failures.wait(client);
@@ -78,7 +78,7 @@ export function deviceRoutes({
   ];
 }
 
-/** A name from a client that only knows a code: one line, without characters that reorder or hide others. */
+/** Cleans a name chosen by a client that only knows a code: one line, without characters that reorder or hide others. */
 function plainName(name: string): string {
   const plain = name
     .replaceAll(/[\p{C}\p{Z}]+/gu, " ")

@@ -1,4 +1,4 @@
-/** What came as a file, in a line: that it is there shows that fetching works. */
+/** Describes a received file in one line, which shows that fetching works. */
 import type { InboundMedia } from "service-gateway/sdk";
 
 export function renderFile({ kind, mimeType, size, path, unavailable, description }: InboundMedia): string {

@@ -1,18 +1,18 @@
-/** The engine that needs no key and no network: it repeats what it receives. Also the smallest example of an engine. */
+/** An engine that needs no key and no network: it repeats what it receives. Also the smallest example of an engine. */
 import { definePlugin, type EngineTurn, type TurnEvent, Type } from "service-gateway/sdk";
 import { renderFile } from "./file.ts";
 import { pause, pieces } from "./pace.ts";
 import { offeredShows, parseShow, type Show, showsList } from "./shows.ts";
 import { renderHeartbeat, renderHook } from "./system.ts";
 
-/** What is said, before it is cut into deltas. */
+/** Chooses the answer, before it is split into deltas. */
 function plan(turn: EngineTurn): Show {
   const { inbound } = turn;
   const { request } = inbound;
   const say = (text: string): Show => ({ name: "echo", summary: "", text });
   if (request?.heartbeat !== undefined) return say(renderHeartbeat(request.heartbeat.events));
   if (inbound.authority === "hook") return say(renderHook(inbound.text));
-  // A press of an offered button asks for its show as a message does.
+  // Pressing an offered button has the same effect as sending its name.
   const show = parseShow(inbound.kind === "press" ? inbound.text.replace(/^callback_data: (?=show )/, "") : inbound.text);
   if (show === "list") return { ...say(showsList()), events: offeredShows };
   return show ?? say([inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"));
@@ -20,7 +20,7 @@ function plan(turn: EngineTurn): Show {
 
 interface Pace {
   readonly delayMs: number;
-  /** Whether the showpieces are to be offered now. */
+  /** Whether to offer the demonstrations in this conversation now. */
   readonly offer: (sessionKey: string) => Promise<boolean>;
 }
 
@@ -31,7 +31,7 @@ async function* stream(type: "reasoning" | "text", text: string, delayMs: number
   }
 }
 
-/** Pressable only where a person reads it; a heartbeat or a webhook does not begin a conversation. */
+/** Adds the offer with buttons. It is used only for replies that a person reads, not for heartbeats and webhooks. */
 function withOffer(show: Show): Show {
   const text = `${show.text ?? ""}\n\n_I repeat your words until a model is configured. I can also show what this chat can do:_`;
   return { ...show, text, events: offeredShows };
@@ -70,7 +70,7 @@ export default definePlugin({
     offer: Type.Boolean({ default: false, description: "Whether the first answer of a conversation offers the showpieces as buttons." }),
   }),
   setup(host, options) {
-    /** Once for each conversation. */
+    /** Offers the demonstrations once for each conversation. */
     const offer = async (sessionKey: string) => {
       const key = `offered:${sessionKey}`;
       if (!options.offer || (await host.store.get(key)) !== null) return false;

@@ -1,6 +1,6 @@
-/** Splits a text into small deltas and waits between them, so that a growing preview can be seen. */
+/** Splits a text into small deltas with pauses between them, so that a growing preview is visible. */
 
-/** Pieces of about three words; joined they are the text. */
+/** Splits a text into pieces of about three words. Joined, they are the text again. */
 export function pieces(text: string): readonly string[] {
   return text.match(/(?:\s*\S+){1,3}\s*$|(?:\s*\S+){1,3}|\s+/gu) ?? [];
 }

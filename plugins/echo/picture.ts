@@ -1,4 +1,4 @@
-/** A picture made on the spot, so that media can be shown without a network and without a file. */
+/** Generates an image, so that media can be shown without network and files. */
 import { crc32, deflateSync } from "node:zlib";
 
 const width = 240;
@@ -13,7 +13,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([size, body, check]);
 }
 
-/** A PNG of coloured squares with a disc, in base64; the same bytes each time. `red`: how red the disc is, 0 to 255. */
+/** A PNG of coloured squares with a disc, in base64; always the same bytes. `red` is the red component of the disc, 0 to 255. */
 export function picture(red = 255): string {
   const rows = Buffer.alloc((width * 3 + 1) * height);
   for (let y = 0; y < height; y += 1) {

@@ -1,4 +1,4 @@
-/** Fixed requests, one for each thing that a channel can show. */
+/** Fixed requests that demonstrate each feature of a channel. */
 import { EngineError, type TurnEvent } from "service-gateway/sdk";
 import { picture } from "./picture.ts";
 import { sound } from "./sound.ts";
@@ -6,12 +6,12 @@ import { sound } from "./sound.ts";
 export interface Show {
   readonly name: string;
   readonly summary: string;
-  /** Said as text, in the pace of an answer. */
+  /** Text, streamed at the pace of an answer. */
   readonly text?: string;
   readonly reasoning?: string;
-  /** Come after the text. */
+  /** Events after the text. */
   readonly events?: () => readonly TurnEvent[];
-  /** Milliseconds of silence before the first word, whatever the pace. */
+  /** Milliseconds of silence before the first word, regardless of the pace. */
   readonly waitMs?: number;
   readonly fails?: () => Error;
 }
@@ -121,7 +121,7 @@ export const shows: readonly Show[] = [
   },
 ];
 
-/** Shows that end in one message each, as buttons; a press comes back as `callback_data: show <name>`. */
+/** Demonstrations that consist of one message, offered as buttons. A press arrives as `callback_data: show <name>`. */
 const offered = [
   ["table", "code"],
   ["buttons", "album"],
@@ -137,9 +137,9 @@ export function showsList(): string {
   return `I repeat your words. I can also show:\n\n${lines.join("\n")}`;
 }
 
-/** The show that a message asks for; `undefined` when it asks for none, which is then echoed. */
+/** The demonstration that a message requests; `undefined` if it requests none and is echoed. */
 export function parseShow(text: string): Show | "list" | undefined {
-  // In a group the request stands behind a mention of the bot.
+  // In a group, the request follows a mention of the bot.
   const asked = text
     .trim()
     .replace(/^@\w+[,:]?\s+/, "")

@@ -1,8 +1,8 @@
-/** Answers to what no person wrote. */
+/** Answers to events that no person wrote. */
 
 const maxEventChars = 500;
 
-/** What came from outside, without the marks and the facts that the gateway put around it; other text as it is. */
+/** Removes the wrapper and the facts that the gateway adds to external content; other text is unchanged. */
 function unwrapExternal(text: string): string {
   const [, inside] = /^<<<external-content (?:\S+)>>>\n(.*)\n<<<end-external-content \S+>>>$/ms.exec(text) ?? [];
   if (inside === undefined) return text.trim();
@@ -15,10 +15,10 @@ function oneLine(text: string): string {
   return characters.length > maxEventChars ? `${characters.slice(0, maxEventChars - 1).join("")}…` : characters.join("");
 }
 
-/** The summary that a hook run leaves when it went well: what it said was sent already. */
+/** The summary of a successful hook run, whose reply has already been sent. */
 const summary = /^Hook [^:]{1,200}: /;
 
-/** Names the events of a heartbeat, or acknowledges that there is nothing to say. */
+/** Names the events of a heartbeat, or acknowledges it if there is nothing to report. */
 export function renderHeartbeat(all: readonly string[]): string {
   const events = all.filter((event) => !summary.test(event) || /^Hook [^:]*\([^()]*\): /.test(event));
   if (events.length === 0) return "HEARTBEAT_OK";

@@ -26,7 +26,8 @@ export async function handOver(
   const refused = refusalOf(mail, verdict, settings);
   if (refused !== undefined) return record(host, mailbox, { code: refused, key, detail: `The mail is ${mail.id}.` });
   const payload = await payloadOf(mail, { ...mailbox, verdict, maxBytes: settings.maxBytes });
-  return host.hook(source, payload, { key, origin: describeSender(verdict, automatedBy(mail.headers)) });
+  const origin = describeSender(verdict, automatedBy(mail.headers));
+  return host.hook(source, payload, { key, origin, ...(settings.reply === "draft" ? { keepReply: true } : {}) });
 }
 
 /** An event that says why, seen by `service why`; it runs nothing. */

@@ -1,5 +1,6 @@
 /** Mail as a source of hooks: presets for what other programs hand in, and mailboxes that the gateway watches by itself. */
 import { definePlugin } from "service-gateway/sdk";
+import { mailCli } from "./cli.ts";
 import { codes } from "./codes.ts";
 import { gmail, imap } from "./presets.ts";
 import { watchMailboxes } from "./watch.ts";
@@ -10,5 +11,6 @@ export default definePlugin({
   host: "^0.1.0",
   presets: [gmail, imap],
   codes,
+  cli: mailCli,
   setup: watchMailboxes,
 });

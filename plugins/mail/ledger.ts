@@ -14,6 +14,8 @@ export interface Progress {
   readonly lastSync: number;
   /** Until when mails wait because of `maxPerHour`; absent: none waits. */
   readonly pausedUntil?: number;
+  /** Older mails are not wanted, epoch milliseconds; only until the mailbox was first read to its end. */
+  readonly since?: number;
 }
 
 export interface Ledger {
@@ -22,10 +24,16 @@ export interface Ledger {
   /** Whether the mail was handled, by its id or, with `messageId`, under another one. */
   knows(id: string, messageId?: string): Promise<boolean>;
   note(mail: { readonly id: string; readonly messageId?: string }): Promise<void>;
+  /** From when on mails are wanted at the first start, epoch milliseconds; absent: only those that come afterwards. */
+  start(): Promise<number | undefined>;
+  setStart(since: number | undefined): Promise<void>;
+  /** Forgets where reading goes on. `false`: there was nothing to forget. */
+  forget(): Promise<boolean>;
 }
 
 export function createLedger({ store }: Pick<PluginHost, "store">, source: string, account: string): Ledger {
   const place = `mailbox:${source}:${account}`;
+  const startPlace = `start:${source}:${account}`;
   const keyOf = (kind: string, name: string) =>
     `${kind}:${source}:${account}:${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
   return {
@@ -41,6 +49,15 @@ export function createLedger({ store }: Pick<PluginHost, "store">, source: strin
         store.set(keyOf("mail", id), true, options),
         messageId === undefined ? undefined : store.set(keyOf("message", messageId), true, options),
       ]);
+    },
+    start: async () => ((await store.get(startPlace)) ?? undefined) as number | undefined,
+    async setStart(since) {
+      if (since === undefined) await store.delete(startPlace);
+      else await store.set(startPlace, since);
+    },
+    async forget() {
+      const forgotten = [await store.delete(place), await store.delete(startPlace)];
+      return forgotten.includes(true);
     },
   };
 }

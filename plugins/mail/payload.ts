@@ -17,9 +17,9 @@ export async function payloadOf(
     maxBytes,
   }: { readonly source: string; readonly account: string; readonly verdict: Verdict; readonly maxBytes: number },
 ): Promise<Json> {
-  const { text, date, messageId, inReplyTo, folder, labels, bodyError } = mail;
-  const whole = text === undefined ? "" : manyLines(text.kind === "html" ? await htmlToText(text.value) : text.value);
-  const body = cut(whole, maxBytes);
+  const { date, messageId, inReplyTo, folder, labels, bodyError } = mail;
+  const whole = await wholeTextOf(mail);
+  const body = cut(whole.text, maxBytes);
   const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(0, 50);
   const message: { [field: string]: Json } = {
     id: mail.id,
@@ -30,9 +30,9 @@ export async function payloadOf(
     cc: addresses(mail.cc),
     replyTo: addresses(mail.replyTo),
     subject: oneLine(mail.subject),
-    snippet: [...oneLine(mail.snippet ?? whole)].slice(0, snippetLength).join(""),
+    snippet: [...oneLine(mail.snippet ?? whole.text.slice(0, snippetLength * 10))].slice(0, snippetLength).join(""),
     body: body.text,
-    bodyTruncated: body.cut || text?.cut === true,
+    bodyTruncated: body.cut || whole.cut,
     ...(folder === undefined ? {} : { folder }),
     ...(labels === undefined ? {} : { labels }),
     references: references.map(oneLine),
@@ -43,6 +43,13 @@ export async function payloadOf(
   const optional = { date, messageId, inReplyTo, bodyError };
   for (const [name, value] of Object.entries(optional)) if (value !== undefined) message[name] = oneLine(value);
   return { source, account, ...mail.beside, messages: [message] };
+}
+
+/** The text that its reader would see. */
+export async function wholeTextOf({ text }: Pick<Mail, "text">): Promise<{ readonly text: string; readonly cut: boolean }> {
+  if (text === undefined) return { text: "", cut: false };
+  const shown = text.kind === "html" ? await htmlToText(text.value) : { text: text.value, cut: false };
+  return { text: manyLines(shown.text), cut: shown.cut || text.cut };
 }
 
 function addresses(list: readonly Mailbox[]): string {

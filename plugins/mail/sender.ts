@@ -19,15 +19,20 @@ interface Method {
   readonly properties: ReadonlyMap<string, string>;
 }
 
+/** No server writes more about one mail. */
+const maxField = 16_384;
+/** Nor does a mail pass so many of them. */
+const maxResults = 50;
+
 export function judgeSender({ headers, from }: Pick<Mail, "headers" | "from">, authservIds: readonly string[]): Verdict {
   const domain = domainOf(headers, from);
   if (domain === undefined) return { result: "none" };
   const known = authservIds.map((id) => id.toLowerCase());
   // A server writes its own result above what the mail brought along.
-  for (const { name, value } of headers) {
-    if (name !== "authentication-results") continue;
-    const { by, methods } = readResults(value);
+  for (const { value } of headers.filter(({ name }) => name === "authentication-results").slice(0, maxResults)) {
+    const { by, methods } = readResults(value.slice(0, maxField));
     if (!known.includes(by)) continue;
+    if (value.length > maxField) return { result: "none", domain };
     const dmarc = methods.filter((method) => method.name === "dmarc");
     if (dmarc.some(({ result }) => result === "fail")) return { result: "fail", domain, by };
     const passed = dmarc.some(({ result, properties }) => result === "pass" && (properties.get("header.from") ?? domain) === domain);
@@ -52,7 +57,8 @@ function domainOf(headers: readonly Header[], from: Mail["from"]): string | unde
   const fields = headers.filter(({ name }) => name === "from");
   const [field, another] = fields;
   const [sender, other] = from;
-  if (field === undefined || another !== undefined || sender?.address === undefined || other !== undefined) return undefined;
+  if (field === undefined || field.value.length > maxField || another !== undefined || sender?.address === undefined || other !== undefined)
+    return undefined;
   // One address has no comma, and a group has a colon.
   const bare = withoutComments(field.value).replace(/"(?:[^"\\]|\\.)*"/g, "");
   const address = /^[^<>,:;@]*<\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*>\s*$|^\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*$/i.exec(bare);
@@ -132,5 +138,5 @@ function withoutComments(text: string): string {
     else if (character === ")" && depth > 0) depth -= 1;
     else if (depth === 0) rest += character;
   }
-  return rest.replace(/\s*=\s*/g, "=");
+  return rest.replace(/\s+/g, " ").replace(/ ?= ?/g, "=");
 }

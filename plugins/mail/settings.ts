@@ -11,17 +11,37 @@ export interface MailboxSettings {
   readonly from?: readonly string[];
   readonly subject?: string;
   readonly requireAuth: boolean;
+  /** `draft`: the agent's answer becomes a draft in the mailbox. */
+  readonly reply?: "draft";
   /** Servers whose `Authentication-Results` count; none: no sender is ever verified. */
   readonly authservIds: readonly string[];
+}
+
+export type TlsSetting = boolean | "starttls" | TlsOptions;
+
+interface TlsOptions {
+  readonly mode?: "tls" | "starttls";
+  readonly caFile?: string;
+  readonly fingerprint256?: string;
+}
+
+export interface OAuthSettings {
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** Secret references, or the texts themselves. */
+  readonly clientSecret?: Json;
+  readonly refreshToken: Json;
+  readonly scope?: string;
 }
 
 export interface ImapSettings extends MailboxSettings {
   readonly host: string;
   readonly port: number;
-  readonly tls: boolean | "starttls";
+  readonly tls: TlsSetting;
   readonly user: string;
-  /** A secret reference, or the text itself. */
-  readonly password: Json;
+  /** A secret reference, or the text itself; one of the two is set. */
+  readonly password?: Json;
+  readonly oauth?: OAuthSettings;
   readonly folders: readonly string[];
 }
 

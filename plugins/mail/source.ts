@@ -29,6 +29,8 @@ export interface LastRead {
   readonly lastMail: number;
   /** When a look last ended with every mail handled. */
   readonly lastSync: number;
+  /** From when on mails are wanted; only until the mailbox was first read to its end, where older mails were asked for. */
+  readonly since?: number;
 }
 
 /** How the server announces new mail. */
@@ -84,6 +86,19 @@ export interface Mailbox {
   readonly address?: string;
 }
 
+/** The drafts folder of a mailbox. Nothing here can send. */
+export interface DraftFolder {
+  /** Address of the owner of the mailbox; absent: it is not known. */
+  readonly owner?: string;
+  /** Whether a draft with this Message-ID is there. */
+  has(messageId: string): Promise<boolean>;
+  /**
+   * Stores a mail (RFC 5322) as a draft. `begins` runs right before it is given to the server: an error before that, and one of the kind
+   * `setup`, means that it is not stored; after another one its fate is unknown.
+   */
+  store(draft: { readonly text: string; readonly begins: () => Promise<void> }): Promise<void>;
+}
+
 /** How much of a mail is asked for: less where the whole could not be read. */
 export type Depth = "whole" | "envelope" | "nothing";
 
@@ -97,6 +112,8 @@ export interface MailSource {
   fetch(id: string, depth: Depth): Promise<Mail | undefined>;
   /** Called when the server says that something is new, and when the connection ends. */
   doorbell(ring: () => void): void;
+  /** Absent: no draft can be stored. */
+  readonly draft?: DraftFolder;
   /** Absent: the source needs no arrangement with its server to be announced mail. */
   notices?(): NoticeStatus;
   close(): void;

@@ -11,12 +11,17 @@ export function oneLine(text: string): string {
 
 /** A body: lines stay. */
 export function manyLines(text: string): string {
-  return text
-    .replace(/\r\n?/g, "\n")
-    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, (character) => (character === "\n" || character === "\t" ? character : ""))
-    .replace(/[ \t]+$/gm, "")
-    .replace(/\n{3,}/g, "\n\n")
-    .trim();
+  return (
+    text
+      .replace(/\r\n?/g, "\n")
+      .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, (character) => (character === "\n" || character === "\t" ? character : ""))
+      .split("\n")
+      // A pattern for the end of a line would look at a long run of spaces again from each of them.
+      .map((line) => line.trimEnd())
+      .join("\n")
+      .replace(/\n{3,}/g, "\n\n")
+      .trim()
+  );
 }
 
 /** At most so many bytes of UTF-8, and no half character. */
@@ -36,15 +41,28 @@ const skipped = [
   ...hiddenStyles.flatMap((style) => [style, style.replace(":", ": ")]).map((style) => `[style*="${style}" i]`),
 ];
 
+/** The time of a conversion grows with the number of tags; this many take well below 100 ms. */
+const maxTags = 3_000;
+const maxHtml = 100_000;
+
 /** The library is loaded with the first HTML mail. */
-export async function htmlToText(html: string): Promise<string> {
+export async function htmlToText(html: string): Promise<{ readonly text: string; readonly cut: boolean }> {
   const { convert } = await import("html-to-text");
-  return convert(html, {
+  const end = Math.min(maxHtml, endOfTags(html));
+  const text = convert(html.slice(0, end), {
     wordwrap: false,
-    limits: { maxInputLength: 100_000, maxDepth: 100, maxChildNodes: 2_000 },
+    limits: { maxDepth: 100, maxChildNodes: 2_000 },
     selectors: [
       ...skipped.map((selector) => ({ selector, format: "skip" })),
       { selector: "a", options: { hideLinkHrefIfSameAsText: true } },
     ],
   });
+  return { text, cut: end < html.length };
+}
+
+/** Where the first tag begins that is one too many. */
+function endOfTags(html: string): number {
+  let at = html.indexOf("<");
+  for (let tags = 0; at >= 0 && tags < maxTags; tags += 1) at = html.indexOf("<", at + 1);
+  return at < 0 ? html.length : at;
 }

@@ -2,15 +2,20 @@
 import type { PluginHost } from "service-gateway/sdk";
 import { codes, type MailCode } from "./codes.ts";
 import type { GmailSource } from "./gmail/source.ts";
+import { createImapLogin } from "./imap/login.ts";
 import { createImapSource } from "./imap/source.ts";
+import { createLease } from "./lease.ts";
 import { type WatchedMailbox, watchMailbox } from "./mailbox.ts";
-import { gmailMailboxesIn, imapMailboxesIn } from "./settings.ts";
+import { gmailMailboxesIn, imapMailboxesIn, type MailboxSettings } from "./settings.ts";
+import type { MailSource } from "./source.ts";
+import { watchAlone } from "./watch-alone.ts";
 
 interface Watched {
   readonly source: "imap" | "gmail";
   readonly account: string;
   readonly mailbox: WatchedMailbox;
-  readonly push?: GmailSource["push"];
+  /** Absent: no notice is posted for it, now or at all. */
+  push?(): GmailSource["push"];
 }
 
 interface Wanted {
@@ -26,23 +31,36 @@ export function watchMailboxes(host: PluginHost): void {
   const watched = new Map<string, Watched & Pick<Wanted, "settings">>();
   let following = Promise.resolve();
 
+  function watch(source: Watched["source"], account: string, settings: MailboxSettings, open: () => MailSource): WatchedMailbox {
+    const mailbox = { source, account };
+    const lease = createLease(host, mailbox, "gateway");
+    return watchAlone(host, mailbox, { lease, watch: () => watchMailbox(host, mailbox, settings, open()) });
+  }
+
   function wantedNow(): ReadonlyMap<string, Wanted> {
     const wanted = new Map<string, Wanted>();
     for (const [account, settings] of imapMailboxesIn(imap.settings())) {
       const begin = async (): Promise<Watched> => {
-        const password = () => imap.secret(settings.password, `accounts.${account}.password`);
-        const source = createImapSource(account, settings, { password });
-        return { source: "imap", account, mailbox: watchMailbox(host, { source: "imap", account }, settings, source) };
+        const secret = (value: unknown, key: string) => imap.secret(value, `accounts.${account}.${key}`);
+        const login = createImapLogin(settings, { account, host, secret });
+        // The host reads the files that the configuration names, relative to its directory.
+        const read = (file: string) => secret({ file }, "tls.caFile");
+        const open = () => createImapSource(account, settings, { login, read });
+        return { source: "imap", account, mailbox: watch("imap", account, settings, open) };
       };
       wanted.set(`imap:${account}`, { settings: JSON.stringify(settings), begin });
     }
     for (const [account, { at, settings }] of gmailMailboxesIn(gmail.settings())) {
       const begin = async (): Promise<Watched> => {
         // Users without such a mailbox need none of this code.
-        const { createGmailSource } = await import("./gmail/source.ts");
-        const source = createGmailSource(account, settings, { host, secret: gmail.secret, at });
-        const mailbox = watchMailbox(host, { source: "gmail", account }, settings, source);
-        return { source: "gmail", account, mailbox, push: source.push };
+        const [{ createGmailSource }, { withReadBack }] = await Promise.all([import("./gmail/source.ts"), import("./gmail/read-back.ts")]);
+        let push: GmailSource["push"];
+        const open = () => {
+          const source = createGmailSource(account, settings, { host, secret: gmail.secret, at });
+          push = source.push;
+          return withReadBack(source, host);
+        };
+        return { source: "gmail", account, mailbox: watch("gmail", account, settings, open), push: () => push };
       };
       wanted.set(`gmail:${account}`, { settings: JSON.stringify(settings), begin });
     }
@@ -73,13 +91,16 @@ export function watchMailboxes(host: PluginHost): void {
   });
   host.status(() => [...watched.values()].map(({ source, account, mailbox }) => ({ source, account, ...mailbox.status() })));
   tapRecords(host);
+  host.tap("settled", ({ source, eventId }) => {
+    if (source === "hooks") for (const { mailbox } of watched.values()) mailbox.settled(eventId);
+  });
   host.route({
     method: "POST",
     path: "gmail/:account",
     access: "public",
     maxBodyBytes: 65_536,
     async handler({ params, headers, body }) {
-      const { push } = watched.get(`gmail:${params.account}`) ?? {};
+      const push = watched.get(`gmail:${params.account}`)?.push?.();
       return push === undefined ? { status: 404 } : { status: await push.receive(headers.authorization, body) };
     },
   });

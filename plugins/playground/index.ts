@@ -1,12 +1,15 @@
-/** The emulated platform as a plugin: the gateway's botchat account talks to it as to the real one. */
+/** The emulated platform as a plugin. The gateway's botchat account talks to it as to the real platform. */
 import { readFile } from "node:fs/promises";
 import { definePlugin, Type } from "service-gateway/sdk";
 import type { Approve } from "./platform/server/approval.ts";
 
-/** Every gateway reads the declaration; few open the platform. In a function of its own: the compiler overlooks the path inside an exported call. */
+/**
+ * Loaded on demand, because every gateway reads the declaration but few open the platform. A separate function, because the compiler
+ * overlooks the path inside an exported call.
+ */
 const loadPlatform = () => import("./platform/index.ts");
 
-/** Asks the gateway as its operator would: the token is given by the configuration, and read when it is needed. */
+/** Sends approvals to the gateway as its operator. The configuration names the token's file, which is read when needed. */
 const approveBy =
   (file: string, gateway: () => string): Approve =>
   async (pairing) => {
@@ -38,7 +41,7 @@ export default definePlugin({
     ),
   }),
   async setup(host, options) {
-    // Listens before the accounts open, so that the first connection of a channel finds it.
+    // The platform listens before the accounts open, so that a channel's first connection succeeds.
     const { createPlatform } = await loadPlatform();
     const platform = await createPlatform({
       port: options.port,

@@ -1,7 +1,7 @@
 /**
- * The emulated platform alone, as a process: `node plugins/playground/serve.ts --port 18790 --token 123:abc`.
+ * Runs only the emulated platform, as a process: `node plugins/playground/serve.ts --port 18790 --token 123:abc`.
  *
- * Prints one line with the address when it listens; ends on SIGINT and SIGTERM.
+ * Prints one line with the URL when it is listening. Ends on SIGINT and SIGTERM.
  */
 import { parseArgs } from "node:util";
 import { createPlatform } from "./platform/index.ts";

@@ -9,7 +9,7 @@ const maxCharacters = 200;
 
 interface Field {
   readonly value: string;
-  /** The value was chosen by a user, such as a name, a title or a file name. */
+  /** The value was chosen by a user, such as a name, a title or the description of a file. */
   readonly foreign?: true;
 }
 

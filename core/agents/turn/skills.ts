@@ -17,7 +17,9 @@ export interface Skill {
 }
 
 export interface Skills {
-  /** The agent's skills that this group or topic allows (absent: all), sorted by name. An edited file applies from the next turn. */
+  /**
+   * The agent's skills that this group or topic allows; `place` lists their names (absent: all). An edited file applies from the next turn.
+   */
   of(agent: Pick<AgentSettings, "workspace" | "skills">, place: readonly string[] | undefined): Promise<readonly Skill[]>;
 }
 

@@ -1,15 +1,13 @@
-/** Commands that plugins bring: declared as data, run on the plugin's own store. */
+/** Commands that plugins bring: declared as data, and added to the command line. */
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
-import type { Json } from "../../contract/types.ts";
-import type { Asked } from "../../host/deadline.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "../../host/find.ts";
 import { type CommandOutline, readOutline } from "../../host/outline.ts";
-import type { CliAnswer, CliCommand, CliDefinition } from "../../sdk/contract.ts";
+import type { CliDefinition } from "../../sdk/contract.ts";
 import type { CommandContext } from "../context.ts";
-import { type Add, group, type Handle, type Run } from "../declare.ts";
-import type { Terminal } from "../output/terminal.ts";
+import { type Add, group, type Handle } from "../declare.ts";
+import { parserOf } from "./plugin-options.ts";
 
 type Note = (text: string) => void;
 
@@ -17,6 +15,8 @@ const overviewMs = 3_000;
 
 interface PluginCommands {
   readonly plugin: string;
+  /** Ids of the presets that it declares. */
+  readonly presets: readonly string[];
   readonly cli: CliDefinition;
 }
 
@@ -57,7 +57,8 @@ async function sourcesOf(context: CommandContext): Promise<readonly PluginSource
 
 function addOutline(program: Command, { name, summary, commands }: CommandOutline): void {
   const parent = group(program, name, summary, `${programCommand} ${name}`);
-  for (const command of commands) parent.command(command);
+  // Of two words the first one shows what there is.
+  for (const word of new Set(commands.map((command) => command.split(" ", 1)[0] ?? ""))) parent.command(word);
 }
 
 /** What is declared, whether the plugin is on or off: a user who switched it off may still want to look. */
@@ -76,69 +77,32 @@ async function loadCommands(
     // Who reads the overview does not wait for one plugin that may have nothing to show there.
     const loadMs = word === undefined ? overviewMs : pluginDeadlines.load;
     const loading = createLoader({ cacheDirectory, fresh: false, loadMs }).load(source);
-    const { id, cli } = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
-    return cli === undefined ? undefined : { plugin: id, cli };
+    const { id, cli, presets = [] } = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
+    return cli === undefined ? undefined : { plugin: id, presets: presets.map((preset) => preset.id), cli };
   } catch {
     return undefined;
   }
 }
 
-function addCommands(program: Command, { plugin, cli }: PluginCommands, add: Add, handle: Handle): void {
+function addCommands(program: Command, { plugin, presets, cli }: PluginCommands, add: Add, handle: Handle): void {
   const parent = group(program, cli.name, cli.summary, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
+  const groups = new Map<string, Command>();
+  /** The command below which a name of two words goes. */
+  const groupOf = (first: string, example: string): Command => {
+    const known = groups.get(first) ?? group(parent, first, cli.groups?.[first] ?? "", `${programCommand} ${cli.name} ${example}`);
+    groups.set(first, known);
+    return known;
+  };
   for (const command of cli.commands) {
-    add(parent, [command.name, ...(command.args ?? [])].join(" "), {
+    const [first = "", second] = command.name.split(" ");
+    const [above, name] = second === undefined ? [parent, first] : [groupOf(first, command.example), second];
+    const added = add(above, [name, ...(command.args ?? [])].join(" "), {
       summary: command.summary,
       example: `${programCommand} ${cli.name} ${command.example}`,
       json: true,
-    }).action(handle(async () => runner({ plugin, doing: `${programCommand} ${cli.name} ${command.name}` }, command)));
+    });
+    for (const option of command.options ?? []) added.addOption(parserOf(option));
+    const asked = { plugin, doing: `${programCommand} ${cli.name} ${command.name}` };
+    added.action(handle(async () => (await import("./plugin-run.ts")).runnerOf(asked, command, presets)));
   }
-}
-
-function runner(asked: Asked, command: CliCommand): Run<readonly (string | undefined)[], { readonly json?: boolean }> {
-  return async (context, args, { json }) => {
-    const [{ scopedStore }, { createIds }, { lateAnswer, pluginDeadlines, withDeadline }] = await Promise.all([
-      import("../../host/scope.ts"),
-      import("../../state/ids.ts"),
-      import("../../host/deadline.ts"),
-    ]);
-    const store = await context.openState();
-    try {
-      const scoped = scopedStore(store, `plugin:${asked.plugin}`, context.now);
-      const call = { args, store: scoped, now: context.now, newId: createIds(context.now) };
-      const run = async () => await command.run(call);
-      const ms = command.timeoutSeconds === undefined ? pluginDeadlines.cli : command.timeoutSeconds * 1_000;
-      const late = () => {
-        // What the command still waits for must not keep the process.
-        setTimeout(() => process.exit(), 1_000).unref();
-        return lateAnswer(asked, ms);
-      };
-      const answer = ms === 0 ? await run() : await withDeadline(run(), ms, late);
-      if (json === true) context.terminal.json(answer.failed === true && answer.data === null ? failure(answer) : answer.data);
-      else show(answer, context.terminal);
-      return answer.failed === true ? 1 : 0;
-    } finally {
-      await store.close();
-    }
-  };
-}
-
-/** A plugin that failed and has no data has said why in its lines; those who read JSON are to know it, too. */
-function failure({ lines }: CliAnswer): Json {
-  const error = lines.map((line) => (typeof line === "string" ? line : line.join(" "))).join(" ");
-  return { ok: false, error, code: "plugin_command_failed" };
-}
-
-function show({ lines }: CliAnswer, terminal: Terminal): void {
-  let rows: (readonly string[])[] = [];
-  const flush = () => {
-    if (rows.length > 0) terminal.table(rows);
-    rows = [];
-  };
-  for (const line of lines) {
-    if (typeof line === "string") {
-      flush();
-      terminal.line(line);
-    } else rows.push(line);
-  }
-  flush();
 }

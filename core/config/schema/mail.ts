@@ -1,10 +1,44 @@
 /** Mailboxes that are watched. */
 import Type from "typebox";
-import { secretSchema } from "./annotations.ts";
+import { annotate, secretSchema } from "./annotations.ts";
 
 const text = (description: string) => Type.String({ minLength: 1, description });
 
 const names = (description: string) => Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
+
+const tlsSchema = Type.Object(
+  {
+    mode: Type.Optional(
+      Type.Enum(["tls", "starttls"], { description: "tls: from the start, the default. starttls: by the STARTTLS command." }),
+    ),
+    caFile: Type.Optional(
+      text("File with the certificates that are trusted for this server, as PEM; relative paths begin at the config directory."),
+    ),
+    fingerprint256: Type.Optional(
+      Type.String(
+        annotate(
+          { expects: "a SHA-256 fingerprint such as AB:CD:..., 32 pairs of hexadecimal digits" },
+          {
+            pattern: "^[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}$",
+            description: "SHA-256 fingerprint of the only certificate that is accepted; a self-signed one needs no caFile then.",
+          },
+        ),
+      ),
+    ),
+  },
+  { description: "Encryption with a certificate of your own.", additionalProperties: false },
+);
+
+const oauthSchema = Type.Object(
+  {
+    tokenUrl: text("Address of the provider's token endpoint, with https."),
+    clientId: text("Id of the application that is registered with the provider."),
+    clientSecret: Type.Optional(secretSchema("Secret of the application, where the provider gives one.")),
+    refreshToken: secretSchema("Refresh token of the mailbox. A new one that the provider sends replaces it in the state directory."),
+    scope: Type.Optional(text("Scopes to ask for, divided by spaces; absent: those of the refresh token.")),
+  },
+  { description: "Login by OAuth (XOAUTH2) in place of a password.", additionalProperties: false },
+);
 
 /** What every mailbox has, whatever it is read by. */
 const ofMailbox = {
@@ -36,13 +70,20 @@ const imapAccount = Type.Object(
   {
     host: text("Name of the IMAP server, such as imap.example.org."),
     port: Type.Integer({ minimum: 1, maximum: 65_535, default: 993, description: "Port of the server." }),
-    tls: Type.Union([Type.Boolean(), Type.Literal("starttls")], {
+    tls: Type.Union([Type.Boolean(), Type.Literal("starttls"), tlsSchema], {
       default: true,
       description:
-        "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on this machine may have.",
+        "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on this machine may have. An object names the certificate that is trusted.",
     }),
     user: text("User name, mostly the mail address."),
-    password: secretSchema("Password; many providers want an app password here."),
+    password: Type.Optional(secretSchema("Password; many providers want an app password here. Absent with oauth.")),
+    oauth: Type.Optional(oauthSchema),
+    reply: Type.Optional(
+      Type.Literal("draft", {
+        description:
+          "draft: the agent's answer is put into the drafts folder as a reply to the sender. Nothing is ever sent. Off when absent.",
+      }),
+    ),
     folders: Type.Array(Type.String({ minLength: 1 }), {
       minItems: 1,
       maxItems: 5,

@@ -1,6 +1,6 @@
 /**
- * The thread that owns the write connection. One request is one transaction; its flush and the
- * checkpoints happen here, so that the main thread never waits for the disk.
+ * The thread that owns the write connection. One request is one transaction. Flushes and checkpoints run here, so that the main thread
+ * never waits for the disk.
  */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -25,12 +25,12 @@ import {
 } from "./thread/protocol.ts";
 
 /**
- * Pages of log after which they are folded into the database. Small checkpoints keep the longest pause short,
- * large ones copy hot pages less often; `bench/store.ts` shows the longest waits growing above a thousand.
+ * Pages of log after which a checkpoint runs. Small checkpoints keep the longest pause short; large ones copy frequently used pages less
+ * often. `bench/store.ts` shows that pauses grow above a thousand.
  */
 const checkpointPages = 1_000;
 const busyMs = 5_000;
-/** How old the number of commits beside the database may become. */
+/** How outdated the number of commits in the directory's record may be, in milliseconds. */
 const noteMs = 250;
 
 interface Opened {
@@ -58,7 +58,7 @@ function openDatabase({ file, directory, used, owner }: WriterOptions): Opened {
   }
 }
 
-/** The last connection that can write folds the log in and removes it as it closes. What is refused stays as it was found. */
+/** Closes a rejected database without changing it. The last writable connection would otherwise run a checkpoint and delete the log. */
 function closeUntouched(db: DatabaseSync, file: string): void {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   let reader: DatabaseSync | undefined;
@@ -68,18 +68,21 @@ function closeUntouched(db: DatabaseSync, file: string): void {
       reader.prepare("PRAGMA user_version").get();
     }
   } catch {
-    // It cannot even be read: then nothing is folded in either.
+    // The file cannot even be read, so no checkpoint runs.
   }
   db.close();
   reader?.close();
 }
 
-/** Operations of one statement need no savepoint: SQLite undoes a failed statement by itself. An acceptance undoes its first itself. */
+/**
+ * Operations with a single statement need no savepoint, because SQLite undoes a failed statement. An acceptance undoes its first statement
+ * itself.
+ */
 const singleStatement: ReadonlySet<OperationName> = new Set(["accept", "set", "delete", "swap", "setPreview", "updateSession", "pass"]);
 
 /**
- * The operations of every turn check all they need before they write. A savepoint for each would be a tenth of the
- * writer's time, for errors that no check foresees; such a one undoes the whole transaction instead.
+ * These operations, which run in every turn, check everything before they write. Savepoints for them would take a tenth of the writer's
+ * time, only for unforeseen errors. Such an error undoes the whole transaction instead.
  */
 const checksFirst: ReadonlySet<OperationName> = new Set([
   "claim",
@@ -128,9 +131,9 @@ function runAll(db: DatabaseSync, context: TransactionContext, operations: Opera
 
 interface Transaction {
   run(request: NonNullable<Request>): Reply;
-  /** Writes the number of flushed commits beside the database. */
+  /** Writes the number of flushed commits to the directory's record. */
   note(): void;
-  /** The same in a moment: each such write makes the next flush dearer. */
+  /** Does the same with a delay, because each such write makes the next flush slower. */
   noteSoon(): void;
 }
 
@@ -140,7 +143,7 @@ function createTransaction({ db, identity, record }: Opened, { directory, slowFl
   const operations = createOperations(context);
   const pause = new Int32Array(new SharedArrayBuffer(4));
   let synchronous: "FULL" | "NORMAL" | undefined;
-  // Other processes may add commits of their own: then this is fewer than there are, which is enough.
+  // Other processes may add commits. The number is then too low, which is acceptable.
   let { commits } = identity;
   let noted = commits;
   let planned = false;
@@ -169,7 +172,7 @@ function createTransaction({ db, identity, record }: Opened, { directory, slowFl
       try {
         if (db.isTransaction) db.exec("ROLLBACK");
       } catch {
-        // SQLite has rolled back by itself; the first error is the one to tell.
+        // SQLite has already rolled back. The first error is the one to report.
       }
       return { type: "undone", failure: packFailure(diskError(error, directory)) };
     }
@@ -191,7 +194,7 @@ function createTransaction({ db, identity, record }: Opened, { directory, slowFl
   return transaction;
 }
 
-/** Runs after the answer has left, so that no caller of this transaction waits for it. */
+/** Creates the checkpoint function. It runs after the reply was sent, so that no caller waits for it. */
 function createCheckpoint(db: DatabaseSync): () => void {
   const look = db.prepare("PRAGMA wal_checkpoint(NOOP)");
   const fold = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
@@ -200,7 +203,7 @@ function createCheckpoint(db: DatabaseSync): () => void {
       const { log, checkpointed } = look.get() ?? {};
       if (Number(log) - Number(checkpointed) >= checkpointPages) fold.get();
     } catch {
-      // No room in the database yet: the log keeps everything, and the next transaction tries again.
+      // The disk has no room for the checkpoint. The log keeps everything, and the next transaction tries again.
     }
   };
 }

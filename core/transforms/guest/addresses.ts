@@ -1,4 +1,4 @@
-/** `URL` and `URLSearchParams` of the web, over the host's parser. */
+/** `URL` and `URLSearchParams`, implemented with the host's parser. */
 import { ask } from "./bridge.ts";
 
 type Parts = Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export class GuestParams {
       });
     } else this.#pairs = ask<Pairs>("query.parse", String(init));
   }
-  /** Reads the pairs again, after the search of its address was set. */
+  /** Parses the pairs again after the address's search was set. */
   static reset(params: GuestParams, search: string): void {
     params.#pairs = ask<Pairs>("query.parse", search);
   }

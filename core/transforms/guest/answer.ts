@@ -1,20 +1,20 @@
-/** What a transform returned, as JSON text. The walk is the check: a value of any other kind cannot be rendered. */
+/** Renders a transform's result as JSON. Rendering also validates it: values of other types are rejected. */
 
-// As they are before a module can replace them.
+// Saved before a module can replace them.
 const { stringify } = JSON;
 const { isFinite: isFiniteNumber } = Number;
 const { isArray } = Array;
 const { freeze, getOwnPropertyDescriptor, getPrototypeOf, keys, prototype: objectPrototype } = Object;
 
 const maxDepth = 64;
-/** Characters of the whole result. */
+/** Maximum length of the result in characters. */
 const maxResult = 1_048_576;
 
 interface Budget {
   left: number;
 }
 
-/** JSON of an object or `null`, or `undefined`. Throws with a sentence that says where the value is and what is wrong with it. */
+/** Renders an object or `null` as JSON; `undefined` stays `undefined`. Throws an error that says which value is invalid and why. */
 export function renderAnswer(value: unknown): string | undefined {
   if (value === undefined || value === null) return value === null ? "null" : undefined;
   if (typeof value !== "object" || isArray(value))
@@ -37,7 +37,7 @@ function scalar(value: unknown, where: string, budget: Budget): string {
   if (value !== null && typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
     throw refusal(where, `is ${nameOf(value)}, which JSON cannot carry`);
   }
-  // Before it is escaped, so that an enormous text is not copied first.
+  // Counted before escaping, so that an enormous text is not copied first.
   spend(budget, typeof value === "string" ? value.length : 8);
   return stringify(value);
 }
@@ -54,7 +54,7 @@ function renderList(list: readonly unknown[], where: string, depth: number, budg
 
 function renderObject(object: object, where: string, depth: number, budget: Budget): string {
   const prototype: unknown = getPrototypeOf(object);
-  // A class, a Date, a Map: what JSON makes of it is rarely what its author meant.
+  // The JSON of a class instance, a Date or a Map is rarely what its author intended.
   if (prototype !== null && prototype !== objectPrototype) throw refusal(where, `is ${nameOf(object)}, but must be a plain object`);
   let json = "{";
   for (const name of keys(object)) {
@@ -85,7 +85,7 @@ function nameOf(value: unknown): string {
   return "an object of a class, such as Date or Map";
 }
 
-/** Freezes a value that `JSON.parse` made, whole: the context of a call is the same for all code that reads it. */
+/** Freezes a value from `JSON.parse` deeply, because all code of a call shares its context. */
 export function freezeJson<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   for (const name of keys(value)) freezeJson((value as Record<string, unknown>)[name]);

@@ -1,10 +1,10 @@
-/** The only way out of the engine: a function that takes texts and returns a text. It is gone from `globalThis` before a module is loaded. */
+/** The only connection to the host: functions on strings. They are removed from `globalThis` before a module is loaded. */
 
 interface Bridge {
   readonly ask: (operation: string, ...given: readonly string[]) => string;
-  /** Ends a call. `value`: JSON of the result, or nothing for none. */
+  /** Ends a call. For `value`, the text is the result as JSON, or empty if there is none. */
   readonly settle: (id: string, kind: "value" | "threw" | "result", text: string, stack: string) => void;
-  /** The function that a CommonJS file is, made inside the engine. */
+  /** Creates the function that contains a CommonJS file, inside the engine. */
   readonly compile: (name: string) => (...values: readonly unknown[]) => void;
   /** The exports of an ES module that another module requires. */
   readonly importNow: (name: string) => Readonly<Record<string, unknown>>;
@@ -16,11 +16,11 @@ const { ask: send } = bridge;
 export const { settle, compile, importNow } = bridge;
 delete holder.bridge;
 
-// As they are before a module can replace them.
+// Saved before a module can replace them.
 const { parse, stringify } = JSON;
 const errors: Readonly<Record<string, new (message: string) => Error>> = { TypeError, RangeError };
 
-/** Has the host compute something. Arguments and result are JSON. Throws what the host answers as an error. */
+/** Asks the host to compute something. Arguments and result are sent as JSON. Throws if the host returns an error. */
 export function ask<T>(operation: string, ...given: readonly unknown[]): T {
   const texts: string[] = [];
   for (let at = 0; at < given.length; at++) texts[at] = stringify(given[at]) ?? "null";

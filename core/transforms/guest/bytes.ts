@@ -1,4 +1,4 @@
-/** Bytes cross the bridge as texts of one character a byte; the host does the encodings. */
+/** Bytes are exchanged with the host as strings with one character for each byte. The host does the encodings. */
 import { ask } from "./bridge.ts";
 
 const step = 8_192;
@@ -21,7 +21,7 @@ export const fromBinary = (text: string): Uint8Array<ArrayBuffer> => fillBinary(
 export const encode = (text: string, encoding: Encoding = "utf8"): string => ask("bytes", text, encoding);
 export const decode = (binary: string, encoding: Encoding = "utf8"): string => ask("text", binary, encoding);
 
-/** The bytes of any value that Node and the web take as data. */
+/** The bytes of any value that Node and the web accept as data. */
 export function binaryOf(data: unknown, encoding?: Encoding): string {
   if (typeof data === "string") return encode(data, encoding);
   if (data instanceof ArrayBuffer) return toBinary(new Uint8Array(data));

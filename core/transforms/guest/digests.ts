@@ -1,4 +1,4 @@
-/** Hashes, HMAC and random numbers: `crypto` of the web and what `node:crypto` has of them. */
+/** Hashes, HMAC and random numbers: the web's `crypto` and the corresponding part of `node:crypto`. */
 import { ask } from "./bridge.ts";
 import { binaryOf, bufferOf, type Encoding, fillBinary, fromBinary } from "./bytes.ts";
 
@@ -13,7 +13,7 @@ function getRandomValues<T extends ArrayBufferView>(target: T): T {
   return target;
 }
 
-/** Hashes are streams in Node; here they only hash. */
+/** A hash object. Unlike in Node, it is not a stream. */
 class Hash {
   #chunks: string[] = [];
   readonly #finish: (binary: string) => string;
@@ -80,7 +80,7 @@ const subtle = {
 
 export const webcrypto = { subtle, randomUUID, getRandomValues };
 
-/** Under the names of Node's module. */
+/** The functions under their names in Node's module. */
 export const nodeCrypto = {
   createHash,
   createHmac,

@@ -1,4 +1,4 @@
-/** Values as people read them, for `console` and `node:util`. */
+/** Formats values for people, for `console` and `node:util`. */
 
 const longest = 100;
 const deepest = 4;
@@ -33,7 +33,7 @@ function classOf(value: object): string {
   return typeof name === "string" && name !== "Object" ? `${name} ` : "";
 }
 
-/** As `node:util` has it: `%s %d %i %f %j %o %O %c %%`, then the rest of the values. */
+/** Formats like `node:util`: `%s %d %i %f %j %o %O %c %%`, then the remaining values. */
 export function format(...values: readonly unknown[]): string {
   const [first, ...rest] = values;
   if (typeof first !== "string") return values.map((value) => inspect(value)).join(" ");

@@ -1,4 +1,4 @@
-/** What a module finds in the engine beside the language, and how the host calls it. */
+/** Sets up the globals that a module finds in the engine, and the functions that the host calls. */
 
 import { GuestAddress, GuestParams } from "./addresses.ts";
 import { freezeJson, renderAnswer } from "./answer.ts";
@@ -29,10 +29,10 @@ const { keys, setPrototypeOf } = Object;
 const { apply } = Reflect;
 const { then } = Promise.prototype;
 
-/** Of a line; the host lets a call print no more than this. */
+/** Maximum length of a line. The host limits how much a call prints in total. */
 const longest = 65_536;
 
-/** Whether the call has printed all that it may. */
+/** Whether the call has reached its printing limit. */
 let isMuted = false;
 
 const print =
@@ -73,9 +73,9 @@ Object.assign(globalThis, {
   ...(ask("network") === true ? { fetch } : {}),
 });
 installLocales();
-// Its call sites would hand out the functions of this file.
+// Disabled, because its call sites would expose the functions of this file.
 Object.defineProperty(Error, "prepareStackTrace", { get: () => undefined, set: () => {} });
-// A second clock, which nothing of a transform needs.
+// Transforms do not need a second clock.
 delete (globalThis as { performance?: unknown }).performance;
 
 let namespace: Readonly<Record<string, unknown>> = {};
@@ -90,12 +90,12 @@ function fail(id: number, kind: "threw" | "result", error: unknown): void {
       stack = String(error.stack ?? "");
     } else message = `It threw a value that is not an Error: ${String(error)}`;
   } catch {
-    // A getter of the error threw: the sentence above remains.
+    // A getter of the error threw. The message above is used.
   }
   settle(String(id), kind, message.slice(0, 2_000), stack.slice(0, 4_000));
 }
 
-/** Loads the module; settles the call with the names of the functions that it exports. */
+/** Loads the module. Settles the call with the names of the exported functions. */
 export function load(id: number, entry: string): void {
   import(entry).then(
     (loaded: Readonly<Record<string, unknown>>) => {
@@ -106,7 +106,10 @@ export function load(id: number, entry: string): void {
   );
 }
 
-/** Answers as `settle` does, with the text: JSON of the result, or nothing for none. `undefined`: the call is settled by itself, or later. */
+/**
+ * Runs a function. Returns the result as JSON, or an empty string if there is none. `undefined` means that the call has been settled or
+ * will be settled later.
+ */
 export function call(id: number, name: string, json: string): string | undefined {
   const render = (value: unknown): string | undefined => {
     try {
@@ -121,7 +124,7 @@ export function call(id: number, name: string, json: string): string | undefined
     const run = namespace[name];
     if (typeof run !== "function") throw missing(name);
     const context = parse(json) as { readonly headers: object; readonly query: object };
-    // As the gateway has it: a name of a header cannot reach a prototype.
+    // As in the gateway, header and query names must not reach a prototype.
     for (const map of [context.headers, context.query]) setPrototypeOf(map, null);
     const value: unknown = run(freezeJson(context));
     if (!isThenable(value)) return render(value);

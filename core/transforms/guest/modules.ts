@@ -1,4 +1,4 @@
-/** Modules that are not files of the root: the few of Node's that a payload needs, and CommonJS. */
+/** Modules that are not files of the root: the few Node modules that payloads need, and CommonJS support. */
 import { product } from "../../contract/product.ts";
 import type { Required } from "../linker.ts";
 import { GuestAddress, GuestParams } from "./addresses.ts";
@@ -8,7 +8,7 @@ import { nodeCrypto } from "./digests.ts";
 import { format, inspect } from "./inspect.ts";
 import { atob, btoa, GuestDecoder, GuestEncoder } from "./web.ts";
 
-/** Functions of texts alone are computed by the host. */
+/** Creates functions on strings that the host computes. */
 const asked = (room: string, names: string): object =>
   Object.fromEntries(names.split(" ").map((name) => [name, (...given: readonly unknown[]) => ask(`${room}.${name}`, ...given)]));
 
@@ -42,7 +42,7 @@ const files = new Map<string, CommonModule>();
 export function exportsOf(name: string): unknown {
   const builtin = name.startsWith("builtin:") ? builtins[name.slice(8)] : undefined;
   if (builtin !== undefined) return builtin;
-  // A file that is still running, too: two files that require each other see what the other has so far.
+  // Also returns a file that is still running, so that two files that require each other see what the other has exported so far.
   const known = files.get(name);
   if (known !== undefined) return known.exports;
   const module: CommonModule = { exports: {}, id: name, filename: name, loaded: false };
@@ -70,13 +70,13 @@ const requireFrom = (from: string) => (specifier: unknown) => {
 const withDefault = (exports: object): object =>
   new Proxy(exports, { get: (target, key) => (key === "default" && !("default" in target) ? target : Reflect.get(target, key)) });
 
-/** The default export that an ES module sees. A file of the user's that was compiled from an ES module has its own. */
+/** The default export that an ES module sees. A user's file compiled from an ES module has its own. */
 export function mainOf(name: string): unknown {
   const exports = exportsOf(name) as { readonly __esModule?: unknown; readonly default?: unknown } | undefined;
   return exports?.__esModule === true && !name.includes("/node_modules/") ? exports.default : exports;
 }
 
-/** JSON of the names that `import { name }` can take from it. */
+/** The names that `import { name }` can take from the module, as JSON. */
 export function namesOf(name: string): string {
   const exports = exportsOf(name);
   const isObject = (typeof exports === "object" && exports !== null) || typeof exports === "function";

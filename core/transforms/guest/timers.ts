@@ -1,4 +1,4 @@
-/** Timers: the host waits, the function stays here. A timer ends with the call that set it. */
+/** Timers. The host waits, and the function remains here. A timer ends with the call that set it. */
 import { ask } from "./bridge.ts";
 
 interface Timer {
@@ -25,7 +25,7 @@ export function clear(id: unknown): void {
   if (typeof id === "number" && timers.delete(id)) ask("clear", id);
 }
 
-/** Called by the host when the time has come. */
+/** Called by the host when a timer is due. */
 export function fire(id: number): void {
   const timer = timers.get(id);
   if (timer === undefined) return;
@@ -34,7 +34,7 @@ export function fire(id: number): void {
   timer.run();
 }
 
-/** Called by the host for what a call has left. */
+/** Called by the host for a timer that its call left behind. */
 export function forget(id: number): void {
   timers.delete(id);
 }

@@ -1,4 +1,4 @@
-/** Globals of the web beyond the language: texts and bytes, clones, signals, number and date formats, requests. */
+/** Globals of the web platform: text encoding, cloning, abort signals, number and date formats, requests. */
 import { ask } from "./bridge.ts";
 import { binaryOf, decode, encode, fillBinary, fromBinary } from "./bytes.ts";
 import { setTimeout } from "./timers.ts";
@@ -190,7 +190,7 @@ export function fetch(
   return promise;
 }
 
-/** Called by the host when a request is over. */
+/** Called by the host when a request has finished. */
 export function received(id: number, json: string): void {
   const waiting = requests.get(id);
   requests.delete(id);

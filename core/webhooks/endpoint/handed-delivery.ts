@@ -19,6 +19,8 @@ export interface HandedDelivery {
   readonly headers?: Readonly<Record<string, string>>;
   /** What the plugin found out about the sender, for the agent. */
   readonly origin?: string;
+  /** The plugin wants to read what the agent replies. */
+  readonly keepReply?: boolean;
 }
 
 export interface HandedDeps extends MappedRequestDeps {
@@ -29,7 +31,7 @@ export interface HandedDeps extends MappedRequestDeps {
 /** Throws `HttpProblem`: with a status from 500 on, the same delivery may be accepted later. */
 export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Promise<Accepted> {
   if (!deps.enabled()) throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled and hooks.token.");
-  const { plugin, payload, key, headers = {}, origin } = handed;
+  const { plugin, payload, key, headers = {}, origin, keepReply } = handed;
   const path = trimSlashes(handed.path);
   const table = deps.mappings();
   const accepted: Accepted[] = [];
@@ -46,7 +48,11 @@ export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Pr
       // Where a signature is asked for, nothing passes that has none.
       mappings: table.way(path).mappings.filter(({ settings }) => settings.signature === undefined),
       identity: { key: deliveryKey(key, { path, secret: () => `plugin ${plugin}` }), compared: false },
-      handed: { by: plugin, ...(origin === undefined ? {} : { origin: cleanHookName(origin) }) },
+      handed: {
+        by: plugin,
+        ...(origin === undefined ? {} : { origin: cleanHookName(origin) }),
+        ...(keepReply === true ? { keepReply } : {}),
+      },
     },
     {
       ...deps,

@@ -1,19 +1,22 @@
-/** The address of a hook request: is it below the base path, what is the sub-path, is there a token in the query? */
+/** Parses the URL of a hook request: base path, sub-path and query. */
 
-/** `hooks.path` as it is compared: a leading slash, no trailing ones. `undefined`: it names no path of its own. */
+/** Normalizes `hooks.path`: one leading slash, no trailing ones. `undefined` if nothing is left. */
 export function parseBasePath(path: string): string | undefined {
   const base = path.trim().replace(/^\/*/, "/").replace(/\/+$/, "");
   return base === "" ? undefined : base;
 }
 
 export interface HookAddress {
-  /** What stands behind the base path and its slash, as it was sent; the query is not part of it. */
+  /** The part after the base path and its slash, as sent and without the query. */
   readonly subPath: string;
-  /** Without the question mark; empty when there is none. */
+  /** The query without the question mark; empty if there is none. */
   readonly query: string;
 }
 
-/** Compared as it was sent, case-sensitive and not decoded: an address has one spelling, so no other gets past a check. */
+/**
+ * Parses a URL below the base path; `undefined` for other URLs. The URL is compared as sent, case-sensitive and not decoded, so that no
+ * alternative spelling bypasses a check.
+ */
 export function parseHookAddress(url: string, base: string): HookAddress | undefined {
   if (!url.startsWith(base)) return undefined;
   const mark = url.indexOf("?", base.length);
@@ -24,7 +27,7 @@ export function parseHookAddress(url: string, base: string): HookAddress | undef
 
 const slash = 47;
 
-/** Whether a query carries a parameter `token`, however it is spelled; its value does not matter. */
+/** Whether a query contains a parameter `token` in any spelling, whatever its value. */
 export function hasTokenParameter(query: string): boolean {
   for (const name of new URLSearchParams(query).keys()) {
     if (name.trim().toLowerCase() === "token") return true;
@@ -32,12 +35,12 @@ export function hasTokenParameter(query: string): boolean {
   return false;
 }
 
-/** Slashes alone name nothing. */
+/** Whether a path is empty or consists only of slashes. */
 export function isBlankPath(subPath: string): boolean {
   return subPath === "" || /^\/+$/.test(subPath);
 }
 
-/** Without slashes at its ends. A pattern for the end would try again at each slash of a path that has thousands. */
+/** Removes slashes at both ends. A regular expression for the end would retry at each slash of a path with thousands of them. */
 export function trimSlashes(path: string): string {
   let start = 0;
   let end = path.length;

@@ -1,4 +1,4 @@
-/** Which mapping takes a request: the first that takes its body and whose match holds. */
+/** Selects the mapping for a request: the first one that accepts its body and matches. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/index.ts";
 import type { HttpProblem } from "../../http/index.ts";
@@ -6,17 +6,17 @@ import type { Mapping } from "./mapping.ts";
 import { type BodyKind, checkBodyType, parsePayload } from "./payload.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
-/** One request with its bytes, before it is known which mapping takes it. */
+/** A request with its raw body, before its mapping is known. */
 export interface Posted {
-  /** Without slashes at its ends. */
+  /** The path, without slashes at the ends. */
   readonly path: string;
-  /** Those that say what the body is. */
+  /** The headers that describe the body. */
   readonly type: Pick<IncomingHttpHeaders, "content-type" | "content-encoding">;
-  /** Those that may be shown. */
+  /** The headers that may be shown. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** What was read of the body, where it is known already. */
+  /** The parsed body, if it is already known. */
   readonly payload?: Json;
   /** ISO 8601, UTC, with milliseconds. */
   readonly now: string;
@@ -29,8 +29,8 @@ export interface Chosen {
 }
 
 /**
- * `asked`: called with the reason why each mapping before the chosen one did not take the request. Throws `HttpProblem` for a body that
- * cannot be read.
+ * Selects the mapping. `asked` is called for each mapping before it, with the reason why it does not match. Throws `HttpProblem` for a body
+ * that cannot be read.
  */
 export function chooseMapping(
   mappings: readonly Mapping[],
@@ -57,7 +57,7 @@ export function chooseMapping(
   return undefined;
 }
 
-/** Parses the body once for each kind. */
+/** Parses the body at most once for each kind. */
 function createReader({ path, headers, query, body, payload: given, now }: Posted): (kind: BodyKind) => HookDelivery {
   const known = new Map<BodyKind, HookDelivery>();
   return (kind) => {

@@ -1,4 +1,4 @@
-/** One condition of a `match`: what it looks at, what must be there, and the sentence for people when it is not. */
+/** One condition of a `match`: the value it reads, the rule for it, and the explanation if it fails. */
 
 import { isSecretName, linearPatterns } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
@@ -13,22 +13,22 @@ export type Rule =
   | { readonly kind: "matches"; readonly pattern: string; readonly accepts: (value: Json | undefined) => boolean };
 
 export interface Condition {
-  /** For people: `path`, `source`, `headers.x-github-event`, `payload.action`. */
+  /** The value's name for people: `path`, `source`, `headers.x-github-event`, `payload.action`. */
   readonly label: string;
-  /** The same thing for the machine: `["payload", "action"]`. Conditions with one subject look at one value. */
+  /** The value's name as keys: `["payload", "action"]`. Conditions with the same subject read the same value. */
   readonly subject: readonly string[];
   readonly read: (delivery: HookDelivery) => Json | undefined;
   readonly rule: Rule;
 }
 
 /**
- * A pattern sees texts up to this length: the time is linear, but a pattern with large repetitions takes microseconds for
- * each character. A longer text does not match, because a part of it would say nothing about the whole.
+ * Longest text that a pattern is applied to. Matching is linear, but a pattern with large repetitions takes microseconds for each
+ * character. Longer texts never match, because matching only a part of them would be misleading.
  */
 const maxMatchedLength = 16_384;
 const maxQuotedLength = 120;
 
-/** Throws an `Error` of the engine with the reason when the text is not a valid pattern. */
+/** Compiles a pattern. Throws the engine's `Error` if the pattern is invalid. */
 export function matchesRule(pattern: string): Rule {
   const compiled = linearPatterns().compile(pattern);
   return {
@@ -41,7 +41,7 @@ export function matchesRule(pattern: string): Rule {
   };
 }
 
-/** What a pattern looks at: texts, and numbers and booleans as they are written. */
+/** The text that a pattern is applied to: strings, and numbers and booleans as written; `undefined` for other values. */
 function textOf(value: Json | undefined): string | undefined {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : exactDigits(value);
 }
@@ -52,13 +52,13 @@ export function holds({ rule }: Condition, value: Json | undefined): boolean {
   return rule.accepts(value);
 }
 
-/** A configuration cannot hold the digits of a large number either, so both sides are rounded alike. */
+/** Rounds large numbers. The configuration cannot contain all their digits, so both sides must be rounded alike. */
 function comparable(value: Json): Json {
   const digits = exactDigits(value);
   return digits === undefined ? value : Number(digits);
 }
 
-/** `payload.action is "opened", not one of "closed", "merged"`. Values that may be secrets are not in it. */
+/** Explains a failed condition: `payload.action is "opened", not one of "closed", "merged"`. Values that may be secrets are omitted. */
 export function explain({ label, subject, rule }: Condition, value: Json | undefined): string {
   if (rule.kind === "exists") return rule.exists ? `${label} is missing` : `${label} is there, and must not be`;
   if (value === undefined) return `${label} is missing`;

@@ -1,23 +1,23 @@
 /**
- * Whether some conditions follow from others, which shows that a mapping can never be reached.
+ * Decides whether some conditions follow from others, which shows that a mapping can never be reached.
  *
- * It reasons about one value at a time and about the values around it: a value with parts is not a text, and is present.
- * Whatever it affirms is certain; two patterns are only known to agree when they are written alike.
+ * It considers each value and the values around it: a value with members is not a text, and it exists. A positive answer is certain. Two
+ * patterns are considered equal only if their texts are equal.
  */
 import type { Condition, Rule, Scalar } from "./condition.ts";
 
 type MatchesRule = Extract<Rule, { readonly kind: "matches" }>;
 
-/** What conditions say together about one value. */
+/** Everything that conditions state about one value. */
 interface Fact {
   readonly subject: readonly string[];
   readonly exists: ReadonlySet<boolean>;
-  /** The only values it may have; absent when there is no such list. */
+  /** The only possible values; absent if there is no such list. */
   readonly values?: readonly Scalar[];
   readonly patterns: readonly MatchesRule[];
 }
 
-/** Whether every delivery for which all of `given` hold is one for which all of `wanted` hold. */
+/** Whether every delivery that satisfies all of `given` also satisfies all of `wanted`. */
 export function impliesAll(given: readonly Condition[], wanted: readonly Condition[]): boolean {
   const facts = factsOf(given);
   return isContradiction(facts) || wanted.every((condition) => follows(facts, condition));
@@ -60,7 +60,7 @@ function follows(facts: readonly Fact[], { subject, rule }: Condition): boolean 
   return same?.exists.has(false) === true || facts.some((outer) => isInside(subject, outer.subject) && hasNoParts(outer));
 }
 
-/** Texts, numbers and the like have no parts, and neither has what is not there. */
+/** Whether the value has no members: it is a text, a number or similar, or it does not exist. */
 function hasNoParts({ values, patterns, exists }: Fact): boolean {
   return values !== undefined || patterns.length > 0 || exists.has(false);
 }

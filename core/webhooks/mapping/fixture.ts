@@ -1,10 +1,10 @@
-/** A delivery as a file: what `hooks record` saves, and what `hooks test` and `transforms test` read. */
+/** A delivery as a file, which `hooks record` writes and `hooks test` and `transforms test` read. */
 import { HostError, type Json } from "../../contract/index.ts";
 import { exactDigits, parseExactJson } from "../../http/index.ts";
 import { trimSlashes } from "./address.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
-/** Version of the format, and the mark that distinguishes such a file from a bare payload. */
+/** The key that distinguishes such a file from a bare payload. Its value is the version of the format. */
 const mark = "$delivery";
 
 export interface Fixture {
@@ -15,18 +15,18 @@ export interface Fixture {
   readonly payload: Json;
 }
 
-/** Nested deeper than what the hook server takes. */
+/** Maximum depth, the same as in the hook server. */
 const maxDepth = 64;
 
 /**
- * The delivery that a file holds: `{ "$delivery": 1, path, headers, query, payload }`, each but the mark optional, or the bare
- * payload. Throws `fixture_invalid` that names the file.
+ * Reads a delivery: `{ "$delivery": 1, path, headers, query, payload }`, where all but the mark are optional, or a bare payload. Throws
+ * `fixture_invalid`, which names the file.
  */
 export function readFixture(
   text: string,
   from: {
     readonly file: string;
-    /** Path of a delivery whose file names none. */
+    /** The path to use if the file contains none. */
     readonly path: string;
     /** ISO 8601. */
     readonly now: string;
@@ -52,7 +52,7 @@ export function readFixture(
   });
 }
 
-/** The other way round, with whatever `clean` leaves of it. */
+/** Converts a delivery to the content of such a file. */
 export function fixtureOf({ path, headers, query, payload }: HookDelivery): Fixture {
   return { [mark]: 1, path, headers, query, payload };
 }
@@ -86,7 +86,7 @@ function isObject(value: Json): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Without a prototype, as the hook server makes them. */
+/** The texts in an object without a prototype, like those of the hook server; `undefined` if it contains other values. */
 function textsOf(value: Json, nameOf: (name: string) => string = (name) => name): Readonly<Record<string, string>> | undefined {
   if (!isObject(value)) return undefined;
   const texts: Record<string, string> = Object.create(null);

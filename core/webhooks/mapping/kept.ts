@@ -1,26 +1,26 @@
-/** What the body of a stored hook event says about how it came. */
+/** Reads from the body of a stored hook event how the event arrived. */
 
 import type { Json, TurnRequest } from "../../contract/index.ts";
 import type { EventReport } from "../../state/index.ts";
 import type { KeptDelivery } from "./mapped-events.ts";
 
 export interface KeptHook {
-  /** Id of the mapping, or the name of the endpoint. */
+  /** The id of the mapping, or the name of the endpoint. */
   readonly hook: string;
   readonly mapped: boolean;
-  /** What the run begins with, as it is handed over; absent: nothing ran. */
+  /** The text that the run begins with; absent if nothing ran. */
   readonly text?: string;
   readonly request?: TurnRequest;
-  /** Absent for the built-in endpoints. */
+  /** The stored delivery; absent for the built-in endpoints. */
   readonly delivery?: KeptDelivery;
 }
 
-/** Whether an event is one that a sender caused: not a run's summary, which is the gateway's own. */
+/** Whether a sender caused the event. False for a run's summary, which the gateway creates itself. */
 export function isDelivery({ source, kind }: Pick<EventReport, "source" | "kind">): boolean {
   return source === "hooks" && kind !== "summary";
 }
 
-/** Kept events were written by this program, but perhaps by another version of it: what is missing is left out. */
+/** Reads a stored body. Another version of this program may have written it, so missing fields are omitted. */
 export function readKept(body: Json | null, kind: string): KeptHook {
   const fields = isRecord(body) ? body : {};
   const { mapping, message, text, request, delivery } = fields;
@@ -34,7 +34,7 @@ export function readKept(body: Json | null, kind: string): KeptHook {
   };
 }
 
-/** How a kept delivery came, in words; `undefined`: it is not one, or came through an endpoint that is not a mapping. */
+/** Describes how a stored delivery arrived; `undefined` if it is not a delivery to a mapping. */
 export function describeAccess({ delivery }: KeptHook): string | undefined {
   if (delivery === undefined) return undefined;
   if (delivery.handed !== undefined) return `handed in by the plugin ${delivery.handed.by}`;

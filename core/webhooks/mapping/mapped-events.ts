@@ -1,4 +1,4 @@
-/** What a mapped delivery leaves in the inbox: its runs, or the record of why there is none. */
+/** Creates the inbox events of a mapped delivery: its runs, or a record of why there are none. */
 
 import type { Decision, Json, RawEvent } from "../../contract/index.ts";
 import type { NewEvent } from "../../state/index.ts";
@@ -10,39 +10,41 @@ import type { Mapping } from "./mapping.ts";
 import type { BodyKind } from "./payload.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
-/** What is known of a delivery that a plugin handed in. */
+/** The facts about a delivery that a plugin submitted. */
 export interface Handed {
-  /** Id of the plugin. */
+  /** The plugin's id. */
   readonly by: string;
-  /** What the plugin found out about the sender; the agent reads it before the content. */
+  /** What the plugin knows about the sender. The agent reads it before the content. */
   readonly origin?: string;
+  /** The plugin may read what the agent replied. */
+  readonly keepReply?: true;
 }
 
-/** A delivery as it is kept with its event, to be shown or replayed. */
+/** A delivery as stored with its event, for display and replay. */
 export interface KeptDelivery {
-  /** Sub-path below `hooks.path`. */
+  /** The path below `hooks.path`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
-  /** As it was sent; of an element of a list: as the element saw it. Empty when the elements together are too large. */
+  /** The body as sent; for a list element, the payload with only that element. Empty if the elements together are too large. */
   readonly body: string;
   readonly kind: BodyKind;
-  /** The scheme of the signature that was verified; absent where the hook token let it in. */
+  /** The scheme of the verified signature; absent if the hook token was used. */
   readonly signature?: string;
-  /** A plugin of this gateway handed it in; absent: it came over HTTP. */
+  /** Set if a plugin of this gateway submitted the delivery; absent if it arrived over HTTP. */
   readonly handed?: Handed;
-  /** Of an element, which is kept as JSON: what its delivery was sent as. */
+  /** The body kind of the whole delivery, for a list element, which is stored as JSON. */
   readonly sentAs?: BodyKind;
-  /** Which element of its list it was; absent for a whole delivery. */
+  /** Index of the element in its list; absent for a whole delivery. */
   readonly index?: number;
 }
 
 export type Settled = NonNullable<NewEvent["settled"]>;
 
-/** Elements of one delivery share what is not in their list; together they keep at most so much. */
+/** Total size of the stored elements of one delivery, in characters. They share the data outside their list. */
 const maxKeptCharacters = 4_194_304;
 
-/** Copies, because `JSON.stringify` takes twice as long over objects without a prototype. */
+/** Creates the stored form. Objects are copied, because `JSON.stringify` takes twice as long for objects without a prototype. */
 export function keepDelivery(
   delivery: HookDelivery,
   {
@@ -58,30 +60,33 @@ export function keepDelivery(
   return signature === undefined ? kept : { ...kept, signature: signature.scheme };
 }
 
-/** What the sender was answered, kept with the first event so that a repetition gets it again. Of each event whether it is a run. */
+/**
+ * The response to the sender, stored with the first event, so that a repetition gets the same response. `runs` says for each event whether
+ * it is a run.
+ */
 export interface KeptAnswer {
   readonly status: number;
   readonly mode?: "now" | "next-heartbeat";
   readonly runs: readonly boolean[];
-  /** The delivery was taken apart: the answer lists what became of it. */
+  /** True if the delivery was split, so that the response lists each element's result. */
   readonly listed: boolean;
 }
 
-/** The first one's key is the delivery's own. */
+/** The dedupe key of the event at a position. The first event uses the delivery's own key. */
 export function keyAt(dedupeKey: string, position: number): string {
   return position === 0 ? dedupeKey : `${dedupeKey}:${position}`;
 }
 
-/** One event for each run, in order. `kept`: the delivery as a whole. */
+/** Creates one event for each run, in order. `kept` is the whole delivery. */
 export function runEvents(
   mapping: Mapping,
   runs: readonly MappedRun[],
   options: {
     readonly kept: KeptDelivery;
-    /** What the element of a run saw; absent where the delivery is not taken apart. */
+    /** The view of the delivery for each element; absent if the delivery is not split. */
     readonly views?: readonly HookDelivery[] | undefined;
     readonly dedupeKey: string | undefined;
-    /** Kept only with a key, for a repetition. */
+    /** The response to store. It is only stored together with a key, for repetitions. */
     readonly answer?: KeptAnswer;
     readonly mainSession: string;
     readonly now: number;
@@ -110,14 +115,15 @@ export function runEvents(
       dedupeKey: dedupeKey === undefined ? undefined : keyAt(dedupeKey, position),
     };
     if (run.action === "wake") return wakeEvent(run.wake, { ...shared, mainSession, now });
-    const { asked, deliverOnly } = run;
+    const { deliverOnly } = run;
+    const asked = kept.handed?.keepReply === true ? { ...run.asked, request: { ...run.asked.request, keepReply: true } } : run.asked;
     if (!deliverOnly) return agentEvent(asked, shared);
     const request = { ...asked.request, deliverOnly: true };
     return agentEvent({ ...asked, request }, { ...shared, wrapped: false });
   });
 }
 
-/** A delivery that ends as it is accepted. */
+/** Creates the event of a delivery that ends when it is accepted. */
 function recordEvent(
   mapping: Mapping,
   kept: KeptDelivery,
@@ -137,7 +143,7 @@ function recordEvent(
 
 const noContent: KeptAnswer = { status: 204, runs: [false], listed: false };
 
-/** There is nothing to do, and the sender need not know more. */
+/** Creates the record of a delivery for which there is nothing to do. */
 export function nothingRecord(
   mapping: Mapping,
   {
@@ -167,7 +173,7 @@ export function nothingRecord(
   return { event: recordEvent(mapping, kept, repeated), settled: { outcome: "silent", reason, decisions: [decision] } };
 }
 
-/** Kept without a key: the sender may try again. */
+/** Creates the record of a failed delivery. It has no key, so that the sender may retry. */
 export function failureRecord(
   mapping: Mapping,
   {
@@ -183,7 +189,7 @@ export function failureRecord(
   return { event: recordEvent(mapping, kept), settled: { outcome, reason: problem.code, decisions: [decision] } };
 }
 
-/** Names of what looks like an attempt to give orders, over all runs. */
+/** The names of suspected prompt injections in all runs. */
 export function injectionsIn(runs: readonly MappedRun[]): readonly string[] {
   const found = runs.map((run) => findInjection(run.action === "wake" ? run.wake.text : run.asked.message));
   return found.length === 1 ? (found[0] ?? []) : [...new Set(found.flat())];

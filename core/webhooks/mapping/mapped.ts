@@ -1,6 +1,6 @@
 /**
- * From a mapping that matched to what it does: templates are rendered, a transform may override, and the result is
- * checked as a request's fields are. Nothing has happened when this returns, so a dry run is the same code.
+ * Determines what a matching mapping does: renders the templates, applies the transform's overrides and validates the result like the
+ * fields of a request. It has no side effects, so a dry run uses the same code.
  */
 import { type Json, programCommand } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
@@ -10,7 +10,7 @@ import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";
 import type { ForEach, Mapping, TemplateField } from "./mapping.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
-/** What a transform is handed; a frozen copy arrives on the other side. */
+/** The input of a transform. It receives a frozen copy. */
 export interface TransformCall {
   readonly module: string;
   readonly export?: string;
@@ -18,11 +18,11 @@ export interface TransformCall {
 }
 
 export interface MappedDeps extends AgentDeps {
-  /** `undefined`: no override. `null`: nothing to do. Rejects when the module failed. */
+  /** Runs a transform. `undefined`: no override. `null`: nothing to do. Rejects if the module fails. */
   readonly transform: (call: TransformCall) => Promise<Json | undefined>;
 }
 
-/** One thing that a delivery leads to. */
+/** One run that a delivery causes. */
 export type MappedRun = { readonly index: number; readonly wrapped: boolean } & (
   | { readonly action: "wake"; readonly wake: Wake }
   | { readonly action: "agent"; readonly asked: AgentRequest; readonly deliverOnly: boolean }
@@ -30,17 +30,17 @@ export type MappedRun = { readonly index: number; readonly wrapped: boolean } & 
 
 export interface Plan {
   readonly runs: readonly MappedRun[];
-  /** What each element of the list saw; absent where the delivery is not taken apart. */
+  /** The view of the delivery for each list element; absent if the delivery is not split. */
   readonly views?: readonly HookDelivery[];
-  /** Why there are none. */
+  /** Why there are no runs. */
   readonly nothing?: "transform_ignored" | "nothing_to_do";
 }
 
-/** A delivery that its mapping could not handle: the answer, and what the operator should look at. */
+/** The error of a delivery that its mapping could not handle: the response, and what the operator should check. */
 export class MappingFailure extends Error {
   override readonly name = "MappingFailure";
   readonly problem: HttpProblem;
-  /** Configuration path that decided. */
+  /** The configuration path of the cause. */
   readonly path: string;
   readonly hint: string;
 
@@ -53,12 +53,12 @@ export class MappingFailure extends Error {
 }
 
 const maxElements = 200;
-/** Of all runs of one delivery: each element of a list may carry what it shares with the others, and a template may say it again. */
+/** Total size of all runs of one delivery, in characters. Every list element may carry the shared data, and templates may repeat it. */
 const maxTextCharacters = 2_097_152;
 
 /**
- * Synchronous when there is nothing to wait for. Throws or rejects with `MappingFailure`; if one element of a list fails, the whole list
- * fails.
+ * Plans the runs. Synchronous if there is nothing to wait for. Throws or rejects with `MappingFailure`. If one element of a list fails, the
+ * whole list fails.
  */
 export function planRuns(mapping: Mapping, delivery: HookDelivery, deps: MappedDeps): Plan | Promise<Plan> {
   if (mapping.faulty) throw switchedOff(mapping);
@@ -79,7 +79,7 @@ async function planElements(mapping: Mapping, forEach: ForEach, delivery: HookDe
   return runs.length === 0 ? { runs, nothing: "transform_ignored" } : { runs: bounded(mapping, runs), views };
 }
 
-/** Each text is stored, looked through and shown to a model: what is too long is refused before any of that. */
+/** Rejects texts that are too long before they are stored, scanned and shown to a model. */
 function bounded(mapping: Mapping, runs: readonly MappedRun[]): readonly MappedRun[] {
   let characters = 0;
   for (const run of runs) characters += run.action === "wake" ? run.wake.text.length : run.asked.message.length;
@@ -101,7 +101,7 @@ function switchedOff(mapping: Mapping): MappingFailure {
   return new MappingFailure(problem, { path: mapping.at, hint: `\`${programCommand} config validate\` says what is wrong with it.` });
 }
 
-/** The delivery once for each element, seen as the only one of its list. */
+/** The delivery once for each element, as if that were the only one in its list. */
 function elementViews(forEach: ForEach, delivery: HookDelivery, mapping: Mapping): readonly HookDelivery[] {
   const list = forEach.read(delivery.payload);
   const fail = (problem: HttpProblem, hint: string) => new MappingFailure(problem, { path: mapping.placeOf(["forEach"]), hint });
@@ -123,7 +123,7 @@ function replaceAt(value: Json, [key, ...rest]: readonly string[], next: Json): 
   return { ...record, [key]: replaceAt(record[key] ?? null, rest, next) };
 }
 
-/** `null`: the transform says that there is nothing to do. */
+/** Plans one run; `null` if the transform says that there is nothing to do. */
 function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: MappedDeps): MappedRun | Promise<MappedRun | null> {
   const rendered = renderFields(mapping, delivery);
   const reading = { index, deps, freshSession: hasHole(mapping, delivery) };
@@ -143,7 +143,7 @@ function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: 
 
 const fieldOf: Readonly<Partial<Record<TemplateField, string>>> = { messageTemplate: "message", textTemplate: "text" };
 
-/** What templates and settings say, under the names that requests use. */
+/** The results of templates and fixed settings, under the field names of requests. */
 export function renderFields(mapping: Mapping, delivery: HookDelivery): Fields {
   const fields: Record<string, unknown> = { ...mapping.fixed };
   for (const [field, template] of mapping.templates) {
@@ -152,12 +152,12 @@ export function renderFields(mapping: Mapping, delivery: HookDelivery): Fields {
   return fields;
 }
 
-/** Whether something that the session key is made of is not there: what the rest says would be shared with every other such delivery. */
+/** Whether a part of the session key is missing in the delivery. The remaining key would be shared with every other such delivery. */
 function hasHole({ keyParts }: Mapping, delivery: HookDelivery): boolean {
   return keyParts.some((part) => part.render(delivery).trim() === "");
 }
 
-/** What of a mapping a transform may say; the way in (path, signature, body) is not part of it. */
+/** The fields that a transform may override. Path, signature and body are not among them. */
 const overridable = [
   "action",
   "message",
@@ -215,7 +215,7 @@ function parseRun(
   const { settings } = mapping;
   const action = readChoice(fields, "action", ["wake", "agent"]) ?? settings.action;
   const wanted = readBoolean(fields, "allowUnsafeExternalContent") ?? true;
-  // Only ever narrower: code that reads what strangers send cannot take the wrapper off.
+  // A transform may restore the wrapper, but never remove it, because it processes content from strangers.
   const wrapped = !(settings.allowUnsafeExternalContent === true && wanted);
   if (action === "wake") {
     const mode: WakeMode = readChoice(fields, "wakeMode", wakeModes) ?? "now";
@@ -227,7 +227,7 @@ function parseRun(
 
 const settingOf: Readonly<Record<string, string>> = { message: "messageTemplate", text: "textTemplate" };
 
-/** Names the origin of the field: the transform, or a setting of the mapping. */
+/** Adds the origin of the invalid field: the transform, or a setting of the mapping. */
 function explain(mapping: Mapping, problem: HttpProblem, override: Fields | undefined): MappingFailure {
   const { transform } = mapping.settings;
   const field = problem instanceof FieldProblem ? problem.field : undefined;

@@ -1,4 +1,4 @@
-/** What is wrong with one mapping, beyond what its schema says. */
+/** Checks a mapping beyond what its schema can express. */
 
 import { checkTrustedProxy } from "../../http/index.ts";
 import { type AgentDeps, choicesOf } from "../runs/agent.ts";
@@ -10,18 +10,18 @@ export interface RuleContext {
   readonly agents: { readonly exists: (id: string) => boolean; readonly defaultId: () => string };
   readonly channels: Pick<AgentDeps["channels"], "known" | "available" | "list">;
   readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
-  /** Path rules of a transform, without running it. */
+  /** Checks the path of a transform without running it. */
   readonly checkTransform: (module: string) => { readonly message: string; readonly missing: boolean } | undefined;
 }
 
 interface MappingRuleContext extends RuleContext {
-  /** Whether the schema found a setting of the mapping wrong. */
+  /** Whether the schema found an error in a setting of the mapping. */
   readonly broken: (setting: readonly string[]) => boolean;
 }
 
 type Rule = (source: MappingSource, parts: CompiledParts, context: MappingRuleContext, report: Report) => void;
 
-/** Endpoints of the hook server itself. */
+/** The endpoints of the hook server itself. */
 export const reservedPaths: ReadonlySet<string> = new Set(["wake", "agent", "runs"]);
 
 const checkPath: Rule = (_, { match }, context, report) => {
@@ -35,7 +35,7 @@ const checkPath: Rule = (_, { match }, context, report) => {
   else checkSpelling(match.path, context.hooks.path, report);
 };
 
-/** Paths that can be written and that no sender's request has. */
+/** Reports valid paths that no request can have. */
 function checkSpelling(path: string, base: string, report: Report): void {
   const written = `is ${JSON.stringify(path)}`;
   if (/^https?:\/\//i.test(path)) report(["match", "path"], `${written}, an address`, { hint: `Write only what follows ${base}/ in it.` });
@@ -72,7 +72,7 @@ const agentOnly = [
   "timeoutSeconds",
 ] as const;
 
-/** With a transform any field may get its effect, because it may change the action. */
+/** With a transform, every field may have an effect, because the transform may change the action. */
 const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
   if (settings.transform !== undefined || preset !== undefined) return;
   const idle = settings.action === "wake" ? agentOnly : (["textTemplate"] as const);
@@ -127,14 +127,14 @@ const checkAddresses: Rule = ({ settings }, _, __, report) => {
 const checkTransform: Rule = ({ settings }, _, { checkTransform: check }, report) => {
   const wrong = settings.transform === undefined ? undefined : check(settings.transform.module);
   if (wrong === undefined) return;
-  // It is looked for again at each request: a file that comes later needs no new configuration.
+  // The file is looked up at each request, so a file created later needs no configuration change.
   const hint = wrong.missing
     ? "Write it; until then requests are answered 500 mapping_failed."
     : "Name a file below the transforms directory, such as mail/invoice.ts.";
   report(["transform", "module"], wrong.message, { hint, passing: wrong.missing });
 };
 
-/** The text of a field that is the same for every delivery. */
+/** The value of a field that is the same for every delivery; `undefined` if it varies. */
 function constant({ templates }: CompiledParts, field: TemplateField): string | undefined {
   const template = templates.find(([name]) => name === field)?.[1];
   return template?.isStatic === true ? template.source.trim() : undefined;
@@ -160,7 +160,7 @@ const checkAgent: Rule = (_, parts, { hooks, agents }, report) => {
 const checkModel: Rule = ({ settings }, parts, { models, agents }, report) => {
   const model = constant(parts, "model");
   const named = constant(parts, "agentId");
-  // The agent of a template is known with the delivery only, and its list is asked then.
+  // If a template sets the agent, it is known only with the delivery, and its list of models is checked then.
   if (model === undefined || (named === undefined && settings.agentId !== undefined)) return;
   const agentId = named !== undefined && agents.exists(named) ? named : agents.defaultId();
   if (models.allowed(model, agentId)) return;
@@ -190,7 +190,10 @@ const checkSession: Rule = ({ settings }, { templates }, { hooks }, report) => {
     const why = template.isStatic ? sessionKeyRefusal(begin, prefixes) : beginRefusal(begin, prefixes);
     if (why !== undefined)
       report(["sessionKey"], `is ${JSON.stringify(template.source)}, which ${why}`, {
-        hint: "hooks.allowedSessionKeyPrefixes says how session keys begin.",
+        hint:
+          begin === ""
+            ? "hooks.allowedSessionKeyPrefixes says how session keys begin."
+            : `Add ${JSON.stringify(begin)} to hooks.allowedSessionKeyPrefixes, or remove that setting.`,
       });
   }
   if (
@@ -203,7 +206,7 @@ const checkSession: Rule = ({ settings }, { templates }, { hooks }, report) => {
   }
 };
 
-/** Of a key whose rest only the delivery says: whether any rest could make it fit. */
+/** Checks a key whose end depends on the delivery: the refusal, if no possible end is allowed. */
 function beginRefusal(begin: string, prefixes: readonly string[] | undefined): string | undefined {
   const fits = prefixes === undefined || prefixes.some((prefix) => begin.startsWith(prefix) || prefix.startsWith(begin));
   if (!fits) return "does not begin with an allowed prefix";

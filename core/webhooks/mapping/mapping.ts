@@ -1,8 +1,8 @@
 /**
- * Mappings and presets, compiled once for each configuration: what takes which request, and what it makes of it.
+ * Compiles mappings and presets once for each configuration. A mapping decides which requests it handles and what it does with them.
  *
- * A mapping with an error goes on owning its requests and answers 503: what was meant for it gets to no other mapping,
- * and its sender tries again until it is mended.
+ * A mapping with an error still matches its requests and answers 503. They never reach another mapping, and the sender retries until the
+ * error is fixed.
  */
 import { hash } from "node:crypto";
 import type { GatewayConfig, Problem, Segment } from "../../config/index.ts";
@@ -17,26 +17,26 @@ import { compileTemplate, type Template, TemplateError } from "./template.ts";
 export type HookSettings = GatewayConfig["hooks"];
 export type MappingSettings = HookSettings["mappings"][number];
 
-/** Fields of a mapping that hold a template. */
+/** The fields of a mapping that contain a template. */
 export const templateFields = ["messageTemplate", "textTemplate", "name", "agentId", "sessionKey", "channel", "to", "model"] as const;
 export type TemplateField = (typeof templateFields)[number];
 
-/** What is the same for every delivery. */
+/** The fields that are the same for every delivery. */
 const plainFields = ["sessionMode", "wakeMode", "deliver", "thinking", "timeoutSeconds"] as const;
 
-/** One mapping before it is compiled: of the configuration, or of a preset. */
+/** A mapping before it is compiled, from the configuration or a preset. */
 export interface MappingSource {
   readonly id: string;
-  /** Where the mapping is switched on: `hooks.mappings[2]`, `hooks.presets[0]`. */
+  /** The configuration path that enables the mapping: `hooks.mappings[2]`, `hooks.presets[0]`. */
   readonly at: string;
-  /** The preset that it belongs to; absent for a mapping of the user's. */
+  /** The preset that contains the mapping; absent for a user's mapping. */
   readonly preset?: string;
   readonly settings: MappingSettings;
-  /** Configuration path of one of its settings; of a preset's that which the user can change. */
+  /** The configuration path of a setting. For a preset, it is the path that the user can change. */
   readonly placeOf: (setting: readonly Segment[]) => string;
 }
 
-/** A list of the payload, one run for each of its elements. */
+/** A list in the payload with one run for each element. */
 export interface ForEach {
   readonly path: string;
   readonly keys: readonly string[];
@@ -49,28 +49,28 @@ export interface SignedBy {
 
 export interface Mapping extends MappingSource {
   readonly match: Match;
-  /** Bodies that it takes. */
+  /** The kinds of body that the mapping accepts. */
   readonly kinds: readonly BodyKind[];
   readonly signedBy?: SignedBy;
-  /** Whether a client of this address may call it; absent: any may. */
+  /** Whether a client address may call the mapping; absent: all may. */
   readonly admits?: (address: string) => boolean;
   readonly forEach?: ForEach;
   readonly templates: readonly (readonly [TemplateField, Template])[];
-  /** Each single thing that the session key reads: a key with a hole in it would be shared by strangers. */
+  /** The separate values in the session key. If one is missing, strangers would share the key. */
   readonly keyParts: readonly Template[];
   readonly fixed: Readonly<Record<string, unknown>>;
-  /** It has an error: its requests are answered 503. */
+  /** True if the mapping has an error. Its requests are answered with 503. */
   readonly faulty: boolean;
 }
 
-/** A problem that belongs to one mapping; `setting` is its path below the mapping. An error, unless it is said to be a warning. */
+/** Reports a problem of a mapping. `setting` is its path below the mapping. It is an error unless `warning` is set. */
 export type Report = (
   setting: readonly Segment[],
   message: string,
   options?: {
     readonly hint?: string | undefined;
     readonly warning?: boolean;
-    /** An error that may be gone at the next request: the mapping stays on. */
+    /** The error may be gone at the next request, so the mapping remains enabled. */
     readonly passing?: boolean;
   },
 ) => void;
@@ -81,7 +81,7 @@ export interface CompiledParts {
   readonly templates: readonly (readonly [TemplateField, Template])[];
 }
 
-/** What can be said of a mapping by itself. */
+/** Compiles the parts of a mapping that do not depend on other mappings. */
 export function compileParts({ settings }: MappingSource, report: Report): CompiledParts {
   const match = compileMatchOf(settings, report);
   const forEach = settings.forEach === undefined ? undefined : compileForEach(settings.forEach, report);
@@ -123,14 +123,14 @@ function compileForEach(path: string, report: Report): ForEach | undefined {
   }
 }
 
-/** `undefined`: it is unknown which requests it would take. */
+/** Completes a mapping; `undefined` if its requests cannot be determined. */
 export function finishMapping(
   source: MappingSource,
   parts: CompiledParts,
   { signedBy, faulty }: { readonly signedBy?: SignedBy | undefined; readonly faulty: boolean },
 ): Mapping | undefined {
   const { match, forEach, templates } = parts;
-  // Signed and without a path of its own, it would judge the requests of every sender.
+  // A signed mapping without a path would check the requests of every sender.
   if (match === undefined || (match.path === undefined && source.settings.signature !== undefined)) return undefined;
   const { settings } = source;
   const sessionKey = templates.find(([field]) => field === "sessionKey")?.[1];
@@ -150,36 +150,36 @@ export function finishMapping(
   };
 }
 
-/** Some platforms post forms as well as JSON, whatever the mapping says. */
+/** The kinds of body to accept. Some platforms post both forms and JSON, whatever the mapping says. */
 function kindsOf({ body }: MappingSettings, signedBy: SignedBy | undefined): readonly BodyKind[] {
   const kind = signedBy?.signature.bodyKind;
   if (kind === "text-json") return [kind];
   return kind === undefined ? [body] : ["json", "form"];
 }
 
-/** All mappings that may take a request at one path, in their order. */
+/** All mappings that may handle requests to one path, in order. */
 export interface Way {
-  /** The hook token is not asked for: one of the signatures must hold. */
+  /** True if a signature is required instead of the hook token. */
   readonly signed: boolean;
   readonly mappings: readonly Mapping[];
-  /** Each once. */
+  /** The distinct signatures of the mappings. */
   readonly signatures: readonly SignedBy[];
-  /** Names the secrets of the signatures, for the count of failures. */
+  /** Identifies the signatures' secrets, for counting failures. */
   readonly credential: string;
-  /** Bodies that one of them takes, the first one's first. */
+  /** All kinds of body that the mappings accept, those of the first mapping first. */
   readonly kinds: readonly BodyKind[];
 }
 
 export interface MappingTable {
   readonly mappings: readonly Mapping[];
   readonly problems: readonly Problem[];
-  /** Headers that carry a signature, or a secret of its scheme. */
+  /** Headers that contain a signature or a scheme's secret. */
   readonly hiddenHeaders: ReadonlySet<string>;
-  /** `path`: without slashes at its ends. */
+  /** The mappings of a path, given without slashes at its ends. */
   way(path: string): Way;
 }
 
-/** `signedPaths`: also those whose only signature cannot be used; they never fall back to the token. */
+/** Creates the table. `signedPaths` includes paths whose only signature is unusable, because they never fall back to the hook token. */
 export function createTable(
   mappings: readonly Mapping[],
   { signedPaths, problems }: { readonly signedPaths: ReadonlySet<string>; readonly problems: readonly Problem[] },
@@ -219,7 +219,7 @@ function wayOf(mappings: readonly Mapping[], signedPath: string | undefined): Wa
   };
 }
 
-/** The path that a mapping is for, whether the rest of it is in order or not. */
+/** The path of a mapping, even if the rest of it is invalid. */
 export function pathOf({ match }: MappingSettings): string | undefined {
   return match?.path === undefined ? undefined : trimSlashes(match.path);
 }

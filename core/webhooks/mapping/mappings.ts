@@ -1,4 +1,4 @@
-/** All mappings of a configuration, in the order in which they are asked: the user's, then those of its presets. */
+/** Compiles all mappings of a configuration in the order in which they are tried: the user's, then those of its presets. */
 import { hash } from "node:crypto";
 import { isWeakSecret, nearestOf, type Problem, renderPath, type Segment, weakSecret } from "../../config/index.ts";
 import { HostError, reasonOf } from "../../contract/index.ts";
@@ -21,9 +21,9 @@ import { checkMapping, type RuleContext } from "./mapping-rules.ts";
 
 export interface MappingContext extends RuleContext {
   readonly presets: ReadonlyMap<string, PresetDefinition>;
-  /** Throws `HostError` that names the path. */
+  /** Resolves a secret. Throws `HostError`, which names the path. */
   readonly secret: (value: unknown, path: string) => string;
-  /** What the schema found: a mapping that lost a wrong part of itself must not be taken for a whole one. */
+  /** The problems that the schema found. A mapping that lost an invalid part must not be used as if it were complete. */
   readonly problems: readonly Problem[];
 }
 
@@ -69,7 +69,7 @@ function ownMappings({ hooks }: MappingContext): readonly MappingSource[] {
   });
 }
 
-/** `token` is short for a signature of the scheme token. */
+/** Replaces `token` by a signature of the scheme `token`, for which it is an abbreviation. */
 function withToken(settings: MappingSettings): MappingSettings {
   const { token } = settings;
   return token === undefined || settings.signature !== undefined
@@ -77,17 +77,17 @@ function withToken(settings: MappingSettings): MappingSettings {
     : { ...settings, signature: { scheme: "token", secret: token } };
 }
 
-/** What is wrong with the signature that stands for a token is wrong with the token. */
+/** Reports problems of that signature at `token`. */
 function placeOfToken({ token, signature }: MappingSettings, setting: readonly Segment[]): readonly Segment[] {
   return token === undefined || signature !== undefined || setting[0] !== "signature" ? setting : ["token", ...setting.slice(2)];
 }
 
-/** Settings that a user may give a preset as a whole, in the section of its name. */
+/** The settings that a user may apply to a whole preset, in the section with its name. */
 const presetSettings = ["model", "thinking", "instructions", "allowUnsafeExternalContent"] as const;
 
 type PresetSection = Partial<MappingSettings> & { readonly account?: unknown; readonly accounts?: object };
 
-/** What a plugin watches by itself would lead nowhere without the preset. */
+/** Whether the section configures an account. What a plugin watches for it would have no effect without the preset. */
 function hasAccount(section: PresetSection | undefined): boolean {
   return section !== undefined && (section.account !== undefined || Object.keys(section.accounts ?? {}).length > 0);
 }
@@ -144,7 +144,7 @@ function compileDraft(
   let faulty = hasError(context, source.at);
   const report: Report = (setting, message, { hint, warning = false, passing = warning } = {}) => {
     if (!passing) faulty = true;
-    // Problems that the schema found are not reported a second time.
+    // Problems that the schema found are not reported again.
     if (setting.length > 0 && hasError(context, source.placeOf(setting))) return;
     problems.push({
       severity: warning ? "warning" : "error",
@@ -159,20 +159,20 @@ function compileDraft(
   };
   const { match, ...parts } = compileParts(source, report);
   const signedBy = compileSignedBy(source, shared, report);
-  // A match of which the schema dropped a part would take more than was meant to.
+  // If the schema dropped a part of the match, the rest would match more requests than intended.
   const whole = match === undefined || hasError(context, source.placeOf(["match"])) ? parts : { ...parts, match };
   checkMapping(source, whole, { ...context, broken: (setting) => hasError(context, source.placeOf(setting)) }, report);
   return { source, parts: whole, report, isFaulty: () => faulty, ...(signedBy === undefined ? {} : { signedBy }) };
 }
 
-/** Whether the schema found an error at the path, or below it. */
+/** Whether the schema found an error at or below the path. */
 function hasError({ problems }: MappingContext, at: string): boolean {
   return problems.some(
     ({ severity, path }) => severity === "error" && (path === at || path.startsWith(`${at}.`) || path.startsWith(`${at}[`)),
   );
 }
 
-/** Mappings with the same signature share it, so that a request is verified once for all of them. */
+/** Mappings with the same signature share it, so that a request is verified only once. */
 function compileSignedBy(
   { settings, placeOf }: MappingSource,
   { context, signatures }: { readonly context: MappingContext; readonly signatures: Map<string, SignedBy> },
@@ -217,7 +217,7 @@ function compileSignedBy(
   }
 }
 
-/** What is wrong between mappings. */
+/** Checks the mappings against each other. */
 function checkTogether(drafts: readonly Draft[], signedPaths: ReadonlySet<string>): void {
   const ids = new Map<string, string>();
   for (const [index, draft] of drafts.entries()) {
@@ -238,11 +238,11 @@ function checkTogether(drafts: readonly Draft[], signedPaths: ReadonlySet<string
   }
 }
 
-/** Whether no request ever gets past `earlier` to `later`. */
+/** Whether no request that `later` matches ever gets past `earlier`. */
 function covers(earlier: Draft, later: Draft): boolean {
   if (earlier.parts.match === undefined || later.parts.match === undefined) return false;
   if (earlier.source.settings.body !== later.source.settings.body) return false;
-  // Where signatures are asked for, each mapping gets what its own one verifies.
+  // With signatures, each mapping only receives the requests that its own signature verifies.
   return earlier.signedBy === later.signedBy && sameSigned(earlier, later) && earlier.parts.match.covers(later.parts.match);
 }
 
@@ -252,7 +252,7 @@ function tellUnreachable({ source: before }: Draft, { source, report }: Draft): 
   const who = before.settings.id === undefined ? before.at : `${before.at} (${before.settings.id})`;
   const message = `is never reached: ${who} takes every request that it would take`;
   const fix = { hint: "Put the narrower one first, or narrow the other one's match." };
-  // One mapping for the path of a preset is meant to take its place.
+  // A user's mapping for the path of a preset is meant to replace it.
   if (source.preset !== undefined && before.preset === undefined) {
     if (pathOf(before.settings) === undefined) report([], message, { ...fix, warning: true });
     return;

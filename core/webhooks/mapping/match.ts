@@ -1,4 +1,4 @@
-/** `match` of a mapping: which deliveries it takes, why it does not take one, and whether it leaves any to another. */
+/** Compiles the `match` of a mapping: tests deliveries, explains mismatches, and detects whether another match is covered. */
 import { reasonOf } from "../../contract/index.ts";
 import { trimSlashes } from "./address.ts";
 import { type Condition, explain, holds, matchesRule, type Rule, type Scalar } from "./condition.ts";
@@ -16,21 +16,21 @@ export interface MatchSettings {
 }
 
 export interface Match {
-  /** Without slashes at its ends; absent: every name. */
+  /** The path without slashes at its ends; absent: any path. */
   readonly path?: string;
-  /** All of them must hold. */
+  /** The conditions, which must all hold. */
   readonly conditions: readonly Condition[];
-  /** `true`, or one short sentence for people that says why not. */
+  /** Returns `true`, or a short sentence for people that says why the delivery does not match. */
   test(delivery: HookDelivery): true | string;
-  /** Whether this takes every delivery that `other` takes. `true` is certain; `false` may only mean that it is unknown. */
+  /** Whether this match accepts every delivery that `other` accepts. `true` is certain; `false` may also mean unknown. */
   covers(other: Match): boolean;
 }
 
-/** What is wrong in a `match`, as problems of the configuration have it. */
+/** A problem in a `match`, in the form of configuration problems. */
 export interface MatchProblem {
-  /** Below `match`: `["where", "a.b", "matches"]`. */
+  /** The path below `match`: `["where", "a.b", "matches"]`. */
   readonly at: readonly string[];
-  /** Without the path and without a full stop. */
+  /** What is wrong, without the path and a full stop. */
   readonly message: string;
   readonly hint?: string;
 }
@@ -45,7 +45,7 @@ export class MatchError extends Error {
   }
 }
 
-/** Throws `MatchError` with everything that is wrong. */
+/** Compiles a match. Throws `MatchError` with all problems. */
 export function compileMatch(settings: MatchSettings = {}): Match {
   const found = [
     ...(settings.path === undefined ? [] : [compilePath(settings.path)]),
@@ -99,7 +99,7 @@ function compilePath(given: string): Compiled {
   return { label: "path", subject: ["path"], read: (delivery) => delivery.path, rule: { kind: "values", values: [path] } };
 }
 
-/** As browsers and other clients write it; an encoding that is there already stays. */
+/** Encodes a path as browsers and other clients do. Existing percent-encoding is kept. */
 function encoded(path: string): string {
   return encodeURI(path.toWellFormed()).replaceAll("%25", "%");
 }

@@ -1,14 +1,13 @@
 /**
  * Paths into a payload: `pull_request.labels[0].name`, `labels.0`, `metadata["app.example.org/name"]`.
  *
- * Only own properties are read, so no path leads to a prototype. Made for configuration: an invalid path is an error with its position,
- * and nothing is guessed.
+ * Only own properties are read, so that no path reaches a prototype. An invalid path is an error with its position; nothing is guessed.
  */
 import type { Json } from "../../contract/index.ts";
 
 export type PayloadReader = (payload: Json) => Json | undefined;
 
-/** What is wrong, and at which character (from 0) of the text. */
+/** A syntax error and its character index in the text, from 0. */
 export class PathMistake extends Error {
   override readonly name = "PathMistake";
   readonly index: number;
@@ -21,10 +20,10 @@ export class PathMistake extends Error {
 
 export class PayloadPathError extends Error {
   override readonly name = "PayloadPathError";
-  /** From 1, in its line. */
+  /** Column in its line, from 1. */
   readonly column: number;
 
-  /** `message`: without a full stop, as a `Problem` of the configuration takes it. */
+  /** `message` has no full stop, as in a configuration `Problem`. */
   constructor(mistake: PathMistake, text: string) {
     const place = placeOf(text, mistake.index);
     super(`${mistake.message}, at ${renderPlace(place)}`);
@@ -32,12 +31,12 @@ export class PayloadPathError extends Error {
   }
 }
 
-/** `undefined` from the reader: the payload does not have the path. Throws `PayloadPathError`. */
+/** Compiles a path to a reader, which returns `undefined` if the payload lacks the path. Throws `PayloadPathError`. */
 export function compilePayloadPath(text: string): PayloadReader {
   return readerOf(parsePayloadPath(text));
 }
 
-/** The keys of a path; `labels[0]` and `labels.0` have the same. Throws `PayloadPathError`. */
+/** Parses a path to its keys, which are the same for `labels[0]` and `labels.0`. Throws `PayloadPathError`. */
 export function parsePayloadPath(text: string): readonly string[] {
   try {
     const start = skipSpace(text, 0);
@@ -61,7 +60,7 @@ export function readerOf(keys: readonly string[]): PayloadReader {
   };
 }
 
-/** `parsePayloadPath` reads it back. */
+/** Renders keys as text that `parsePayloadPath` accepts. */
 export function renderPayloadPath(keys: readonly string[]): string {
   let text = "";
   for (const key of keys) {
@@ -81,7 +80,7 @@ const wholeIndex = /^(?:0|[1-9][0-9]*)$/;
 
 interface Scanned {
   readonly keys: readonly string[];
-  /** Index of the first character that does not belong to the path. */
+  /** Index of the first character after the path. */
   readonly end: number;
 }
 
@@ -128,7 +127,7 @@ export function isQuote(character: string | undefined): boolean {
   return character === '"' || character === "'";
 }
 
-/** A text in single or double quotes; a backslash takes the special meaning from a quote and from a backslash. */
+/** Reads a text in single or double quotes. A backslash escapes a quote or a backslash. */
 export function scanQuoted(text: string, start: number): Key {
   const quote = text[start];
   let key = "";
@@ -151,7 +150,7 @@ export function skipSpace(text: string, start: number): number {
   return index;
 }
 
-/** The character at `index`, as an error shows it. */
+/** The character at `index`, as shown in an error. */
 export function shownAt(text: string, index: number): string {
   return JSON.stringify(String.fromCodePoint(text.codePointAt(index) ?? 0));
 }
@@ -162,7 +161,7 @@ function matchAt(pattern: RegExp, text: string, index: number): RegExpExecArray 
 }
 
 interface Place {
-  /** Both from 1. */
+  /** Line number, from 1, like `column`. */
   readonly line: number;
   readonly column: number;
 }

@@ -1,11 +1,13 @@
-/** What a sender posts: JSON, a form, or text. The mapping says which; a declared type that is another one is answered 415. */
+/**
+ * Parses the body of a request as JSON, form or text. The mapping sets the kind; a request that declares another type is answered with 415.
+ */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/index.ts";
 import { checkJsonType, checkMediaType, HttpProblem, parseExactJson, parseJson } from "../../http/index.ts";
 import { invalid } from "../runs/fields.ts";
 
-/** `text-json`: JSON that its sender declares as text. */
+/** `text-json` is JSON that the sender declares as text. */
 export type BodyKind = "json" | "form" | "text" | "text-json";
 
 const maxFormFields = 1_000;
@@ -22,13 +24,13 @@ const types = {
   },
 } as const;
 
-/** The problem of a request whose declared body is not of the kind, or not UTF-8. An absent type counts as the kind. */
+/** The problem of a request whose declared body has another kind or is not UTF-8, or `undefined`. A missing type is accepted. */
 export function checkBodyType(kind: BodyKind, headers: IncomingHttpHeaders): HttpProblem | undefined {
   if (kind === "text-json" && checkJsonType(headers) === undefined) return undefined;
   return kind === "json" ? checkJsonType(headers) : checkMediaType(headers, types[kind === "form" ? "form" : "text"]);
 }
 
-/** Throws `HttpProblem` 400, and 413 for a form of too many fields. */
+/** Parses a body. Throws `HttpProblem` 400, or 413 for a form with too many fields. */
 export function parsePayload(kind: BodyKind, body: Buffer): Json {
   if (kind === "json" || kind === "text-json") return parseJson(body, parseExactJson) as Json;
   if (!isUtf8(body)) throw invalid("The body is not valid UTF-8.");
@@ -36,7 +38,7 @@ export function parsePayload(kind: BodyKind, body: Buffer): Json {
   return kind === "form" ? parseForm(text) : text;
 }
 
-/** A body that `parsePayload` reads the payload from, with its Content-Type. `undefined`: the kind cannot hold it. */
+/** Renders a payload to a body that `parsePayload` accepts, with its Content-Type. `undefined` if the kind cannot represent the payload. */
 export function renderPayload(kind: BodyKind, payload: Json): { readonly type: string; readonly body: Buffer } | undefined {
   if (kind === "json") return { type: "application/json", body: Buffer.from(JSON.stringify(payload)) };
   if (kind === "text-json") return { type: "text/plain; charset=utf-8", body: Buffer.from(JSON.stringify(payload)) };
@@ -47,11 +49,11 @@ export function renderPayload(kind: BodyKind, payload: Json): { readonly type: s
   return { type: "application/x-www-form-urlencoded", body: Buffer.from(new URLSearchParams(fields).toString()) };
 }
 
-/** Each name with its text; a name that comes more than once with the list of its texts. */
+/** Parses a form. A name that occurs more than once gets the list of its texts. */
 function parseForm(text: string): Json {
   checkFieldCount(text);
   const fields: Record<string, string | string[]> = {};
-  // It takes one question mark away; a form may begin with one of its own.
+  // URLSearchParams removes one leading question mark, which may belong to the form, so one is added.
   for (const [name, value] of new URLSearchParams(`?${text}`)) {
     if (name === "__proto__") continue;
     const earlier = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -62,7 +64,7 @@ function parseForm(text: string): Json {
   return fields;
 }
 
-// Counted before anything is taken apart: a body of separators alone must not cost what a form of as many fields costs.
+// Fields are counted before parsing, so that a body of mere separators costs less than a form with that many fields.
 function checkFieldCount(text: string): void {
   let count = 1;
   for (let index = text.indexOf("&"); index !== -1; index = text.indexOf("&", index + 1)) {

@@ -1,4 +1,4 @@
-/** Removes from a delivery what looks like a secret, so that it can be kept as a file and shown to others. */
+/** Removes apparent secrets from a delivery, so that it can be saved to a file and shared. */
 import { isSecretName } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import { exactDigits, parseExactJson } from "../../http/index.ts";
@@ -7,11 +7,11 @@ import type { HookDelivery } from "./webhook-delivery.ts";
 
 const removed = "[removed]";
 
-/** Names beside those that hold a secret in a configuration. */
+/** Field names that suggest a secret, in addition to those in configurations. */
 const moreNames =
   /(^|[_-])(auth|bearer|jwt|otp|pin|pwd|pass|sig|csrf|xsrf|session)s?$|signature|hmac|(session|auth|csrf|api|access|secret|private)[_-]?(id|key|token|code|hash)s?$/i;
 
-/** What is a secret wherever it stands. */
+/** Patterns that are secrets under any name. */
 const shapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g,
@@ -20,16 +20,16 @@ const shapes: readonly RegExp[] = [
 ];
 const addressParameter = /([?&;]([\w.[\]-]{1,64})=)([^&;#\s"'<>]+)/g;
 
-/** A text may hold JSON of any depth; what lies deeper is nothing that anybody would read. */
+/** Maximum depth. A text may contain JSON of any depth, but deeper values are of no use to people. */
 const maxDepth = 128;
 
 export interface Scrubbed {
   readonly delivery: HookDelivery;
-  /** How many values were removed, whole or in part. */
+  /** How many values were removed completely or partly. */
   readonly removed: number;
 }
 
-/** `secrets`: values that the configuration holds. Names of fields stay, so that the file still shows what comes. */
+/** Removes secrets. `secrets` are the secrets of the configuration. Field names are kept, so that the file still shows the structure. */
 export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>): Scrubbed {
   const known = [...secrets];
   const withoutKnown = createRedactor(() => known, removed);
@@ -74,11 +74,11 @@ export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>)
   return { delivery: scrubbed, removed: count };
 }
 
-/** A count, such as `tokens: 12`, is none. */
+/** Whether a field is likely to contain a secret. A count, such as `tokens: 12`, is not one. */
 function holdsSecret(name: string, value: Json): boolean {
   if (value === null || typeof value === "boolean" || value === "") return false;
   if ((typeof value === "number" || exactDigits(value) !== undefined) && name.endsWith("s")) return false;
-  // `auth[token]`, `accessToken`: words between underscores, and of a long name only what it ends with.
+  // Splits names such as `auth[token]` and `accessToken` into words. Of a long name, only the end is checked.
   const words = name.slice(-100).replace(/([a-z0-9])([A-Z])/g, "$1_$2");
   const plain = words
     .split(/[[\]._\s]+/)
@@ -87,7 +87,7 @@ function holdsSecret(name: string, value: Json): boolean {
   return isSecretName(plain) || ((typeof value !== "object" || exactDigits(value) !== undefined) && moreNames.test(plain));
 }
 
-/** JSON inside of a text, as some senders of forms have it. */
+/** Parses JSON inside a text, which some senders of forms use. */
 function nested(value: string): Json | undefined {
   if (!/^\s*[[{]/.test(value)) return undefined;
   try {

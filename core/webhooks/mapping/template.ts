@@ -1,8 +1,8 @@
 /**
  * Templates of mappings: `{{ commits[0].message }}`, `{{ headers.x-github-event }}`.
  *
- * A template is taken apart once; rendering joins its texts with what the delivery has. What was inserted is never
- * looked at again, so a payload cannot bring expressions of its own.
+ * A template is parsed once. Rendering inserts values of the delivery between its texts. Inserted values are never expanded again, so a
+ * payload cannot contain expressions of its own.
  */
 import type { Json } from "../../contract/index.ts";
 import {
@@ -22,11 +22,11 @@ import type { HookDelivery } from "./webhook-delivery.ts";
 
 export interface Template {
   readonly source: string;
-  /** Whether it renders the same for every delivery. */
+  /** Whether the result is the same for every delivery. */
   readonly isStatic: boolean;
   /**
-   * What it reads, each once, in one spelling: `path`, `now`, `headers.x-github-event`, `query.a`, `payload`,
-   * `payload.a.b[0]`. Each is an expression again.
+   * The distinct values that the template reads, normalized: `path`, `now`, `headers.x-github-event`, `query.a`, `payload`,
+   * `payload.a.b[0]`. Each is itself a valid expression.
    */
   readonly reads: readonly string[];
   render(delivery: HookDelivery): string;
@@ -34,10 +34,10 @@ export interface Template {
 
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
-  /** From 1, in its line. */
+  /** Column in its line, from 1. */
   readonly column: number;
 
-  /** `message`: without a full stop, as a `Problem` of the configuration takes it. */
+  /** `message` has no full stop, as in a configuration `Problem`. */
   constructor(mistake: PathMistake, text: string) {
     const place = placeOf(text, mistake.index);
     super(`${mistake.message}, at ${renderPlace(place)}`);
@@ -50,10 +50,10 @@ interface Expression {
   readonly read: (delivery: HookDelivery) => Json | undefined;
 }
 
-/** Text that stands as it is, or something to be read. */
+/** Literal text, or an expression. */
 type Part = string | Expression;
 
-/** Throws `TemplateError` for an expression that is not closed, is empty, or is not a path. */
+/** Compiles a template. Throws `TemplateError` for an expression that is unclosed, empty or not a path. */
 export function compileTemplate(text: string): Template {
   const parts = parse(text);
   const expressions = parts.filter((part) => typeof part !== "string");
@@ -115,7 +115,7 @@ function unclosed(open: number): PathMistake {
 }
 
 const flat = /(headers|query)(?=[.[])/y;
-// What header names are made of, and brackets, which names in a query have.
+// Characters of header names, and brackets, which query names may contain.
 const flatName = /\.([\w!#$%&*+\-.^~:@[\]]+)/y;
 
 function parseBody(text: string, start: number): { readonly part: Part; readonly end: number } {
@@ -130,7 +130,7 @@ function parseBody(text: string, start: number): { readonly part: Part; readonly
   return { part: pathExpression(keys), end };
 }
 
-/** Headers and queries have no depth: everything behind the first dot is the name, dots included. */
+/** Headers and queries are flat: everything after the first dot is the name, including dots. */
 function parseFlat(text: string, start: number, group: "headers" | "query"): { readonly part: Part; readonly end: number } {
   const { name, end } = text[start] === "[" ? bracketName(text, start) : dottedName(text, start);
   const key = group === "headers" ? name.toLowerCase() : name;
@@ -149,7 +149,7 @@ function dottedName(text: string, start: number): { readonly name: string; reado
   const found = flatName.exec(text);
   const name = found?.[1] ?? "";
   const end = start + 1 + name.length;
-  // A dot too many is a slip of the pen; read as a name, it would render empty without a word.
+  // An extra dot is a mistake. Treated as part of the name, it would silently render an empty text.
   if (name.split(".").includes("")) throw new PathMistake("a name is missing", name === "" ? start + 1 : end);
   return { name, end };
 }
@@ -160,7 +160,7 @@ function bracketName(text: string, start: number): { readonly name: string; read
   return { name: keys[0] ?? "", end };
 }
 
-/** `path`, `now` and `payload` are reserved; with more behind them, the first two are names in the payload. */
+/** Interprets `path`, `now` and `payload`. If more keys follow, `path` and `now` are names in the payload. */
 function pathExpression(keys: readonly string[]): Expression {
   const [first] = keys;
   if (keys.length === 1 && first === "path") return { reads: "path", read: ({ path }) => path };

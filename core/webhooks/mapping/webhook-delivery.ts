@@ -1,23 +1,23 @@
-/** One request as mappings, templates and transforms see it: without credentials, and without anything that could reach a prototype. */
+/** A request as mappings, templates and transforms see it: without credentials and without anything that could reach a prototype. */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Json, product } from "../../contract/index.ts";
 import { signatureHeaders } from "../signature/schemes.ts";
 
 export interface HookDelivery {
-  /** Sub-path below `hooks.path`, slashes at the ends removed. */
+  /** The path below `hooks.path`, without slashes at the ends. */
   readonly path: string;
-  /** The payload's own field `source` when that is a text, else empty. */
+  /** The field `source` of the payload if it is a text, else empty. */
   readonly source: string;
-  /** Names in lower case, repeated ones joined by a comma; credentials, cookies and signatures are left out. No prototype. */
+  /** Headers by lower-case name, repeated ones joined by commas, without credentials, cookies and signatures. No prototype. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The last value of each name. No prototype. */
+  /** Query parameters by name; of repeated ones, the last value. No prototype. */
   readonly query: Readonly<Record<string, string>>;
   readonly payload: Json;
-  /** When it came: ISO 8601, UTC, with milliseconds. */
+  /** When the request arrived: ISO 8601, UTC, with milliseconds. */
   readonly now: string;
 }
 
-/** Never seen by a template, a transform, a recording or a reader of a stored delivery. */
+/** Headers that templates, transforms, recordings and readers of stored deliveries never see. */
 export const credentialHeaders: ReadonlySet<string> = new Set([
   "authorization",
   "proxy-authorization",
@@ -27,7 +27,7 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
   ...signatureHeaders,
 ]);
 
-/** The headers that may be shown. `hidden`: those that carry a signature or a secret of its scheme. */
+/** The headers that may be shown. `hidden` are those that contain a signature or a scheme's secret. */
 export function visibleHeaders(headers: IncomingHttpHeaders, hidden: ReadonlySet<string>): Readonly<Record<string, string>> {
   const shown: Record<string, string> = Object.create(null);
   for (const name in headers) {
@@ -40,7 +40,7 @@ export function visibleHeaders(headers: IncomingHttpHeaders, hidden: ReadonlySet
 
 const noQuery: Readonly<Record<string, string>> = Object.freeze(Object.create(null));
 
-/** The last value of each name. */
+/** Parses a query. Of repeated names, the last value wins. */
 export function readQuery(query: string): Readonly<Record<string, string>> {
   if (query === "") return noQuery;
   const read: Record<string, string> = Object.create(null);
@@ -48,7 +48,7 @@ export function readQuery(query: string): Readonly<Record<string, string>> {
   return Object.freeze(read);
 }
 
-/** What the payload says about where it comes from. */
+/** The payload's own statement of its source. */
 export function sourceOf(payload: Json): string {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload) || !Object.hasOwn(payload, "source")) return "";
   const { source } = payload as { readonly source: Json };

@@ -1,4 +1,4 @@
-/** `POST <base>/agent`: an isolated turn of an agent. */
+/** `POST <base>/agent`: runs an isolated turn of an agent. */
 import { isFullModelName } from "../../config/index.ts";
 import type { Json, RawEvent, Thinking, TurnRequest } from "../../contract/index.ts";
 import { cleanHookName, wrapExternal } from "../../untrusted/index.ts";
@@ -8,15 +8,15 @@ import { wakeModes } from "./wake.ts";
 
 export interface AgentDeps extends AgentPolicy {
   readonly channels: {
-    /** Whether there is such a platform at all, installed or not. */
+    /** Whether such a platform exists, installed or not. */
     readonly known: (id: string) => boolean;
-    /** Whether it is installed and enabled. */
+    /** Whether the channel is installed and enabled. */
     readonly available: (id: string) => boolean;
-    /** Those that are installed and enabled. */
+    /** The ids of the installed and enabled channels. */
     readonly list: () => readonly string[];
     readonly hasLastRecipient: (channelId: string) => Promise<boolean>;
   };
-  /** Whether an agent may be asked to use a model, by its alias or its full name. */
+  /** Whether an agent may use a model, given as alias or full name. */
   readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
   readonly newId: () => string;
 }
@@ -25,12 +25,12 @@ const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", 
 const longestRunSeconds = 86_400;
 
 export interface AgentRequest {
-  /** As it came. */
+  /** The message, unchanged. */
   readonly message: string;
   readonly request: TurnRequest & { readonly name: string; readonly sessionKey: string };
 }
 
-/** Checks every field, then every rule about who may ask for what. Throws `HttpProblem` 400. */
+/** Validates every field and then the rules about what the caller may request. Throws `HttpProblem` 400. */
 export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker): Promise<AgentRequest> {
   const message = readText(fields, "message");
   const name = readName(fields);
@@ -84,7 +84,7 @@ function readSessionKey(fields: Fields): string | undefined {
   return key;
 }
 
-/** What `channel` may be, in words: `last, botchat or slack`. */
+/** The allowed values of `channel` in words: `last, botchat or slack`. */
 export function choicesOf({ list }: { readonly list: () => readonly string[] }): string {
   return new Intl.ListFormat("en-GB", { type: "disjunction" }).format(["last", ...list()]);
 }
@@ -108,18 +108,18 @@ async function checkDelivery(
   }
 }
 
-/** The event of a run. What came from outside is wrapped here, once, whatever its session and name. */
+/** Creates the event of a run. External content is wrapped here, once, whatever its session and name. */
 export function agentEvent(
   asked: AgentRequest,
   options: {
     readonly dedupeKey?: string | undefined;
-    /** False: the operator trusts this source as much as their own messages, or the text is sent as it is. */
+    /** False if the operator trusts this source like their own messages, or if the text is sent verbatim. */
     readonly wrapped?: boolean;
-    /** Of the mapping. */
+    /** The mapping's instructions for the agent. */
     readonly instructions?: string;
-    /** What the gateway knows of the sender, said before the content and outside of its wrapper. */
+    /** Verified facts about the sender, placed before the content and outside its wrapper. */
     readonly origin?: string | undefined;
-    /** What is kept beside the run, for the operator. */
+    /** Further data to store with the run, for the operator. */
     readonly kept?: { readonly [name: string]: Json };
   },
 ): RawEvent {

@@ -1,9 +1,9 @@
-/** Fields of a request body: a present field of the wrong type is refused by its name, never replaced by a default. */
+/** Reads fields of a request body. A field of the wrong type is rejected by name, never replaced by a default. */
 import { HttpProblem, type ProblemCode } from "../../http/index.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A field that cannot be accepted; its name, to find where it came from. */
+/** The error of an invalid field. The field's name shows where it came from. */
 export class FieldProblem extends HttpProblem {
   readonly field: string;
 
@@ -26,12 +26,12 @@ export function readFields(body: unknown): Fields {
   return body as Fields;
 }
 
-/** The own value: a key that only the prototype has is not there. */
+/** Reads an own property; keys of the prototype are ignored. */
 function own(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** A string as it was sent, with something in it besides white space. */
+/** Reads a required, non-blank string without trimming it. */
 export function readText(fields: Fields, name: string): string {
   const value = own(fields, name);
   if (value === undefined) throw wrong(name, "is required.");
@@ -40,7 +40,7 @@ export function readText(fields: Fields, name: string): string {
   return value;
 }
 
-/** An optional string, trimmed. `allowBlank`: a blank one counts as absent. */
+/** Reads an optional string and trims it. With `allowBlank`, a blank string counts as absent. */
 export function readString(
   fields: Fields,
   name: string,
@@ -72,7 +72,7 @@ export function readChoice<T extends string>(fields: Fields, name: string, choic
   return found;
 }
 
-/** Above zero, at most `max`. */
+/** Reads an optional number above zero and at most `max`. */
 export function readPositive(fields: Fields, name: string, max: number): number | undefined {
   const value = own(fields, name);
   if (value === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What a configuration allows hooks to ask for: agents, models, channels. The same for requests and for what mappings say. */
+/** The agents, models and channels that a configuration allows hooks to use, in requests and in mappings. */
 import { agentIds, agentSettings, defaultAgentId, type GatewayConfig, resolveModel } from "../../config/index.ts";
 import type { AgentDeps } from "./agent.ts";
 import { knownChannelIds } from "./channel-ids.ts";
@@ -6,9 +6,9 @@ import { knownChannelIds } from "./channel-ids.ts";
 export function hookPolicies(
   config: () => GatewayConfig,
   installed: {
-    /** The channels that plugins bring. */
+    /** The channels that plugins provide. */
     readonly channels: () => Iterable<string>;
-    /** Whether it is enabled, too. */
+    /** Whether a channel is installed and enabled. */
     readonly available: (id: string) => boolean;
   },
 ): Pick<AgentDeps, "agents" | "models"> & { readonly channels: Pick<AgentDeps["channels"], "known" | "available" | "list"> } {

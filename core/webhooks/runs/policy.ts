@@ -1,4 +1,4 @@
-/** Which agent and which session a hook run may ask for. */
+/** Decides which agent and which session a hook run may use. */
 import { FieldProblem } from "./fields.ts";
 
 export interface AgentPolicy {
@@ -12,7 +12,7 @@ export interface AgentPolicy {
   readonly newId: () => string;
 }
 
-/** `named`: what the request says; `undefined` when it names none. The rule is applied to the agent that would run. */
+/** Selects the agent. `named` is the request's choice, or `undefined`. The rules apply to the agent that would actually run. */
 export function chooseAgent(named: string | undefined, policy: AgentPolicy): string {
   const { agents } = policy;
   const agentId = named !== undefined && named !== "" && agents.exists(named) ? named : agents.defaultId();
@@ -21,19 +21,19 @@ export function chooseAgent(named: string | undefined, policy: AgentPolicy): str
   throw new FieldProblem("agent_not_allowed", "agentId", "agentId: hooks may not run this agent.");
 }
 
-/** Who asks for a run. */
+/** The origin of a run. */
 export interface Asker {
-  /** A request needs leave to choose its session; a mapping, with its templates and its transform, has it from the operator. */
+  /** A request needs permission to choose its session. A mapping, with its templates and transform, has the operator's permission. */
   readonly by: "request" | "mapping";
-  /** No session is asked for, and the configured one will not do either. */
+  /** True if no session was requested and the configured one is unsuitable, so that a new one is used. */
   readonly freshSession?: boolean;
 }
 
 export type SessionMode = "isolated" | "persistent";
 
 /**
- * The session of a run: the key that was asked for, else the configured one, else a new one. A chosen key names a conversation, which
- * goes on unless the asker says otherwise.
+ * Selects the session of a run: the requested key, else the configured one, else a new one. A chosen key names a conversation, which
+ * continues unless the request says otherwise.
  */
 export function chooseSession(
   ask: Asker & { readonly requested: string | undefined; readonly mode: SessionMode | undefined },
@@ -45,7 +45,7 @@ export function chooseSession(
     throw refused(`${field} is not allowed in requests; hooks.allowRequestSessionKey would allow it.`);
   }
   const chosen = ask.requested ?? (ask.freshSession === true ? undefined : settings.defaultSessionKey);
-  // A session that nothing else uses; no prefix is asked of it.
+  // A new session that nothing else uses; prefixes do not apply to it.
   if (chosen === undefined) return { sessionKey: `hook:${policy.newId()}`, sessionMode: ask.mode ?? "isolated" };
   const session = { sessionKey: chosen, sessionMode: ask.mode ?? "persistent" };
   if (ask.requested === undefined) return session;
@@ -55,8 +55,8 @@ export function chooseSession(
 }
 
 /**
- * Why a key may not be used, without its name; `undefined`: it may. Chat sessions have keys of the form `agent:...`; a
- * hook gets into one only where a prefix says so in as many words.
+ * Why a session key is not allowed, without the key; `undefined` if it is. Chat sessions have keys of the form `agent:...`; a hook may use
+ * one only if an allowed prefix explicitly names it.
  */
 export function sessionKeyRefusal(key: string, prefixes: readonly string[] | undefined): string | undefined {
   const prefix = prefixes?.find((candidate) => key.startsWith(candidate));

@@ -1,4 +1,4 @@
-/** `POST <base>/wake`: a system event for the main session of the default agent. */
+/** `POST <base>/wake`: adds a system event to the main session of the default agent. */
 import type { Json, RawEvent } from "../../contract/index.ts";
 import { type Fields, readChoice, readText } from "./fields.ts";
 
@@ -6,7 +6,7 @@ export type WakeMode = "now" | "next-heartbeat";
 
 export const wakeModes: readonly WakeMode[] = ["now", "next-heartbeat"];
 
-/** Wakes within this time are one heartbeat. */
+/** Wakes within this time, in milliseconds, share one heartbeat. */
 const settleMs = 250;
 
 export interface Wake {
@@ -14,7 +14,7 @@ export interface Wake {
   readonly mode: WakeMode;
 }
 
-/** Throws `HttpProblem` 400 that names the field. */
+/** Parses a wake. Throws `HttpProblem` 400, which names the field. */
 export function parseWake(fields: Fields): Wake {
   const text = readText(fields, "text");
   return { text, mode: readChoice(fields, "mode", wakeModes) ?? "now" };
@@ -26,13 +26,13 @@ export function wakeEvent(
     readonly mainSession: string;
     readonly now: number;
     readonly dedupeKey?: string | undefined;
-    /** False: the operator trusts this source as much as their own messages. */
+    /** False if the operator trusts this source like their own messages. */
     readonly wrapped?: boolean;
-    /** Of the mapping. */
+    /** The mapping's instructions for the agent. */
     readonly instructions?: string;
-    /** What the gateway knows of the sender, said before the content and outside of its wrapper. */
+    /** Verified facts about the sender, placed before the content and outside its wrapper. */
     readonly origin?: string | undefined;
-    /** What is kept beside the text, for the operator. */
+    /** Further data to store with the text, for the operator. */
     readonly kept?: { readonly [name: string]: Json };
   },
 ): RawEvent {

@@ -1,4 +1,4 @@
-/** Requests by which a platform checks, before it sends events, that the receiver knows the secret. */
+/** Answers the requests by which a platform checks that the receiver knows the secret, before it sends events. */
 import type { IncomingHttpHeaders } from "node:http";
 import { HttpProblem, parseExactJson, parseJson } from "../../http/index.ts";
 import type { SignatureScheme } from "./schemes.ts";
@@ -7,18 +7,18 @@ export interface ChallengeAnswer {
   readonly status: 200 | 204;
   readonly contentType: string;
   readonly body: string;
-  /** An address of the platform's own that has to be asked for, to say yes. */
+  /** A URL of the platform that must be requested to confirm. */
   readonly confirm?: string;
 }
 
-/** A sender's own text, returned as plain text and nothing else. */
+/** Returns the sender's own text as plain text. */
 export function echo(text: unknown): ChallengeAnswer | undefined {
   return isToken(text) ? { status: 200, contentType: "text/plain; charset=utf-8", body: text } : undefined;
 }
 
 const longest = 1_000;
 
-/** Only for requests whose signature was verified: an answer to anybody would be a mirror, and an oracle for digests. */
+/** Answers a challenge. Only for verified requests: answering anyone would reflect content and sign arbitrary digests. */
 export function answerChallenge(
   kind: NonNullable<SignatureScheme["challenge"]>,
   { body, headers }: { readonly body: Buffer; readonly headers: IncomingHttpHeaders },
@@ -36,13 +36,15 @@ export function answerChallenge(
   }
   const type = readMember(body, ["type"]);
   if (type === 0) return { status: 204, contentType: "application/json", body: "" };
-  // An event has the same number, and says what happened.
+  // An event has the same number, but it also says what happened.
   return type === 1 && readMember(body, ["event"]) === undefined ? json({ type: 1 }) : undefined;
 }
 
 const snsHost = /^sns\.[a-z0-9-]{3,32}\.amazonaws\.com(?:\.cn)?$/;
 
-/** The address in the body is asked for only when it is the platform's own, and confirms the topic that the body names. */
+/**
+ * Answers a subscription of SNS. The URL in the body is requested only if it belongs to the platform and confirms the topic in the body.
+ */
 function answerSns(body: Buffer, headers: IncomingHttpHeaders): ChallengeAnswer | undefined {
   const type = headers["x-amz-sns-message-type"];
   if (type === "UnsubscribeConfirmation") return json({ ok: true });
@@ -64,7 +66,7 @@ function answerSns(body: Buffer, headers: IncomingHttpHeaders): ChallengeAnswer 
   return { ...json({ ok: true }), confirm: url.href };
 }
 
-/** A member of a JSON body; `undefined` when there is none, or the body is not JSON. */
+/** A member of a JSON body; `undefined` if it is missing or the body is not JSON. */
 export function readMember(body: Buffer, path: readonly string[]): unknown {
   let value: unknown;
   try {

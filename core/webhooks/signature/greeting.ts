@@ -1,13 +1,13 @@
 /**
- * Tests of an address by a platform that has nothing to sign yet. What may be answered without a signature is an echo as plain text and
- * nothing else: no event, no request of ours.
+ * Answers a platform's test of a URL before the platform has anything to sign. Without a signature, the only answer is an echo as plain
+ * text: it creates no event and no request.
  */
 import { createTokenCheck } from "../../http/index.ts";
 import { type ChallengeAnswer, echo } from "./challenge.ts";
 import type { SignatureScheme } from "./schemes.ts";
 import type { Unverified } from "./verdict.ts";
 
-/** `undefined`: the request is not such a test. */
+/** Answers a test; `undefined` if the request is not one. */
 export type Greet = (request: { readonly method: string; readonly query: string }) => ChallengeAnswer | Unverified | undefined;
 
 export function createGreeting(kind: NonNullable<SignatureScheme["greeting"]>, verifyToken: string | undefined): Greet {
@@ -20,7 +20,7 @@ export function createGreeting(kind: NonNullable<SignatureScheme["greeting"]>, v
     if (parameters.get("hub.mode") !== "subscribe" || verifyToken === undefined) return undefined;
     const token = parameters.get("hub.verify_token");
     if (token === null) return { ok: false, fault: "missing", reason: "hub.verify_token is missing" };
-    // A token is compared by its bytes, one in each character.
+    // Tokens are compared as bytes, with one character for each byte.
     if (!isVerifyToken(Buffer.from(token, "utf8").toString("latin1"), verifyToken))
       return { ok: false, fault: "wrong", reason: "hub.verify_token is not the verifyToken of the mapping" };
     return echo(parameters.get("hub.challenge"));

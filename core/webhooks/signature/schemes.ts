@@ -1,68 +1,68 @@
-/** How senders sign their requests: one row for each platform. signature.ts says what is done with a row. */
+/** How senders sign their requests: one entry for each platform. signature.ts implements the schemes. */
 import type { GatewayConfig } from "../../config/index.ts";
 
-/** `signature` of a mapping, as in the configuration; its secrets are passed separately, resolved. */
+/** The `signature` of a mapping as in the configuration. Its secrets are passed separately, already resolved. */
 export type SignatureSettings = Omit<NonNullable<GatewayConfig["hooks"]["mappings"][number]["signature"]>, "secret" | "verifyToken">;
 
 export type SchemeName = SignatureSettings["scheme"];
 
 export type CredentialName = "microsoft-graph" | "aws-sns" | "basic" | "token";
 
-/** How the text of a secret becomes a key. `prefixed`: base64 behind `whsec_`, or the public key behind `whpk_`. */
+/** How a secret's text becomes a key. `prefixed`: base64 after `whsec_`, or the public key after `whpk_`. */
 export type SecretForm = "text" | "hex" | "base64" | "prefixed";
 
 export type SignatureEncoding = "hex" | "base64" | "base64url";
 
-/** Where the time of the signature stands: in a header, in a field of the signature header, or in a member of the signed body. */
+/** The location of the signature's time: a header, a field of the signature header, or a member of the signed body. */
 export type TimestampSource =
   | { readonly header: string }
   | { readonly field: string }
   | { readonly member: string; readonly unit: "milliseconds" };
 
 /**
- * What a sender repeats when it delivers the same event again. The first that the request has is used. Only what is signed
- * names a delivery: under an unsigned id, one captured request would be a new event as often as its thief likes.
+ * How to recognize that a sender delivers the same event again. The first of these that the request has is used. Only signed data
+ * identifies a delivery: with an unsigned id, a captured request could be replayed as a new event any number of times.
  */
 export interface DeliveryIdentity {
-  /** A header that is signed, or, where nothing is signed, one that names the delivery together with its body. */
+  /** A signed header or, if nothing is signed, a header that identifies the delivery together with its body. */
   readonly header?: string;
-  /** Path of a member of the body. */
+  /** The path of a member of the body. */
   readonly member?: readonly string[];
   /**
-   * `signed`: everything that was signed, its time included. `body`: the body alone, where a retry has a new time.
-   * Absent: two equal deliveries are two events.
+   * `signed`: a digest of everything that was signed, including its time. `body`: a digest of the body alone, because a retry has a new
+   * time. Absent: two equal deliveries are two events.
    */
   readonly digest?: "signed" | "body";
-  /** A member of the body that changes with each attempt: the digest is of the others. */
+  /** A member of the body that changes with each attempt and is left out of the digest. */
   readonly without?: string;
 }
 
 export interface SignatureScheme {
-  /** The header that carries the signature; lower-case, like all headers here. */
+  /** The header that contains the signature, in lower case. */
   readonly header: string;
-  /** `shared`: the header carries the secret itself, and nothing is signed. */
+  /** `shared`: the header contains the secret itself, and nothing is signed. */
   readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512" | "ed25519" | "shared";
   readonly encoding: SignatureEncoding;
-  /** Whether hexadecimal digits may be capitals: only where the sender is not known. */
+  /** Allows upper-case hexadecimal digits; used only if the sender is unknown. */
   readonly anyCase?: true;
-  /** Stands before each signature. */
+  /** The text before each signature. */
   readonly prefix: string;
-  /** Between several signatures of one header; absent where there is only one. */
+  /** The separator between several signatures in one header; absent if there is only one. */
   readonly separator?: "," | ";" | " ";
-  /** What is signed: text with {body}, {timestamp}, {id}, {url} and {form}. */
+  /** The template of the signed text, with {body}, {timestamp}, {id}, {url} and {form}. */
   readonly signed: string;
   readonly timestamp?: TimestampSource;
-  /** The header that {id} stands for. */
+  /** The header that {id} refers to. */
   readonly idHeader?: string;
   readonly secret: SecretForm;
   readonly delivery: DeliveryIdentity;
-  /** The platform posts forms as well as JSON, and says which by Content-Type. */
+  /** The platform posts both forms and JSON; Content-Type says which. */
   readonly bodyKind?: "declared" | "text-json";
-  /** Of `shared`: what carries the secret, where it is not `header` alone. */
+  /** For `shared`: what contains the secret, if it is not just `header`. */
   readonly carrier?: "basic" | "token" | "client-state";
   /** How the platform checks that the receiver knows the secret. */
   readonly challenge?: "echo" | "digest" | "ping" | "github-ping" | "sns";
-  /** How the platform tests the address by its query alone, before it has anything to sign. */
+  /** How the platform tests the URL by its query alone, before it has anything to sign. */
   readonly greeting?: "hub" | "challenge" | "validation-token";
 }
 
@@ -70,7 +70,7 @@ const overBody = { algorithm: "sha256", encoding: "hex", prefix: "", signed: "{b
 
 const shared = { ...overBody, algorithm: "shared", signed: "" } as const;
 
-/** Signature header of the form `t=<time>,v1=<signature>`. */
+/** A signature header of the form `t=<time>,v1=<signature>`. */
 const fields = { ...overBody, prefix: "v1=", separator: ",", signed: "{timestamp}.{body}", timestamp: { field: "t" } } as const;
 
 const standard = {
@@ -168,11 +168,11 @@ export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | "hmac
     challenge: "digest",
   },
   meta: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { digest: "signed" }, greeting: "hub" },
-  // It says only whose files changed: two equal bodies are two changes.
+  // Dropbox only says whose files changed, so two equal bodies are two changes.
   dropbox: { ...overBody, header: "x-dropbox-signature", delivery: {}, greeting: "challenge" },
 };
 
-/** Senders that sign nothing, and send the secret itself. */
+/** Senders that do not sign, but send the secret itself. */
 export const credentials: Readonly<Record<CredentialName, SignatureScheme>> = {
   "microsoft-graph": { ...shared, header: "clientState", carrier: "client-state", delivery: {}, greeting: "validation-token" },
   "aws-sns": {
@@ -187,15 +187,15 @@ export const credentials: Readonly<Record<CredentialName, SignatureScheme>> = {
   token: { ...shared, header: "authorization", carrier: "token", delivery: {} },
 };
 
-/** Headers in which platforms sign, or send their secret: no business of anybody behind the check, also where none is made. */
+/** Headers that contain a platform's signature or secret. Code behind the check never sees them, even if no check is configured. */
 export const signatureHeaders: ReadonlySet<string> = new Set(Object.values(schemes).map(({ header }) => header));
 
-/** For senders that put a secret into a header, such as `X-Api-Key`. */
+/** The scheme of senders that send a secret in a header, such as `X-Api-Key`. */
 export function describeHeader({ header, prefix = "" }: SignatureSettings & { readonly header: string }): SignatureScheme {
   return { ...shared, header: header.toLowerCase(), prefix, delivery: {} };
 }
 
-/** A row of the table made from options, for senders that have none. */
+/** Creates a scheme from options, for senders without a predefined one. */
 export function describeHmac(settings: SignatureSettings & { readonly header: string }): SignatureScheme {
   const { timestampHeader, idHeader, payload = "{body}" } = settings;
   return {
@@ -214,8 +214,8 @@ export function describeHmac(settings: SignatureSettings & { readonly header: st
 
 function identityOf({ timestampHeader, idHeader, payload = "", dedupe }: SignatureSettings): DeliveryIdentity {
   if (dedupe === "body") return { digest: "body" };
-  // A retry has a new time, and so another signature; its signed id stays.
+  // A retry has a new time and therefore another signature, but the same signed id.
   if (timestampHeader !== undefined && idHeader !== undefined && payload.includes("{id}")) return { header: idHeader.toLowerCase() };
-  // Without a time and an id, a repetition looks like a second event with the same content.
+  // Without a time and an id, a repetition is indistinguishable from a second event with the same content.
   return timestampHeader === undefined && idHeader === undefined ? {} : { digest: "signed" };
 }

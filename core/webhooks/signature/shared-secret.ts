@@ -1,4 +1,4 @@
-/** Senders that sign nothing and send the secret itself: in a header, as a password or token, or in each element of the body. */
+/** Checks senders that do not sign but send the secret itself: in a header, as a password or token, or in each element of the body. */
 import { hash } from "node:crypto";
 import { createTokenCheck, presentedToken } from "../../http/index.ts";
 import { readMember } from "./challenge.ts";
@@ -6,7 +6,7 @@ import type { SignatureScheme } from "./schemes.ts";
 import { type Sign, SigningError, withMembers } from "./signing.ts";
 import type { SignedRequest, Verdict } from "./verdict.ts";
 
-/** Stands for a secret; never shown. */
+/** Identifies a secret without revealing it. */
 export const signerOf = (secret: string): string => hash("sha256", secret);
 
 export function createSharedCheck(scheme: SignatureScheme, secrets: readonly string[], user = ""): (request: SignedRequest) => Verdict {
@@ -19,19 +19,19 @@ export function createSharedCheck(scheme: SignatureScheme, secrets: readonly str
   return (request) => {
     const presented = presentedBy(scheme, request);
     if (presented.length === 0) return { ok: false, fault: "missing", reason: `${what} is missing` };
-    // Each element of a body carries the secret by itself: one that does not is another sender's.
+    // Each element of the body contains the secret. An element without it comes from another sender.
     const signer = checks.filter(({ fits }) => presented.every(fits)).at(-1)?.signer;
     if (signer === undefined) return { ok: false, fault: "wrong", reason: `${what} does not carry the secret` };
     const id = scheme.delivery.header === undefined ? undefined : request.headers[scheme.delivery.header];
     if (typeof id !== "string" || !/^[\x21-\x7e]{1,256}$/.test(id)) return { ok: true, signer };
-    // Nothing is signed, so the same id with another body may well be another event.
+    // Nothing is signed, so the same id with another body may be another event.
     return { ok: true, signer, deliveryId: `${id} sha256:${hash("sha256", request.body)}` };
   };
 }
 
 /** Presents the first secret as `createSharedCheck` expects it. */
 export function createSharedSigner({ carrier, header, prefix }: SignatureScheme, [secret = ""]: readonly string[], user = ""): Sign {
-  // Header text has one byte in each character.
+  // Each character of a header is one byte.
   const bytes = (text: string) => Buffer.from(text, "utf8").toString("latin1");
   return ({ body }) => {
     if (carrier === "client-state") return { headers: {}, body: withMembers(body, (root) => withClientState(root, secret)) };
@@ -49,7 +49,7 @@ function withClientState(root: Readonly<Record<string, unknown>>, secret: string
   return { ...root, value: value.map((element) => ({ ...element, clientState: secret })) };
 }
 
-/** The bytes that were presented, one in each character, as header text is. */
+/** The presented values with one character for each byte, like headers. */
 function presentedBy({ carrier, header, prefix }: SignatureScheme, { headers, body }: SignedRequest): readonly string[] {
   if (carrier === "token") return listOf(presentedToken(headers));
   if (carrier === "client-state") return clientStates(body);

@@ -1,4 +1,4 @@
-/** What the operator reads about signatures that were not accepted. The sender gets one sentence for every reason. */
+/** Explains rejected signatures to the operator. The sender gets the same sentence for every reason. */
 import { HttpProblem } from "../../http/index.ts";
 import type { SignatureFault } from "./verdict.ts";
 
@@ -10,11 +10,11 @@ const sentences: Readonly<Record<SignatureFault, string>> = {
 
 const challengeOf = { Basic: 'Basic realm="hooks"', Bearer: "Bearer" } as const;
 
-/** The answer to an unaccepted signature; `detail` is for the operator only. */
+/** The response to a rejected signature. `detail` is for the operator only. */
 export class SignatureProblem extends HttpProblem {
   readonly detail: string;
 
-  /** `authenticates`: the HTTP authentication scheme that was asked for, where it is one. */
+  /** `authenticates` is the HTTP authentication scheme, if the signature is one. */
   constructor({ fault, reason }: { readonly fault: SignatureFault; readonly reason: string }, authenticates?: "Basic" | "Bearer") {
     if (authenticates === undefined) super("signature_invalid", "The signature is missing, wrong or too old.");
     else super("unauthorized", "The credential of this hook is missing or wrong.", { "www-authenticate": challengeOf[authenticates] });
@@ -22,7 +22,9 @@ export class SignatureProblem extends HttpProblem {
   }
 }
 
-/** Senders who cannot sign could fill the log otherwise; a person who is looking for a mistake makes fewer attempts. */
+/**
+ * Limits the log lines, because senders without a valid signature could otherwise fill the log. A person who debugs makes fewer attempts.
+ */
 const linesPerWindow = 30;
 const windowMs = 60_000;
 

@@ -1,9 +1,9 @@
-/** The time of a signature: where it stands, and whether it is near enough to now. */
+/** Reads the time of a signature and checks that it is close enough to now. */
 import type { IncomingHttpHeaders } from "node:http";
 import { readMember } from "./challenge.ts";
 import type { SignatureScheme } from "./schemes.ts";
 
-/** The time as it was signed; `undefined` where the scheme has none, or has it in the body. Empty when it is missing. */
+/** The time as signed; `undefined` if the scheme has none or has it in the body. Empty if it is missing. */
 export function readTimestamp({ timestamp }: SignatureScheme, headers: IncomingHttpHeaders, items: readonly string[]): string | undefined {
   if (timestamp === undefined || "member" in timestamp) return undefined;
   if ("header" in timestamp) {
@@ -14,7 +14,7 @@ export function readTimestamp({ timestamp }: SignatureScheme, headers: IncomingH
   return found.length === 1 ? (found[0] ?? "").slice(timestamp.field.length + 1) : "";
 }
 
-/** Why the time is not now, or `undefined`. Exactly the tolerance is still now. */
+/** Why the time is too far from now, or `undefined`. A difference of exactly the tolerance is accepted. */
 export function judgeAge(
   text: string,
   { now, tolerance, unit }: { readonly now: number; readonly tolerance: number; readonly unit: "seconds" | "milliseconds" },

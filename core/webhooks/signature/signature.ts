@@ -1,4 +1,4 @@
-/** Signed requests: who sent the bytes, how fresh they are, and by which name a repetition of them is known. */
+/** Verifies signed requests: who sent them, how recent they are, and how to recognize a repetition. */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { answerChallenge, type ChallengeAnswer, readMember } from "./challenge.ts";
@@ -12,32 +12,31 @@ import { createSigningKey, decodeSignature, SecretError, type SignedPart, type S
 import type { SignatureFault, SignedRequest, Verdict } from "./verdict.ts";
 
 export interface Signature {
-  /** Headers that no part behind the check may see. */
+  /** Headers that code behind the check must not see. */
   readonly secretHeaders: readonly string[];
-  /** What stands for each of its secrets in a verdict. */
+  /** The names that stand for its secrets in verdicts. */
   readonly signers: readonly string[];
-  /** Never throws. */
+  /** Verifies a request. Never throws. */
   verify(request: SignedRequest): Verdict;
-  /** What its platform would send: for an operator who tries the mapping out. */
+  /** Creates what the platform would send, for an operator who tests the mapping. */
   readonly sign: Sign;
-  /** The answer to a platform's test of this address. Only for a body that was verified. */
+  /** Answers a platform's test of this URL. Call it only with a verified body. */
   challenge?(body: Buffer, headers?: IncomingHttpHeaders): ChallengeAnswer | undefined;
-  /** The answer to a test of this address that carries no signature: at most an echo. `undefined`: the request is not one. */
+  /** Answers a test of this URL without a signature, at most with an echo. `undefined` if the request is not such a test. */
   greet?: Greet;
-  /** `verify` looks at headers alone: it can be asked before a byte of the body is read. */
+  /** `verify` needs only the headers, so it can be called before the body is read. */
   readonly headersOnly?: true;
-  /** Nothing is signed: a delivery is named by its headers, as beside the hook token. */
+  /** Nothing is signed, so a delivery is identified by its headers, as with the hook token. */
   readonly namedByHeaders?: true;
-  /** The HTTP authentication scheme that it is an instance of. */
+  /** The HTTP authentication scheme that it implements. */
   readonly authenticates?: "Basic" | "Bearer";
   /**
-   * `declared`: a form where Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that is declared as
-   * text.
+   * `declared`: a form if Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that is declared as text.
    */
   readonly bodyKind?: "declared" | "text-json";
 }
 
-/** What is wrong with the settings: `key` of `signature`, and a message without path and full stop. */
+/** An error in the settings: `key` below `signature`, and a message without path and full stop. */
 export class SignatureError extends Error {
   readonly key: string;
   constructor(key: string, message: string) {
@@ -62,7 +61,7 @@ const hmacOptions = [
   "dedupe",
 ] as const;
 
-/** Throws `SignatureError`; a signature that was compiled checks everything. `verifyToken`: resolved, of the scheme meta. */
+/** Compiles and validates a signature. Throws `SignatureError`. `verifyToken` is the resolved token of the scheme meta. */
 export function compileSignature(settings: SignatureSettings, secrets: readonly string[], verifyToken?: string): Signature {
   if (secrets.length === 0) throw new SignatureError("secret", "is missing");
   if (secrets.length > maxSecrets) throw new SignatureError("secret", `is a list of more than ${maxSecrets}`);
@@ -200,7 +199,7 @@ function createCheck(
   };
 }
 
-/** The items of the signature header. Whatever Node has joined from two headers is refused: it put a comma and a space between them. */
+/** Splits the signature header. A value that Node joined from two headers is rejected; it contains a comma and a space. */
 function splitHeader(value: string, { separator }: SignatureScheme): readonly string[] | undefined {
   if (value.length > maxHeaderLength) return undefined;
   if (separator === undefined) return [value];
@@ -210,7 +209,7 @@ function splitHeader(value: string, { separator }: SignatureScheme): readonly st
   return items.every((item) => /^[a-z][a-z0-9]{0,15}=[A-Za-z0-9+/=_-]+$/.test(item)) ? items : undefined;
 }
 
-/** Standard Webhooks lets a sender add signatures of versions to come: the reference library ignores what it cannot read. */
+/** Whether unreadable items are ignored. Standard Webhooks allows signatures of future versions, and its reference library ignores them. */
 const passesOver = (separator: SignatureScheme["separator"]): boolean => separator === " ";
 
 interface Found {
@@ -218,7 +217,10 @@ interface Found {
   readonly signer: string;
 }
 
-/** What was signed, or why nothing was. Every key looks at every signature: how long it takes says nothing about which one fits. */
+/**
+ * Finds the text that was signed, or the reason why there is none. Every key checks every signature, so that the time taken does not reveal
+ * which one matches.
+ */
 function findSigned(
   texts: readonly (readonly SignedPart[])[],
   keys: readonly SecretKey[],
@@ -245,7 +247,7 @@ function findSigned(
     : { fault: "wrong", reason: "the signature does not fit: another secret, or another body" };
 }
 
-/** The name in a header: visible characters, so that two headers, joined by Node, name nothing. */
+/** The id in a header. Only visible characters are accepted, so that two headers joined by Node are not an id. */
 function namedBy(headers: IncomingHttpHeaders, name = ""): string | undefined {
   const value = headers[name];
   return typeof value === "string" && isName(value) ? value : undefined;

@@ -1,4 +1,4 @@
-/** What a sender has signed: literal text and the parts of a request, put together byte for byte. */
+/** Reconstructs, byte for byte, the text that a sender has signed from literal text and parts of the request. */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { SignedPart } from "./signing-key.ts";
@@ -8,12 +8,12 @@ export type SignedVariable = (typeof variables)[number];
 
 export interface SignedText {
   readonly uses: ReadonlySet<SignedVariable>;
-  /** Stands behind {id}: an id that holds it could be cut elsewhere, and still be signed. */
+  /** The text after {id}. An id that contains it would be ambiguous: the signed text could be split elsewhere. */
   readonly behindId: string;
   render(values: Readonly<Partial<Record<SignedVariable, SignedPart>>>): readonly SignedPart[];
 }
 
-/** Throws an `Error` that says what is wrong with the text. */
+/** Compiles a template. Throws an `Error` that says what is wrong with it. */
 export function compileSignedText(text: string): SignedText {
   const parts = text.split(/(\{[^{}]*\})/).filter((part) => part !== "");
   const nameOf = (part: string): SignedVariable | undefined => variables.find((name) => part === `{${name}}`);
@@ -32,7 +32,7 @@ export function compileSignedText(text: string): SignedText {
   };
 }
 
-/** Throws an `Error` when `url` is not the public address of a hook. */
+/** Throws an `Error` if `url` is not the public URL of a hook. */
 export function checkPublicUrl(url: string): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const plain = parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.password === "";
@@ -40,9 +40,8 @@ export function checkPublicUrl(url: string): void {
 }
 
 /**
- * The addresses under which the sender may know this hook. Without a configured one it is taken from the request:
- * whether the connection was https is known to the proxy only, so both are possible. Some senders sign the port,
- * also when it goes without saying, and some leave it out.
+ * The URLs under which the sender may know this hook. Without a configured one, they are derived from the request. Only the proxy knows
+ * whether the connection used https, so both are tried. Some senders sign a default port and some omit it.
  */
 export function publicUrls(
   request: { readonly headers: IncomingHttpHeaders; readonly url: string },
@@ -63,8 +62,8 @@ export function publicUrls(
 const maxFields = 1_000;
 
 /**
- * A form as it is signed: names in order, each with its values, nothing between them. Another body is signed by a
- * digest in the address, and then no form is. `undefined`: the body is not what the address says, or has too many fields.
+ * A form as it is signed: the names in order, each followed by its values, without separators. Other bodies are signed by a digest in the
+ * URL; then this is empty. `undefined` if the body does not match the URL's digest or has too many fields.
  */
 export function signedForm(body: Buffer, url: string): string | undefined {
   const mark = url.indexOf("?");

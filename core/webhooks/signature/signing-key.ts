@@ -1,4 +1,4 @@
-/** From the text of a secret to something that recognises a signature. */
+/** Creates a key that recognizes signatures from the text of a secret. */
 import { createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from "node:crypto";
 import { isSameDigest } from "../../http/index.ts";
 import type { SecretForm, SignatureEncoding, SignatureScheme } from "./schemes.ts";
@@ -6,15 +6,15 @@ import type { SecretForm, SignatureEncoding, SignatureScheme } from "./schemes.t
 export type SignedPart = Buffer | string;
 
 export interface SigningKey {
-  /** Stands before each signature that this key may have made. */
+  /** The text before each signature that this key may have made. */
   readonly prefix: string;
-  /** Bytes of a signature. */
+  /** Length of a signature in bytes. */
   readonly length: number;
-  /** Looks at all signatures, also after one that fits. */
+  /** Checks all signatures, even after a match. */
   matches(signed: readonly SignedPart[], signatures: readonly Buffer[]): boolean;
-  /** The digest of a text, for challenges; undefined where the key can only check. */
+  /** The digest of a text, for challenges; absent if the key can only verify. */
   digest?(text: string): string;
-  /** Undefined where the key can only check. */
+  /** Signs a text; absent if the key can only verify. */
   sign?(signed: readonly SignedPart[]): Buffer;
 }
 
@@ -23,7 +23,7 @@ export class SecretError extends Error {}
 const digestLength = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 } as const;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
-/** Throws `SecretError`: what is wrong with the secret, never the secret. */
+/** Creates a key. Throws `SecretError`, which says what is wrong with the secret but never contains it. */
 export function createSigningKey(secret: string, scheme: SignatureScheme): SigningKey {
   if (secret.trim() === "") throw new SecretError("is blank");
   const { algorithm, prefix } = scheme;
@@ -91,7 +91,7 @@ function readPublicKey(text: string, encoding: "hex" | "base64"): KeyObject {
   }
 }
 
-/** The bytes of a signature that is written exactly so: right length, no other digits, no spare bits. */
+/** Decodes a signature strictly: correct length, no other characters, no unused bits. `undefined` if it is invalid. */
 export function decodeSignature(
   text: string,
   form: { readonly encoding: SignatureEncoding; readonly anyCase?: true | undefined; readonly length: number },

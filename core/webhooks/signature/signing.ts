@@ -1,30 +1,30 @@
-/** Signs a request as its platform does, so that an operator can try out what checks the signature. */
+/** Signs a request as its platform does, so that an operator can test the signature check. */
 import { parseExactJson, parseJson } from "../../http/index.ts";
 import type { SignatureScheme, SignatureSettings } from "./schemes.ts";
 import { publicUrls, type SignedText, signedForm } from "./signed-text.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 export interface UnsignedRequest {
-  /** Names in lower case; `host` included. */
+  /** Headers by lower-case name, including `host`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   /** Path and query. */
   readonly url: string;
   readonly now: number;
-  /** The id of the delivery, where the scheme signs one and the headers have none. */
+  /** Creates the delivery's id, if the scheme signs one and the headers have none. */
   readonly newId: () => string;
 }
 
-/** The headers to add, and the body, in which some schemes put the time or the secret. */
+/** The headers to add, and the body, because some schemes put the time or the secret into it. */
 export interface SignedParts {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-/** Throws `SigningError`. */
+/** Signs a request. Throws `SigningError`. */
 export type Sign = (request: UnsignedRequest) => SignedParts;
 
-/** Why a request cannot be signed: a message without full stop, and never the secret. */
+/** Why a request cannot be signed. The message has no full stop and never contains the secret. */
 export class SigningError extends Error {}
 
 export function createSigner(
@@ -60,7 +60,7 @@ export function createSigner(
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A JSON object with other members. Numbers keep their digits. */
+/** Changes the members of a JSON object. Numbers keep their digits. */
 export function withMembers(body: Buffer, change: (root: Members) => Members): Buffer {
   let root: unknown;
   try {

@@ -1,21 +1,20 @@
-/** What a signature or another credential of a request turned out to be. */
+/** The result of checking a signature or another credential of a request. */
 import type { IncomingHttpHeaders } from "node:http";
 
 export interface SignedRequest {
   readonly headers: IncomingHttpHeaders;
-  /** As it came over the wire. */
+  /** The raw body. */
   readonly body: Buffer;
-  /** Path and query, as they were sent. */
+  /** Path and query as sent. */
   readonly url: string;
   readonly now: number;
 }
 
 /**
- * `deliveryId` is the whole identity of a signed delivery: no other header of the request is asked for one, because
- * most are not signed, and beside a signed id no digest of the body is compared, because some senders change other
- * fields at a retry. It is absent where equal deliveries are separate events. `signer` stands for the secret
- * that fits, of several the oldest: it is the same before, while and after another one is added, so that a repetition
- * across a change of secrets is still one. `fault` and `reason` are for the operator.
+ * `deliveryId` is the complete identity of a signed delivery. No other header is consulted, because most are not signed. A digest of the
+ * body is not compared in addition, because some senders change other fields in a retry. It is absent if equal deliveries are separate
+ * events. `signer` identifies the matching secret; of several, the oldest. It thus stays the same while another secret is added, so that a
+ * repetition during a rotation is recognized. `fault` and `reason` are for the operator.
  */
 export type Verdict =
   | { readonly ok: true; readonly signer: string; readonly deliveryId?: string }

@@ -1,4 +1,4 @@
-/** What a delivery would lead to: the mappings' own code up to the point where something would be stored. */
+/** Determines what a delivery would cause, with the mappings' own code up to the point where something would be stored. */
 import { type Json, reasonOf } from "../../contract/index.ts";
 import type { ProblemCode } from "../../http/index.ts";
 import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns, renderFields } from "../mapping/mapped.ts";
@@ -6,22 +6,22 @@ import type { Mapping, MappingTable } from "../mapping/mapping.ts";
 import type { HookDelivery } from "../mapping/webhook-delivery.ts";
 import type { Fields } from "../runs/fields.ts";
 
-/** A mapping that was looked at, in the order in which they are asked. */
+/** A mapping that was tried, in order. */
 export interface Asked {
   readonly id: string;
-  /** Configuration path. */
+  /** Its configuration path. */
   readonly at: string;
   readonly preset?: string;
   readonly taken: boolean;
-  /** Why it does not take the delivery; absent for the one that does. */
+  /** Why it does not match the delivery; absent for the one that does. */
   readonly why?: string;
 }
 
-/** What one element of the delivery became on its way; without `forEach` there is one. */
+/** The intermediate results for one element of the delivery; without `forEach`, for the delivery. */
 export interface DryStep {
-  /** What templates and settings say. */
+  /** The results of templates and settings. */
   readonly rendered: Fields;
-  /** What the transform returned; absent where there is none, or where it did not get so far. */
+  /** The result of the transform; absent if there is none or it was not reached. */
   readonly transform?: { readonly module: string; readonly result?: Json; readonly error?: string };
 }
 
@@ -29,11 +29,11 @@ export interface DryRun {
   readonly path: string;
   readonly asked: readonly Asked[];
   readonly steps: readonly DryStep[];
-  /** What would run. */
+  /** The runs that would start. */
   readonly runs: readonly MappedRun[];
-  /** Why nothing would. */
+  /** Why nothing would run. */
   readonly nothing?: NonNullable<Plan["nothing"]>;
-  /** What the sender would be answered instead. */
+  /** The error that the sender would receive instead. */
   readonly failure?: {
     readonly code: ProblemCode;
     readonly status: number;
@@ -43,7 +43,7 @@ export interface DryRun {
   };
 }
 
-/** Never throws for what is wrong with the delivery: that is the result. */
+/** Performs a dry run. Problems of the delivery are part of the result and are not thrown. */
 export async function dryRun(table: MappingTable, delivery: HookDelivery, deps: MappedDeps): Promise<DryRun> {
   const { mapping, asked } = ask(table, delivery);
   const base = { path: delivery.path, asked };
@@ -66,7 +66,7 @@ export async function dryRun(table: MappingTable, delivery: HookDelivery, deps: 
 
 type Called = NonNullable<DryStep["transform"]> & { readonly context: HookDelivery };
 
-/** Notes what a transform is given and returns, in the order of the elements. */
+/** Records the input and result of each transform call, in the order of the elements. */
 function watch(deps: MappedDeps): { readonly calls: Called[]; readonly transform: MappedDeps["transform"] } {
   const calls: Called[] = [];
   return {
@@ -86,7 +86,7 @@ function watch(deps: MappedDeps): { readonly calls: Called[]; readonly transform
   };
 }
 
-/** All mappings, so that the expected one is among them. */
+/** Tries all mappings, so that the result includes the one the operator expected. */
 function ask(table: MappingTable, delivery: HookDelivery): { readonly mapping: Mapping | undefined; readonly asked: readonly Asked[] } {
   const here = new Set(table.way(delivery.path).mappings);
   let taken: Mapping | undefined;

@@ -1,4 +1,4 @@
-/** What the command line asks of the hook server in a running gateway, under `/gateway/hooks/`, with the gateway token or that of a paired device. */
+/** Routes below `/gateway/hooks/` for the command line, with the gateway token or that of a paired device. */
 import { HttpProblem } from "../../http/index.ts";
 import type { RouteDefinition } from "../../sdk/contract.ts";
 import type { Recordings } from "../endpoint/recordings.ts";

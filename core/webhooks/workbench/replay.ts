@@ -1,4 +1,7 @@
-/** A kept delivery goes through its mapping again, as the mapping is now. Its sender was judged when it came; nothing of that is asked again. */
+/**
+ * Sends a stored delivery through its mapping again, using the current mapping. The sender was authenticated when the delivery arrived and
+ * is not checked again.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/index.ts";
 import { HttpProblem, parseExactJson } from "../../http/index.ts";
@@ -20,7 +23,7 @@ export interface ReplayDeps extends MappedDeps {
 
 export interface Replayed {
   readonly mapping: string;
-  /** New events; none when the mapping has nothing to do with it. */
+  /** The new events; empty if the mapping finds nothing to do. */
   readonly eventIds: readonly string[];
 }
 
@@ -31,7 +34,7 @@ const types: Readonly<Record<BodyKind, string>> = {
   "text-json": "text/plain",
 };
 
-/** Throws `MappingFailure` when it fails in its mapping, which is not recorded once more, and `HttpProblem`. */
+/** Replays a delivery. Throws `HttpProblem`, and `MappingFailure` if the mapping fails, which is not recorded again. */
 export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise<Replayed> {
   const report = await deps.store.event(eventId);
   const kept = report === null || !isDelivery(report) ? undefined : readKept(await deps.store.body(eventId), report.kind).delivery;
@@ -48,7 +51,7 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
   const events = runEvents(mapping, runs, {
     kept,
     views,
-    // Under its key it would be taken for a repetition.
+    // With its key, it would be treated as a repetition.
     dedupeKey: undefined,
     mainSession: `agent:${deps.agents.defaultId()}:main`,
     now,
@@ -57,7 +60,9 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
   return { mapping: mapping.id, eventIds: accepted.map((one) => one.eventId) };
 }
 
-/** Of an element of a list it is known what was read; its mapping takes it by the kind that the whole delivery was of. */
+/**
+ * Reconstructs the request. For a list element, the parsed payload is known, and the mapping is selected by the kind of the whole delivery.
+ */
 function postedOf({ path, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
   const type: IncomingHttpHeaders = { "content-type": types[sentAs ?? kind] };
   const read = sentAs === undefined ? {} : { payload: parseExactJson(body) as Json };

@@ -1,4 +1,4 @@
-/** Updates of the platform to what the host understands. Pure and total: junk is not ours, and never throws. */
+/** Parses the platform's updates. Pure and total: invalid input is ignored and never throws. */
 import type { Json } from "service-gateway/sdk";
 import type { Parsed } from "service-gateway/sdk/channel";
 import { record } from "./fields.ts";
@@ -9,10 +9,13 @@ import { type BotIdentity, isUnknownChat } from "./place.ts";
 import { type ButtonScope, parsePress } from "./press.ts";
 import { parseReaction } from "./reaction.ts";
 
-/** The update kinds that are asked for; no other is ever sent to us. */
+/** The kinds of update to request. The platform sends no others. */
 export const updateKinds = ["message", "edited_message", "callback_query", "message_reaction", "my_chat_member", "channel_post"] as const;
 
-/** `undefined`: not an update that we know. `more`: the updates that were gathered with it, oldest first. `buttons`: where presses count. */
+/**
+ * Parses an update; `undefined` for unknown updates. `more` contains the updates gathered with it, oldest first. `buttons` says where
+ * button presses are accepted.
+ */
 export function parseUpdate(
   raw: Json,
   bot: BotIdentity,

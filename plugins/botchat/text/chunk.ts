@@ -1,39 +1,39 @@
 /**
- * Cuts a text into messages: at a paragraph, else a line, a sentence, a word; never inside a character.
- * Styles go on in the next message; tables stay in one where one can hold them. A message has no more styles than the platform shows.
+ * Splits a text into messages: at a paragraph, else at a line, a sentence or a word, but never inside a character. Styles continue in the
+ * next message. A table that fits into one message is not split. A message has no more styles than the platform displays.
  */
 import { graphemes } from "./graphemes.ts";
 import { styleBeyond } from "./html.ts";
 import { createSlicer, isBlank, type RichText, type Whole } from "./rich-text.ts";
 
 export interface ChunkOptions {
-  /** UTF-16 units of one message. */
+  /** Maximum length of a message in UTF-16 units. */
   readonly limit: number;
-  /** UTF-16 units of the first message, where it holds less than the others: a caption. */
+  /** Maximum length of the first message in UTF-16 units, if it is shorter than the others because it is a caption. */
   readonly firstLimit?: number;
-  /** `newline`: a message for each paragraph. */
+  /** `newline`: one message for each paragraph. */
   readonly mode: "length" | "newline";
 }
 
-/** Styles of one message: the platform leaves the rest unformatted, without a word. */
+/** Maximum number of styles in a message. The platform silently ignores further ones. */
 const mostStyles = 100;
 
-/** Longest character that is kept together; a longer one is made to burst such limits. */
+/** Longest character that is never split. Longer ones are made to break such limits. */
 export const longestCharacter = 64;
 
-/** The last place at or before `at` that is not inside a character. */
+/** The last position at or before `at` that is not inside a character. */
 function betweenCharacters(text: string, from: number, at: number): number {
   const base = Math.max(from, at - longestCharacter);
   const window = text.slice(base, at + longestCharacter);
   const segment = graphemes(window).containing(at - base);
   const start = segment === undefined ? at : base + segment.index;
   if (start > from) return start;
-  // One character fills the whole message: then only a surrogate pair is held together.
+  // A single character fills the whole message, so only surrogate pairs are kept together.
   const unit = text.charCodeAt(at);
   return unit >= 0xdc00 && unit <= 0xdfff && at - 1 > from ? at - 1 : at;
 }
 
-/** End of the last match of `pattern` in the window that is not too near to its start. */
+/** The end of the last match of `pattern` in the window that is not too close to its start. */
 function lastBreak(window: string, least: number, pattern: RegExp): number {
   let found = -1;
   for (const match of window.matchAll(pattern)) {
@@ -48,18 +48,18 @@ const line = /\n/g;
 const sentence = /[.!?…]["'”’)\]]*\s+|[。！？]/g;
 const word = /\s+/g;
 
-/** A text with what does not change from cut to cut. */
+/** A text, with everything that is the same for all cuts. */
 interface Source {
   readonly rich: RichText;
-  /** The part between two places. */
+  /** Returns the part between two positions. */
   readonly part: ReturnType<typeof createSlicer>;
-  /** Blocks of code and aligned tables. */
+  /** Code blocks and aligned tables. */
   readonly verbatim: readonly Whole[];
-  /** UTF-16 units of every message but the first. */
+  /** Maximum length of every message but the first, in UTF-16 units. */
   readonly limit: number;
 }
 
-/** The range that contains the position `at`. The ranges are ordered and do not overlap. */
+/** The range that contains the position `at`; `undefined` if none does. The ranges are ordered and do not overlap. */
 function inside(ranges: readonly Whole[], at: number): Whole | undefined {
   let from = 0;
   let to = ranges.length;
@@ -75,7 +75,7 @@ function inside(ranges: readonly Whole[], at: number): Whole | undefined {
 function cutAfter({ rich, verbatim }: Source, from: number, room: number): number {
   const end = from + room;
   const window = rich.text.slice(from, end);
-  // Inside a block of code a blank line is like any other, and there are no sentences.
+  // Inside a code block, blank lines have no special meaning, and there are no sentences.
   const steps: readonly (readonly [RegExp, number])[] = inside(verbatim, end)
     ? [
         [line, 0.3],
@@ -94,20 +94,20 @@ function cutAfter({ rich, verbatim }: Source, from: number, room: number): numbe
   return Math.max(from + 1, betweenCharacters(rich.text, from, end));
 }
 
-/** Moves a cut in front of a table that the next message can hold whole. */
+/** Moves a cut to before a table that fits into the next message. */
 function beforeWhole({ rich, limit }: Source, from: number, cut: number): number {
   const split = inside(rich.wholes, cut);
   return split !== undefined && split.start > from && split.end - split.start <= limit ? split.start : cut;
 }
 
-/** Begins of paragraphs outside code and tables. */
+/** The starts of paragraphs outside code and tables. */
 function paragraphs({ rich, verbatim }: Source): number[] {
   return [...rich.text.matchAll(paragraph)]
     .map((match) => match.index + match[0].length)
     .filter((at) => inside(verbatim, at) === undefined && inside(rich.wholes, at) === undefined);
 }
 
-/** Begin and end without leading blank lines and trailing white space; the indentation of a first line stays. */
+/** Removes leading blank lines and trailing white space. The indentation of the first line is kept. */
 function trimmed(text: string, start: number, end: number): readonly [number, number] {
   let to = end;
   while (to > start && /\s/.test(text[to - 1] ?? "")) to -= 1;
@@ -116,17 +116,14 @@ function trimmed(text: string, start: number, end: number): readonly [number, nu
   return [Math.min(from, to), to];
 }
 
-/** End of the message that begins at `from` and has at most `room` units. */
+/** The end of the message that begins at `from` and has at most `room` units. */
 function cutFor(source: Source, [from, last]: readonly [number, number], room: number): number {
   const cut = last - from <= room ? last : beforeWhole(source, from, cutAfter(source, from, room));
   const beyond = styleBeyond(source.part(from, cut), mostStyles);
   return beyond === undefined ? cut : cutAfter(source, from, beyond);
 }
 
-/**
- * Where each message begins and ends. What is decided about one that begins at `from` depends on nothing beyond `from + limit +
- * longestCharacter`.
- */
+/** The range of each message. Decisions about a message that begins at `from` depend on no text after `from + limit + longestCharacter`. */
 export function messageRanges(rich: RichText, { limit, firstLimit = limit, mode }: ChunkOptions): (readonly [number, number])[] {
   const source = { rich, part: createSlicer(rich), verbatim: rich.spans.filter(({ kind }) => kind === "pre"), limit };
   const starts = mode === "newline" ? [0, ...paragraphs(source)] : [0];

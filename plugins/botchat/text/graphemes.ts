@@ -1,6 +1,6 @@
-/** What people see as one character. */
+/** Splits a text into graphemes, which people perceive as characters. */
 
-/** Made once, and with the first text: it loads tables for 10 ms and more, which a start need not wait for. It has no state between texts. */
+/** Created on first use, because it loads tables for 10 ms or more. It has no state. */
 const segmenter = (() => {
   let made: Intl.Segmenter | undefined;
   return () => {

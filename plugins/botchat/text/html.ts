@@ -1,4 +1,4 @@
-/** Text with styles to the platform's HTML. Whatever the spans are, the output nests properly and parses. */
+/** Renders styled text as the platform's HTML. The output is always well-formed, whatever the spans are. */
 import type { RichText, Span } from "./rich-text.ts";
 
 const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -36,7 +36,7 @@ function tagsOf(span: Span): readonly [string, string] {
   }
 }
 
-/** Which styles may enclose a style: code only a quote, and no style itself. */
+/** Selects the styles that may be combined. Code may only be inside a quote and contains no styles. */
 function allowedTogether(active: readonly Span[]): Span[] {
   const inner = active.findLast((span) => span.kind === "pre" || span.kind === "code");
   const linked = active.find((span) => span.kind === "link");
@@ -45,7 +45,7 @@ function allowedTogether(active: readonly Span[]): Span[] {
   for (const span of active) {
     if (kept.some((each) => each.kind === span.kind)) continue;
     const verbatim = span.kind === "pre" || span.kind === "code";
-    // A link and a spoiler mean more than the typeface of code; a block of code means more than any of them.
+    // A link or spoiler is more important than inline code. A code block is more important than any of them.
     if (verbatim && span.kind === "code" && (linked !== undefined || hidden)) continue;
     if (!verbatim && span.kind !== "quote" && inner !== undefined && (inner.kind === "pre" || (linked === undefined && !hidden))) continue;
     if (verbatim && kept.some((each) => each.kind === "pre" || each.kind === "code")) continue;
@@ -54,12 +54,12 @@ function allowedTogether(active: readonly Span[]): Span[] {
   return kept;
 }
 
-/** A stretch of text over which the styles stay the same. */
+/** A stretch of text with the same styles. */
 interface Stretch {
   readonly start: number;
   readonly end: number;
   readonly styles: readonly Span[];
-  /** How many of the styles go on from the stretch before. */
+  /** How many of the styles continue from the previous stretch. */
   readonly shared: number;
 }
 
@@ -88,14 +88,14 @@ function stretches({ text, spans }: Pick<RichText, "text" | "spans">): Stretch[]
   return found;
 }
 
-/** Most styles that can stand around one character, one of each kind. */
+/** Maximum number of styles on one character: one of each kind. */
 const mostKinds = 9;
 
-/** Where the style begins that is one too many for a message, if there is one; a style that continues behind another one counts again. */
+/** The start of the first style beyond the limit, or `undefined`. A style that continues after another one counts again. */
 export function styleBeyond(rich: RichText, most: number): number | undefined {
   const { text, spans } = rich;
   if ((2 * spans.length + 1) * mostKinds <= most) return undefined;
-  // Mostly a few of the first styles decide: those that begin behind the place change nothing before it.
+  // Usually a few styles decide, because styles that begin after the position do not affect what is before it.
   for (let looked = 4 * most; ; looked *= 4) {
     const found = firstBeyond({ text, spans: spans.slice(0, looked) }, most);
     const next = spans[looked];

@@ -1,9 +1,9 @@
-/** Our rules of the Markdown parser: `||hidden||`, and a row of tildes that strikes nothing. */
+/** Our rules for the Markdown parser: `||hidden||`, and runs of tildes that do not strike through. */
 import type { Delimiter, MarkdownIt, StateInline } from "markdown-it";
 
 const bar = 0x7c;
 const tilde = 0x7e;
-/** Characters at which plain text ends, because another rule may begin there: the parser's own set, and the bar. */
+/** Characters at which plain text ends because another rule may begin: the parser's own set, plus the bar. */
 const special = /[\n!#$%&*+\-:<=>@[\\\]^_`{|}~]/g;
 
 function plainText(state: StateInline, silent: boolean): boolean {
@@ -17,11 +17,13 @@ function plainText(state: StateInline, silent: boolean): boolean {
 
 function bars(state: StateInline, silent: boolean): boolean {
   if (silent || state.src.charCodeAt(state.pos) !== bar) return false;
-  // No spoiler begins inside a word, because `a||b` is an expression. One that has begun ends there too: scripts without spaces have no other place.
+  // A spoiler cannot begin inside a word, because `a||b` is an expression. It can end there, because scripts without spaces offer no other
+  // place.
   const found = state.scanDelims(state.pos, false);
   if (found.length < 2) return false;
   if (found.length > 2) {
-    // The last two may hide text. The others are text at once: a run that is scanned again from each bar costs its square.
+    // The last two bars may open a spoiler. The others become text at once, because rescanning the run from each bar would take quadratic
+    // time.
     state.pending += state.src.slice(state.pos, state.pos + found.length - 2);
     state.pos += found.length - 2;
     return true;
@@ -44,7 +46,7 @@ function pair(state: StateInline, delimiters: readonly Delimiter[]): void {
   }
 }
 
-/** Two tildes strike; the parser would take two of a longer row as well. */
+/** Only two tildes strike through. The parser would also accept two tildes of a longer run. */
 function tildes(state: StateInline, silent: boolean): boolean {
   let end = state.pos;
   while (end < state.posMax && state.src.charCodeAt(end) === tilde) end += 1;

@@ -1,13 +1,13 @@
-/** What stands inside a paragraph: styles, links, images, names of files. */
+/** Renders the content of a paragraph: styles, links, images and file names. */
 import type { Token } from "markdown-it";
 import { markdownParser } from "./markdown-parser.ts";
 import type { Style } from "./rich-text.ts";
 import { indentOf, newWalk, type Walk } from "./walk.ts";
 
-/** Endings of files that are top-level domains as well: the platform would take such a name for an address. */
+/** File extensions that are also top-level domains. The platform would turn such file names into links. */
 const ending = String.raw`\.(?:md|py|sh|rs|pl|pm|cc|so|ps|tf|mk|am|at|be|zip|mov|st|bz|pub|app|dev)(?![\p{L}\p{N}_/@:-]|\.[\p{L}\p{N}])`;
 const fileEnding = new RegExp(ending, "u");
-/** A name inside a longer address does not begin at a word's edge, and is left alone. */
+/** Matches a file name. Names inside a longer address do not begin at a word boundary and do not match. */
 const fileName = new RegExp(String.raw`(?<![\p{L}\p{N}_@:/.~\\-])(?:[\w.~-]+\/)*[\w.-]*\w${ending}`, "gu");
 
 const opening: ReadonlyMap<string, Style> = new Map([
@@ -43,7 +43,7 @@ function allowedUrl(href: string): boolean {
   return /^(?:https?:\/\/[^\s/]|tg:|mailto:[^\s])/i.test(href);
 }
 
-/** A destination that cannot be a link stands behind its label, in words. */
+/** A destination that cannot be a link is written in words after its label. */
 function destinationText(href: string): string {
   return href === "" ? "" : ` (${markdownParser().normalizeLinkText(href)})`;
 }
@@ -118,7 +118,7 @@ export function writeInline(walk: Walk, tokens: readonly Token[]): void {
   }
 }
 
-/** Inline tokens without styles, for a cell of a table and for the text of an image. Destinations stay readable. */
+/** Renders inline tokens without styles, for table cells and the text of images. Destinations remain readable. */
 export function plainText(tokens: readonly Token[]): string {
   const [only] = tokens;
   if (only === undefined) return "";

@@ -1,13 +1,13 @@
-/** The Markdown parser, with our rules. */
+/** Creates the Markdown parser with our rules. */
 import { createRequire } from "node:module";
 import type { MarkdownIt, MarkdownItOptions } from "markdown-it";
 import { addInlineRules } from "./inline-rules.ts";
 
 function createParser(): MarkdownIt {
-  // Loaded with the first text, not with the plugin: a gateway without this channel need not wait for it.
+  // Loaded with the first text rather than with the plugin, so that gateways without this channel need not wait for it.
   const Markdown = createRequire(import.meta.url)("markdown-it") as new (preset: string, options: MarkdownItOptions) => MarkdownIt;
   const made = new Markdown("default", { html: false, linkify: false, typographer: false });
-  // Every destination is parsed; which of them may be a link is decided later, so that the others keep their text.
+  // Every destination is parsed. Those that cannot become links are identified later, so that their text is kept.
   made.validateLink = () => true;
   addInlineRules(made);
   return made;
@@ -21,5 +21,5 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Made once; it has no state between texts. */
+/** The shared parser, which has no state. */
 export const markdownParser = once(createParser);

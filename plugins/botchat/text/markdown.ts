@@ -1,4 +1,4 @@
-/** Markdown to text with styles. Total: whatever comes in, something that can be sent comes out, and no character is lost. */
+/** Converts Markdown to styled text. Total: any input yields a text that can be sent, and no character is lost. */
 import type { Token } from "markdown-it";
 import { writeInline } from "./markdown-inline.ts";
 import { markdownParser } from "./markdown-parser.ts";
@@ -7,9 +7,9 @@ import { writeTable } from "./table-text.ts";
 import { type List, newWalk, startBlock, startVerbatim, type Walk } from "./walk.ts";
 
 const rule = "──────────";
-/** A quote of more lines is shown folded. */
+/** Quotes with more lines are shown collapsed. */
 const longQuoteLines = 20;
-/** Deeper than this the parser would drop what is inside; such a text is sent as it is. */
+/** Matches text nested so deeply that the parser would drop content. Such a text is sent unchanged. */
 export const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
 
 function writeCode(walk: Walk, token: Token): void {
@@ -32,7 +32,7 @@ function isTight(tokens: readonly Token[], open: number): boolean {
   return true;
 }
 
-/** Numbers stay as they were written, except those of a list that gives all its items the same one. */
+/** The number of a list item. Numbers remain as written, except in lists that give every item the same number. */
 function numberOf(list: List, written: string): string {
   const again = list.next > 0 && written === list.first;
   if (list.next === 0) list.first = written;
@@ -41,7 +41,7 @@ function numberOf(list: List, written: string): string {
   return shown;
 }
 
-/** The bullet of an item: a box for a task, whose brackets are taken out of its text. */
+/** The bullet of an item. For a task it is a box, which replaces the brackets in the text. */
 function bulletOf(list: List, item: Token, tokens: readonly Token[], at: number): string {
   const text = tokens[at + 2]?.type === "inline" ? tokens[at + 2]?.children?.[0] : undefined;
   const box = text?.type === "text" && text.content.startsWith("[") ? /^\[([ xX])\] /.exec(text.content) : null;
@@ -122,7 +122,7 @@ export function writeBlocks(walk: Walk, tokens: readonly Token[]): void {
   }
 }
 
-/** Characters that no reader sees and the platform may refuse; a lone surrogate is not text. */
+/** Removes invisible characters that the platform may reject, and lone surrogates. */
 export function clean(source: string): string {
   return source
     .toWellFormed()
@@ -130,7 +130,7 @@ export function clean(source: string): string {
     .replace(/[^\P{Cc}\n\t]/gu, "");
 }
 
-/** One line of words, in which nothing is Markdown; many short answers are, and the parser costs more than the rest of a send. */
+/** Matches a single line without Markdown. Many short replies are like this, and parsing costs more than the rest of a send. */
 const plainLine = /^\p{L}(?:[\p{L}\p{M}\p{N} ,;!?"']|\.(?= |$))*$/u;
 
 export function parseMarkdown(source: string): RichText {

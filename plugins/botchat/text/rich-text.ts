@@ -1,8 +1,8 @@
 /**
- * Text with styles: what stands between Markdown and the platform.
+ * Styled text: the representation between Markdown and the platform.
  *
- * `text` is exactly what a reader sees, so its length is what the platform counts (UTF-16 units after entities).
- * Styles are ranges over it. Cutting is done here, where no tag and no entity can be cut in two.
+ * `text` is exactly what a reader sees, so its length is what the platform counts (UTF-16 units after entities). Styles are ranges of the
+ * text. Splitting happens at this level, where no tag or entity can be broken.
  */
 export type Style =
   | { readonly kind: "bold" | "italic" | "underline" | "strike" | "spoiler" | "code" }
@@ -12,7 +12,7 @@ export type Style =
 
 export type Span = Style & { readonly start: number; readonly end: number };
 
-/** A range that stays in one message if one message can hold it. */
+/** A range that is kept in one message if it fits. */
 export interface Whole {
   readonly start: number;
   readonly end: number;
@@ -20,7 +20,7 @@ export interface Whole {
 
 export interface RichText {
   readonly text: string;
-  /** Ordered by start, the outer one first. */
+  /** Ordered by start, outer spans first. */
   readonly spans: readonly Span[];
   /** Ordered by start. */
   readonly wholes: readonly Whole[];
@@ -31,7 +31,10 @@ export function slice(rich: RichText, start: number, end: number): RichText {
   return createSlicer(rich)(start, end);
 }
 
-/** Cuts a text from its beginning on: no part may begin before an earlier one. All parts together cost one walk over the styles. */
+/**
+ * Creates a function that returns successive parts: no part may begin before an earlier one. All parts together take a single pass over the
+ * styles.
+ */
 export function createSlicer(rich: RichText): (start: number, end: number) => RichText {
   const spans = createCutter(rich.spans);
   const wholes = createCutter(rich.wholes);
@@ -42,7 +45,7 @@ export function createSlicer(rich: RichText): (start: number, end: number) => Ri
 }
 
 function createCutter<T extends Whole>(ranges: readonly T[]): (start: number, end: number) => T[] {
-  /** Begun, and not ended before the last part; few, because no style contains itself. */
+  /** Ranges that began before and have not ended. There are few, because no style contains itself. */
   let begun: T[] = [];
   let next = 0;
   return (start, end) => {
@@ -56,24 +59,24 @@ function createCutter<T extends Whole>(ranges: readonly T[]): (start: number, en
   };
 }
 
-/** True when a reader would see nothing: the platform refuses such a message. */
+/** True if nothing in the text is visible. The platform rejects such messages. */
 export function isBlank(text: string): boolean {
   return !/[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(text);
 }
 
 export interface RichTextBuilder {
   length(): number;
-  /** End of what was written last that is not white space. */
+  /** The end of the text written so far, without trailing white space. */
   seen(): number;
   write(text: string): void;
-  /** Ends the line, if one was begun. */
+  /** Begins a new line unless the current one is empty. */
   freshLine(): void;
   /** Leaves one blank line, except at the very beginning. */
   blankLine(): void;
   open(style: Style): void;
   close(kind: Style["kind"]): void;
   whole(run: () => void): void;
-  /** What was written so far, white space at its end included; another builder can go on behind it. */
+  /** The text written so far, including trailing white space. Another builder can continue from it. */
   soFar(): RichText;
   finish(): RichText;
 }
@@ -84,13 +87,16 @@ export const nothingYet: RichText = { text: "", spans: [], wholes: [] };
 
 export function createRichTextBuilder(begun: RichText = nothingYet): RichTextBuilder {
   let { text } = begun;
-  /** Line ends at the end of the text, at most two: to look for them in a text that grows would put it together each time. */
+  /**
+   * Number of line breaks at the end of the text, at most two. It is counted because inspecting a growing string would flatten it each
+   * time.
+   */
   let ends = text.endsWith("\n\n") ? 2 : text.endsWith("\n") ? 1 : 0;
   let seen = text.length;
-  /** In the order of opening, hence by start and the outer one first. */
+  /** In the order of opening, and therefore by start, outer spans first. */
   const spans: Growing[] = [...begun.spans];
   const open: Growing[] = [];
-  /** How often each style was opened again within itself, which changes nothing: texts made for it nest thousands of times. */
+  /** How often each style was opened again within itself, which has no effect. Malicious texts nest a style thousands of times. */
   const again = new Map<Style["kind"], number>();
   const wholes: Whole[] = [...begun.wholes];
   const write = (more: string) => {

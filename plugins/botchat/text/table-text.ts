@@ -1,17 +1,16 @@
 /**
- * A table as text, because the platform has none: aligned, where a phone's screen is wide enough for it, else a block of lines
- * for each row.
+ * Renders a table as text, because the platform has no tables: aligned if it fits a phone's screen, else as a block of lines for each row.
  */
 import type { Token } from "markdown-it";
 import { plainText, writeInline } from "./markdown-inline.ts";
 import { type Alignment, alignTable, createRuler, lineWidth, widthsOf } from "./table.ts";
 import { indentOf, startBlock, startVerbatim, type Walk } from "./walk.ts";
 
-/** What a phone shows in one line of its fixed-width font. */
+/** Columns that a phone shows in one line of a fixed-width font. */
 const phoneColumns = 40;
 
 interface Cell {
-  /** Without styles, which have no place in a fixed-width font. */
+  /** The text without styles, which are not available in a fixed-width font. */
   readonly plain: string;
   readonly tokens: readonly Token[];
 }
@@ -23,7 +22,7 @@ function alignmentOf(cell: Token): Alignment {
   return style === "text-align:right" ? "right" : style === "text-align:center" ? "center" : "left";
 }
 
-/** Title of a column in front of a value: `Price:`. */
+/** The column title before a value: `Price:`. */
 function label(head: Cell | undefined): string {
   const text = head?.plain ?? "";
   return text === "" || /[:?!.…：？！。]$/.test(text) ? text : `${text}:`;
@@ -40,7 +39,7 @@ function inBold(walk: Walk, run: () => void): void {
   walk.out.close("bold");
 }
 
-/** The first column is the title of the block; what is empty is left out. */
+/** Writes a row as a block, with the first column as its title. Empty cells are left out. */
 function writeRow(walk: Walk, head: Row, row: Row): void {
   let begun = false;
   for (const [column, cell] of row.entries()) {
@@ -65,7 +64,7 @@ function writeRow(walk: Walk, head: Row, row: Row): void {
   }
 }
 
-/** One column is a list under its head. */
+/** Writes a table with a single column as a list below its title. */
 function writeColumn(walk: Walk, head: Row, rows: readonly Row[]): void {
   inBold(walk, () => writeInline(walk, head[0]?.tokens ?? []));
   for (const [cell] of rows) {
@@ -92,7 +91,7 @@ function writeBlocks(walk: Walk, head: Row, rows: readonly Row[]): void {
   else writeRows(walk, head, filled);
 }
 
-/** The table whose tokens stand from `at` on; says where its last token stands. */
+/** Writes the table whose tokens begin at `at`. Returns the index of its last token. */
 export function writeTable(walk: Walk, tokens: readonly Token[], at: number): number {
   const rows: Cell[][] = [];
   const alignments: Alignment[] = [];

@@ -1,20 +1,20 @@
-/** A table as aligned text, for a fixed-width font. */
+/** Aligns a table for a fixed-width font. */
 import { graphemes } from "./graphemes.ts";
 
 export type Alignment = "left" | "right" | "center";
 
 export interface Table {
   readonly alignments: readonly Alignment[];
-  /** The first row is the head. */
+  /** The first row contains the column titles. */
   readonly rows: readonly (readonly string[])[];
 }
 
 const wide =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u;
-/** Below the combining marks each unit is a character of one column. */
+/** Before the combining marks, each unit is a character that is one column wide. */
 const firstCombining = 0x300;
 
-/** Columns that a text takes in a fixed-width font. */
+/** The width of a text in columns of a fixed-width font. */
 export function columnsOf(text: string): number {
   let at = 0;
   while (at < text.length && text.charCodeAt(at) < firstCombining) at += 1;
@@ -24,7 +24,7 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
-/** Measures each text once: cells repeat, and to take one apart is dear. */
+/** Creates a cached width function, because cells repeat and measuring is expensive. */
 export function createRuler(): (text: string) => number {
   const known = new Map<string, number>();
   return (text) => {
@@ -39,7 +39,7 @@ export function createRuler(): (text: string) => number {
 
 const between = " | ";
 
-/** Columns of each column; of a table whose lines are wider than `most`, only so many rows are measured as show it. */
+/** The width of each column. Measuring stops as soon as a line of the table is wider than `most`. */
 export function widthsOf({ alignments, rows }: Table, columns: (text: string) => number, most: number): readonly number[] {
   const widths = alignments.map(() => 1);
   for (const row of rows) {
@@ -49,7 +49,7 @@ export function widthsOf({ alignments, rows }: Table, columns: (text: string) =>
   return widths;
 }
 
-/** Columns of a line of the whole table. */
+/** The width of a line of the table. */
 export function lineWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, between.length * (widths.length - 1));
 }

@@ -1,10 +1,10 @@
-/** Where the walk over a Markdown tree stands, and how a block begins there. */
+/** The state of the walk over a Markdown tree, and how blocks begin. */
 import { createRichTextBuilder, nothingYet, type RichText, type RichTextBuilder } from "./rich-text.ts";
 
 export interface List {
   readonly tight: boolean;
   readonly ordered: boolean;
-  /** Number of the first item as it was written; one that is repeated means "and so on". */
+  /** The first item's number as written. If every item has the same number, the list is numbered automatically. */
   first: string;
   next: number;
 }
@@ -14,12 +14,12 @@ export interface Walk {
   readonly lists: List[];
   readonly indents: string[];
   quotes: number;
-  /** A bullet or the start of a quote was just written: the next block goes on behind it. */
+  /** True if a bullet or the start of a quote was just written, so that the next block continues on the same line. */
   fresh: boolean;
   links: number;
 }
 
-/** A walk that goes on behind what an earlier one wrote. */
+/** Creates a walk that continues after the text of an earlier one. */
 export function newWalk(begun: RichText = nothingYet): Walk {
   return { out: createRichTextBuilder(begun), lists: [], indents: [], quotes: 0, fresh: begun.text === "", links: 0 };
 }
@@ -37,7 +37,10 @@ export function startBlock(walk: Walk, tight: boolean): void {
   walk.fresh = false;
 }
 
-/** What is shown in a fixed-width font begins a line of its own, even behind a bullet, and is not indented: it would be copied with the spaces. */
+/**
+ * Begins a block in a fixed-width font. It starts on its own line, even after a bullet, and is not indented, because copying would include
+ * the spaces.
+ */
 export function startVerbatim(walk: Walk): void {
   if (walk.lists.length > 0 && (walk.fresh || walk.lists.at(-1)?.tight)) walk.out.freshLine();
   else if (!walk.fresh) walk.out.blankLine();

@@ -1,4 +1,4 @@
-/** The Bot API of grammY, with our transport in the place of its own: a transformer that answers every call itself. */
+/** The Bot API through grammY, with our own transport: a transformer answers every call itself. */
 import type { Api, RawApi, Transformer } from "grammy";
 import { ChannelError } from "service-gateway/sdk/channel";
 import { loadLibrary } from "./library.ts";
@@ -18,9 +18,9 @@ export type Payload<M extends Method> = Fn<M>["args"][0] extends infer P
 export type Result<M extends Method> = Fn<M>["result"];
 
 export interface BotApi {
-  /** Throws `ChannelError` only, with no address and no token in it. */
+  /** Calls a method. Throws only `ChannelError`, without URL and token. */
   call<M extends Method>(method: M, payload: Payload<M>, signal?: AbortSignal): Promise<Result<M>>;
-  /** Drops the connections and makes new ones. */
+  /** Drops all connections and opens new ones. */
   renew(): void;
 }
 
@@ -28,11 +28,11 @@ export interface BotApiOptions {
   readonly token: string;
   readonly apiRoot: string;
   readonly transport: Transport;
-  /** Milliseconds for a call; unset: 60,000, and 500,000 while a file is sent. */
+  /** Time limit for a call in milliseconds. Default: 60,000, and 500,000 while a file is sent. */
   readonly timeoutMs?: number;
-  /** A call begins; the returned function is called when the platform has carried it out. */
+  /** Called when a call begins. The returned function is called when the platform has performed it. */
   readonly calling?: () => () => void;
-  /** Milliseconds for `getUpdates`, which the platform holds on purpose. */
+  /** Time limit for `getUpdates` in milliseconds; the platform delays its answer on purpose. */
   readonly pollTimeoutMs: number;
 }
 
@@ -41,12 +41,12 @@ const uploadMs = 500_000;
 const jsonHeaders = { "content-type": "application/json" } as const;
 
 /**
- * The library's own client would put a controller, a timer and a race of three promises around each call, for what the transport does, and
- * call every file `application/octet-stream`.
+ * Replaces the library's own client, which would add a controller, a timer and a race of three promises to each call, duplicating the
+ * transport, and would send every file as `application/octet-stream`.
  */
 function createPlatform({ token, transport, ...options }: BotApiOptions): Transformer {
   const root = `${options.apiRoot.replace(/\/+$/, "")}/bot${token}`;
-  /** There are as many as methods that are called. */
+  /** One URL for each method that has been called. */
   const addresses = new Map<string, URL>();
   const addressOf = (method: string): URL => {
     const address = addresses.get(method) ?? new URL(`${root}/${method}`);
@@ -79,7 +79,7 @@ function createPlatform({ token, transport, ...options }: BotApiOptions): Transf
 
 type Envelope = { readonly ok: true; readonly result: unknown } | ({ readonly ok: false } & Refused);
 
-/** The platform's envelope, checked: grammY would take any JSON for it. */
+/** Parses and validates the platform's answer. grammY would accept any JSON. */
 function parseAnswer(method: string, status: number, text: string): Envelope {
   let parsed: unknown;
   try {
@@ -96,7 +96,7 @@ function parseAnswer(method: string, status: number, text: string): Envelope {
 
 const cleaned = (text: string, token: string) => text.split(token).join("[token]").slice(0, 500);
 
-/** What happened, without the token. A refusal is the library's own error, with the platform's words in it. */
+/** Converts an error, without the token. A refusal by the platform is the library's own error with the platform's text. */
 function toChannelError(method: string, thrown: unknown, token: string): ChannelError {
   if (thrown instanceof ChannelError) return thrown;
   if (thrown instanceof WireError) return wireError(method, thrown);
@@ -116,7 +116,7 @@ export async function createBotApi(options: BotApiOptions): Promise<BotApi> {
   const raw = api.raw as unknown as Record<string, (payload: unknown, signal?: unknown) => Promise<unknown>>;
   return {
     call(method, payload, signal) {
-      // `raw` makes methods on demand. Those without parameters are made with an empty payload bound already.
+      // `raw` creates methods on demand. Methods without parameters already have an empty payload bound.
       const run = raw[method] as (payload: unknown, signal?: unknown) => Promise<never>;
       const bound = method === "getMe" || method === "getWebhookInfo";
       const stoppable = signal === undefined ? undefined : signals.share(signal);

@@ -1,15 +1,15 @@
-/** Waits between tries, and a sleep that ends with its signal. */
+/** Waits between retries, and a sleep that ends with its signal. */
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Backoff {
-  /** Milliseconds to wait before the next try; each call is one more failure. */
+  /** Milliseconds to wait before the next attempt. Each call counts one more failure. */
   next(): number;
-  /** After a success the row begins again. */
+  /** Resets the wait after a success. */
   reset(): void;
 }
 
-/** `jitter` 0.25: up to a quarter is added, so that many bots do not come back together. */
+/** Creates a backoff. A `jitter` of 0.25 adds up to a quarter, so that many bots do not reconnect simultaneously. */
 export function createBackoff(options: { readonly minMs: number; readonly maxMs: number; readonly jitter?: number }): Backoff {
   let current = options.minMs;
   return {
@@ -25,7 +25,7 @@ export function createBackoff(options: { readonly minMs: number; readonly maxMs:
   };
 }
 
-/** Resolves after `ms`, or at once when the signal is aborted; never rejects. */
+/** Resolves after `ms`, or at once if the signal is aborted. Never rejects. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {});
 }

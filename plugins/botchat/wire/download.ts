@@ -1,17 +1,20 @@
-/** One file of the platform to one file of ours: streamed, so that its size is never held in memory, and cut off at a limit. */
+/**
+ * Downloads a file of the platform to a local file. It is streamed, so that it is never held in memory as a whole, and aborted at the size
+ * limit.
+ */
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import type { Dispatcher } from "undici";
 import { codeOf, type Stoppable, WireError } from "./wire.ts";
 
-/** What is kept of the beginning, to tell a file's type by. */
+/** How many bytes of the beginning are returned, for detecting the type. */
 const headBytes = 4_100;
 
 export interface DownloadOptions {
-  /** Path of the file to be made; it must not exist. It is gone again when the download fails. */
+  /** Path of the file to create. It must not exist yet. A failed download leaves no file. */
   readonly to: string;
   readonly maxBytes: number;
-  /** Milliseconds for all of it. */
+  /** Time limit for the whole download, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: Stoppable;
 }
@@ -22,12 +25,12 @@ export interface Downloaded {
   readonly head: Buffer;
 }
 
-/** A file with a random name, created by this process, whatever already lies there. */
+/** Creates a new file. Fails if the path already exists, even as a link. */
 function create(path: string): Promise<FileHandle> {
   return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
 }
 
-/** The body piece by piece: a piece is asked for when the one before it is on the disk. */
+/** Receives the body in pieces. The next piece is requested after the previous one has been written to disk. */
 function receive(
   dispatcher: Dispatcher,
   url: URL,
@@ -55,7 +58,7 @@ function receive(
       else if (Number(headers["content-length"]) > options.maxBytes) stop("TOO_LARGE");
     },
     onResponseData(controller, chunk) {
-      // A paused parser that goes on gives an empty piece first; to pause for that one would be to go round without end.
+      // A resumed parser first emits an empty piece. Pausing for that one would never end.
       if (chunk.length === 0) return;
       size += chunk.length;
       if (size > options.maxBytes) return stop("TOO_LARGE");
@@ -94,13 +97,13 @@ function receive(
   return { pieces: pieces(), stop };
 }
 
-/** Rejects with `WireError` only; nothing is left then. */
+/** Downloads a file. Rejects only with `WireError`, and leaves no file then. */
 export async function download(dispatcher: Dispatcher, url: URL, options: DownloadOptions): Promise<Downloaded> {
   if (options.signal?.aborted === true) throw new WireError("ABORTED", false);
   let file: FileHandle | undefined;
   const { pieces, stop } = receive(dispatcher, url, options);
   const onAbort = () => stop("ABORTED");
-  // The client's own limits are for silence; a server that drips is cut off by this one.
+  // The client's own limits detect silence. This one stops a server that sends very slowly.
   const timer = setTimeout(() => stop("TIMEOUT"), options.timeoutMs);
   options.signal?.addEventListener("abort", onAbort);
   let size = 0;

@@ -1,6 +1,6 @@
 /**
- * grammY, loaded when the first account opens, not when the plugin is declared. Its build for browsers is taken: the other
- * brings a client, a polyfill and a form encoder that are of no use here, 17 MB of them.
+ * Loads grammY when the first account opens, not when the plugin is declared. It uses the build for browsers, because the other one
+ * includes a client, a polyfill and a form encoder (17 MB) that are not needed here.
  */
 import type { Api } from "grammy";
 
@@ -8,10 +8,10 @@ interface Library {
   readonly Api: typeof Api;
 }
 
-/** A logger inside looks for a browser's storage as it loads, and some versions of Node have one that prints a warning. */
+/** Hides `localStorage` while loading. A logger in the library looks for it, and some Node versions then print a warning. */
 async function withoutStorage<T>(load: () => Promise<T>): Promise<T> {
   const storage = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
-  // No getter: no such storage, or another account is loading just now.
+  // Without a getter there is no such storage, or another account is loading at the moment.
   if (storage?.get === undefined || storage.configurable !== true) return await load();
   Object.defineProperty(globalThis, "localStorage", { value: undefined, configurable: true });
   try {

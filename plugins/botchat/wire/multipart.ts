@@ -1,15 +1,15 @@
 /**
- * A call with files, as `multipart/form-data`: each file with its own type, with a length that is known beforehand, and read only as fast
- * as it goes out. The library's own encoder calls every file `application/octet-stream`.
+ * Sends a call with files as `multipart/form-data`. Each file has its own type, the length is known beforehand, and files are read only as
+ * fast as they are sent. The library's own encoder sends every file as `application/octet-stream`.
  */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 
-/** Marks the place of the file in a payload. */
+/** A file in a payload. */
 export class Upload {
   readonly path: string;
-  /** Safe for a header. */
+  /** The file name in a form that is safe for a header. */
   readonly name: string;
   readonly type: string;
   readonly size: number;
@@ -29,7 +29,7 @@ export interface Form {
 
 type Piece = Buffer | Upload;
 
-/** The payload without its files, which are named in their places. */
+/** Separates the files from a payload and replaces each by a reference. */
 function fieldsOf(payload: object): {
   readonly fields: readonly (readonly [name: string, text: string])[];
   readonly uploads: readonly Upload[];
@@ -56,7 +56,7 @@ function holdsUpload(value: unknown): boolean {
   return value instanceof Upload || Object.values(value).some(holdsUpload);
 }
 
-/** `undefined`: there is no file in the payload, as in most. */
+/** Creates the form of a payload; `undefined` if it contains no file, which is the usual case. */
 export function formOf(payload: object): Form | undefined {
   if (!holdsUpload(payload)) return undefined;
   const { fields, uploads } = fieldsOf(payload);

@@ -1,16 +1,16 @@
-/** Everything that can go wrong with a call becomes a `ChannelError` here; nothing is passed through as it came. */
+/** Converts every failure of a call to a `ChannelError`. No error is passed on unchanged. */
 import { ChannelError } from "service-gateway/sdk/channel";
 import { codes } from "../codes.ts";
 import type { WireError } from "./wire.ts";
 
-/** What the platform answers when it refuses a call. */
+/** The platform's answer when it refuses a call. */
 export interface Refused {
   readonly error_code: number;
   readonly description: string;
   readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
 }
 
-/** Reasons by what the description says; the platform has no codes of its own. The first that matches. */
+/** Reason codes by the text of the description, because the platform has no codes of its own. The first match wins. */
 const badRequests: readonly (readonly [RegExp, string])[] = [
   [/can't parse entities|can't find end of/i, "parse_entities"],
   [/message is not modified/i, "message_not_modified"],
@@ -37,7 +37,7 @@ const badRequests: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** A bare "Not Found" is said of an address without a bot; of a method that a server does not know more is said. */
+/** A bare "Not Found" means that no bot has this token. For an unknown method, the description says more. */
 function isBotUnknown(method: string, description: string): boolean {
   return method === "getMe" || /^(not found|unauthorized)\.?$/i.test(description.trim());
 }
@@ -53,7 +53,7 @@ function reasonOfRefusal(method: string, { error_code: code, description }: Refu
   return badRequests.find(([pattern]) => pattern.test(description))?.[1] ?? "bad_request";
 }
 
-/** A refusal is always `not-sent`: the platform answered, and it did not do it. */
+/** The error for a refusal. It is always `not-sent`, because the platform answered that it did nothing. */
 export function refusalError(method: string, refused: Refused): ChannelError {
   const reason = reasonOfRefusal(method, refused);
   const { [reason]: own } = codes;
@@ -69,18 +69,18 @@ export function refusalError(method: string, refused: Refused): ChannelError {
   });
 }
 
-/** An answer that is not the platform's JSON: a proxy's page, half a document. */
+/** The error for an answer that is not the platform's JSON, such as a proxy's page or truncated data. */
 export function junkError(method: string, status: number): ChannelError {
   const refused = status >= 400;
   return new ChannelError(status >= 500 ? "platform_error" : "bad_answer", {
     retryable: status >= 500 || status === 429 || !refused,
-    // With a success status the platform may well have done it.
+    // With a success status, the platform may have performed the call.
     fate: refused ? "not-sent" : "unknown",
     detail: `${method}: the answer (status ${status}) is not the platform's: check apiRoot and proxy`,
   });
 }
 
-/** What a proxy said no to, by the code that `codeOf` gives it. */
+/** Explains what the proxy rejected, by the code from `codeOf`. */
 function proxyRemedy(code: string): string {
   if (code === "PROXY_AUTHENTICATION") return ": the proxy does not take the user and password of the option proxy";
   return /^PROXY_/.test(code) ? ": the proxy did not let it through, or is not a proxy of the kind that the option proxy names" : "";
@@ -88,7 +88,7 @@ function proxyRemedy(code: string): string {
 
 const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "TIMEOUT"]);
 
-/** No whole answer. What had not reached a socket surely did not happen. */
+/** The error for an incomplete answer. A call that never reached a socket certainly had no effect. */
 export function wireError(method: string, error: WireError): ChannelError {
   const aborted = error.code === "ABORTED" || error.code === "CLOSED";
   const reason = aborted ? "aborted" : timeouts.has(error.code) ? "timeout" : "network";

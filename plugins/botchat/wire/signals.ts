@@ -1,6 +1,6 @@
 /**
- * One listener for each signal, however many calls wait on it. An abort signal looks through all its listeners when one
- * is added, so hundreds of calls under the gateway's own signal would spend their time there.
+ * Shares one listener for each signal among all calls that wait on it. An abort signal scans all its listeners when one is added, so
+ * hundreds of calls with the gateway's signal would spend their time on that.
  */
 import type { Stoppable } from "./wire.ts";
 

@@ -1,9 +1,9 @@
 /**
- * The one HTTP client of an account, for calls and files, over undici's dispatcher.
+ * The HTTP client of an account, for calls and files, on top of undici's dispatcher.
  *
- * It speaks to the dispatcher directly for two reasons. It is several times quicker than a `fetch`; and only the dispatcher shows whether
- * a request had reached a socket when it failed, which decides whether a send may be repeated.
- * Nothing in here ever puts an address into an error: the address of a call holds the bot's token.
+ * It uses the dispatcher directly for two reasons: it is several times faster than `fetch`, and only the dispatcher shows whether a failed
+ * request had reached a socket, which decides whether a send may be repeated. Errors never contain the URL, because the URL of a call
+ * contains the bot's token.
  */
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
@@ -11,7 +11,7 @@ import type { Dispatcher } from "undici";
 import { type Downloaded, type DownloadOptions, download } from "./download.ts";
 import { codeOf, type Stoppable, WireError } from "./wire.ts";
 
-/** What a platform says in one answer; more is not read. */
+/** Maximum size of an answer in bytes. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
 export interface WireRequest {
@@ -19,12 +19,9 @@ export interface WireRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Readable;
   readonly signal?: Stoppable;
-  /** Milliseconds for all of it, with the way to the server and the wait for a connection. */
+  /** Time limit for the whole request in milliseconds, including connecting and waiting for a free connection. */
   readonly timeoutMs: number;
-  /**
-   * The server holds the answer back on purpose: a connection of its own, so that it neither waits behind calls nor takes a place from
-   * them.
-   */
+  /** The server delays the answer on purpose. The request uses its own connection, so that it neither waits for calls nor blocks them. */
   readonly held?: boolean;
 }
 
@@ -34,11 +31,11 @@ export interface WireAnswer {
 }
 
 export interface Transport {
-  /** Rejects with `WireError` only. */
+  /** Sends a request. Rejects only with `WireError`. */
   request(url: URL, request: WireRequest): Promise<WireAnswer>;
-  /** Streams a file to the disk. Follows no redirect. Rejects with `WireError` only: `TOO_LARGE`, `STATUS_404`, `TIMEOUT`, ... */
+  /** Streams a file to disk without following redirects. Rejects only with `WireError`: `TOO_LARGE`, `STATUS_404`, `TIMEOUT`, ... */
   download(url: string, options: DownloadOptions): Promise<Downloaded>;
-  /** Drops every connection and begins with new ones; what is in flight fails. */
+  /** Drops all connections and opens new ones. Requests in progress fail. */
   renew(): void;
   close(): Promise<void>;
 }
@@ -46,28 +43,25 @@ export interface Transport {
 export interface TransportOptions {
   readonly proxy?: string;
   readonly autoSelectFamily?: boolean;
-  /** Milliseconds to connect. */
+  /** Time limit for connecting, in milliseconds. */
   readonly connectTimeoutMs?: number;
 }
 
-/** Connecting failed in a way that another address family may cure. */
+/** Connection errors that may not occur with another address family. */
 const familyCodes = new Set(["ENETUNREACH", "EHOSTUNREACH", "ETIMEDOUT", "ECONNREFUSED", "EADDRNOTAVAIL", "UND_ERR_CONNECT_TIMEOUT"]);
 
-/**
- * Whether what is connected to, the server or the proxy before it, may have addresses of both families. A SOCKS client has its own
- * choice.
- */
+/** Whether the server, or the proxy in front of it, may have addresses of both families. A SOCKS client chooses by itself. */
 function hasFamilies(proxy: string | undefined, target: URL): boolean {
   const { protocol, hostname } = proxy === undefined ? target : new URL(proxy);
   return /^https?:$/.test(protocol) && !/^[\d.]+$|^\[/.test(hostname);
 }
 
-/** The dispatcher alone is a third of undici: without its fetch, caches, mocks and sockets an account takes 6 MB less. */
+/** Loads only the dispatcher, which is a third of undici. Without fetch, caches, mocks and sockets, an account takes 6 MB less. */
 function loadAgent(): typeof import("undici").Agent {
   return createRequire(import.meta.url)("undici/lib/dispatcher/agent.js") as typeof import("undici").Agent;
 }
 
-/** undici and the SOCKS client are loaded on first use: together they cost more time to load than the rest of the plugin. */
+/** Loads undici and the SOCKS client on first use, because they take longer to load than the rest of the plugin. */
 async function createDispatcher(options: TransportOptions, connections: number, family?: 4): Promise<Dispatcher> {
   const timeout = options.connectTimeoutMs ?? 10_000;
   const shared = { connections, pipelining: 1, keepAliveTimeout: 30_000, keepAliveTimeoutThreshold: 2_000, connectTimeout: timeout };
@@ -93,7 +87,7 @@ async function createDispatcher(options: TransportOptions, connections: number, 
     ) as unknown as Dispatcher;
   }
   const { Pool, ProxyAgent } = await import("undici");
-  // A proxy that takes the connection and then says nothing is given up as one is that takes none.
+  // A proxy that accepts a connection but does not respond is treated like one that accepts none.
   const clientFactory = (origin: URL, own: object) => new Pool(origin, { ...own, headersTimeout: timeout });
   return new ProxyAgent({ uri: options.proxy, ...shared, proxyTls: connect, clientFactory });
 }
@@ -102,7 +96,7 @@ function late(exchange: Exchange): void {
   exchange.expire();
 }
 
-/** One request under way. Hundreds may be at once: hence methods of a class, and not a closure for each of them. */
+/** One request in progress. It is a class because hundreds may exist at once, and methods are cheaper than closures. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly answer: Promise<WireAnswer>;
   readonly #signal: Stoppable | undefined;
@@ -128,7 +122,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   fail(code: string): void {
     if (!this.#end()) return;
-    // A proxy that asks who is there has read the request, and did not pass it on.
+    // A proxy that demands authentication has read the request but has not forwarded it.
     this.#reject(new WireError(code, this.#control !== undefined && code !== "PROXY_AUTHENTICATION"));
     this.#control?.abort(new Error(code));
   }
@@ -138,7 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Called just before the first byte is written: what was stopped earlier has surely not gone out.
+    // Called just before the first byte is written. A request stopped earlier was certainly not sent.
     if (this.#stopped) controller.abort(new Error("ABORTED"));
     else this.#control = controller;
   }
@@ -164,7 +158,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.fail(codeOf(error));
   }
 
-  /** `false`: it has ended already. */
+  /** Returns false if the request has already ended. */
   #end(): boolean {
     if (this.#stopped) return false;
     this.#stopped = true;
@@ -183,7 +177,7 @@ function exchange(dispatcher: Dispatcher, url: URL, request: WireRequest): Promi
         origin: url.origin,
         path: url.pathname + url.search,
         method: request.method,
-        // The exchange's own timer ends the whole of it sooner than the client's limits for silence would.
+        // The exchange's own timer ends the request before these limits would.
         headersTimeout: 0,
         bodyTimeout: 0,
         ...(request.headers && { headers: request.headers }),
@@ -198,13 +192,13 @@ function exchange(dispatcher: Dispatcher, url: URL, request: WireRequest): Promi
 }
 
 interface Line {
-  /** Over one address family, and over the other when the first did not connect and nothing stands against a second try. */
+  /** Uses one address family. Tries the other one if the first did not connect and the request is repeatable. */
   reach<T>(target: URL, repeatable: boolean, run: (dispatcher: Dispatcher) => Promise<T>): Promise<T>;
-  /** Ends every connection; the next call begins with new ones. */
+  /** Closes every connection. The next call opens new ones. */
   drop(): Promise<void>;
 }
 
-/** A dispatcher, or the libraries for it, which are being loaded. */
+/** A dispatcher, or the promise of one whose libraries are being loaded. */
 interface Opened {
   readonly loading: Promise<Dispatcher>;
   dispatcher?: Dispatcher;
@@ -266,7 +260,7 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     request(url, request) {
       if (closed) return Promise.reject(new WireError("CLOSED", false));
-      // A stream has been read after the first try.
+      // The first attempt has consumed a stream, so it cannot be repeated.
       const repeatable = !(request.body instanceof Readable);
       return (request.held === true ? held : calls).reach(url, repeatable, (dispatcher) => {
         refuseClosed();

@@ -1,6 +1,6 @@
-/** What can go wrong between us and a server, before any word of either. */
+/** Errors of the connection to a server, independent of the protocol above it. */
 
-/** A request that got no whole answer. `sent`: it may have reached the platform. */
+/** A request without a complete answer. `sent` is true if it may have reached the platform. */
 export class WireError extends Error {
   override readonly name = "WireError";
   readonly code: string;
@@ -13,14 +13,14 @@ export class WireError extends Error {
   }
 }
 
-/** The part of an abort signal that both Node's and grammY's own have. */
+/** The part of an abort signal that Node's and grammY's implementations share. */
 export interface Stoppable {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** Refusals of a proxy have no code of their own, or one that many things have: they are known by their words. */
+/** A proxy's refusals have no code, or an ambiguous one, so they are recognized by their text. */
 const proxyWords: readonly (readonly [RegExp, string])[] = [
   [
     /^Proxy response \(407\)|^Proxy Authentication Required|Socks5 Authentication failed|no accepted authentication type/,
@@ -31,13 +31,13 @@ const proxyWords: readonly (readonly [RegExp, string])[] = [
   [/^Received invalid Socks5|^Socket closed$/, "PROXY_BAD_ANSWER"],
 ];
 
-/** A code and nothing else: what an error says may hold an address, and an address holds the token. */
+/** The code of an error. The message is dropped, because it may contain a URL, and a URL contains the token. */
 export function codeOf(thrown: unknown): string {
   if (thrown instanceof AggregateError && thrown.errors.length > 0) return codeOf(thrown.errors[0]);
   const { code, name, message } = (thrown ?? {}) as { code?: unknown; name?: unknown; message?: unknown };
   const refusal = typeof message === "string" ? proxyWords.find(([words]) => words.test(message))?.[1] : undefined;
   if (refusal !== undefined) return refusal;
-  // The SOCKS client hands on what happened in words alone: `connect ECONNREFUSED <address>`.
+  // The SOCKS client reports errors only as text: `connect ECONNREFUSED <address>`.
   const told = typeof code !== "string" && typeof message === "string" ? /^[a-z]+ (E[A-Z0-9_]{2,30})\b/.exec(message)?.[1] : undefined;
   if (told !== undefined) return told;
   if (typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code)) return code;

@@ -61,7 +61,7 @@ export function createCredentials(
         throw new SourceError(
           "revoked",
           `There is no permission to read the mailbox ${settings.account} yet.`,
-          `Set hooks.gmail.${at}refreshToken to a refresh token of this mailbox.`,
+          `Run webhooks gmail setup for this mailbox, or set hooks.gmail.${at}refreshToken.`,
         );
       return { ...client, refreshToken: grant.refreshToken, grantedAt: grant.grantedAt };
     },

@@ -4,7 +4,7 @@
  */
 import type { Json, PluginHost } from "service-gateway/sdk";
 
-type Store = Pick<PluginHost["store"], "get" | "set">;
+type Store = Pick<PluginHost["store"], "get" | "set" | "delete">;
 
 export interface Grant {
   readonly refreshToken: string;
@@ -12,6 +12,8 @@ export interface Grant {
   readonly clientId: string;
   /** When the user gave it, epoch milliseconds. */
   readonly grantedAt: number;
+  /** What the user allowed; absent: unknown. */
+  readonly scopes?: readonly string[];
 }
 
 const placeOf = (address: string) => `gmail-grant:${address.toLowerCase()}`;
@@ -24,4 +26,9 @@ export async function readGrant(store: Store, address: string): Promise<Grant | 
 /** Replaces the one before; it survives a power cut. */
 export async function writeGrant(store: Store, address: string, grant: Grant): Promise<void> {
   await store.set(placeOf(address), { ...grant } as Json, { durable: true });
+}
+
+/** `false`: there was none. */
+export function deleteGrant(store: Store, address: string): Promise<boolean> {
+  return store.delete(placeOf(address));
 }

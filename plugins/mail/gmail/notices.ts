@@ -30,6 +30,8 @@ const longestBackOffMs = 60_000;
 /** A server that answers at once, and empty, is not asked without a pause. */
 const shortestPullMs = 500;
 const maxSilentFailures = 3;
+/** A server that refuses does so at once; one that waits has accepted. */
+const acceptedMs = 2_000;
 
 export function createNotices({
   account,
@@ -92,6 +94,7 @@ export function createNotices({
     };
     while (!signal.aborted) {
       const began = now();
+      const accepted = setTimeout(() => settle(undefined), acceptedMs);
       try {
         const received = await api.pull(from);
         for (const { message } of received) {
@@ -110,15 +113,21 @@ export function createNotices({
         if (signal.aborted) return;
         const fault = asFault(error);
         failures += 1;
-        if (fault.kind !== "outage" || failures >= maxSilentFailures) settle(fault);
+        clearTimeout(accepted);
+        // A permission that ended is a fault of the mailbox itself.
+        if (fault.kind === "setup" || (fault.kind === "outage" && failures >= maxSilentFailures)) settle(fault);
         await pause(Math.max(fault.retryAfterMs, Math.min(longestBackOffMs, 1_000 * 2 ** (failures - 1))), signal);
+      } finally {
+        clearTimeout(accepted);
       }
     }
   }
 
   return {
     status() {
-      const fault = orderFault?.error ?? pullFault;
+      // An order that lasts is renewed in time after an outage.
+      const isCovered = orderFault?.error.kind === "outage" && order !== undefined && order.expires - now() > dayMs;
+      const fault = (isCovered ? undefined : orderFault?.error) ?? pullFault;
       return { ...(order === undefined ? {} : { expires: order.expires }), ...(fault === undefined ? {} : { fault }) };
     },
     async keep(mailbox) {

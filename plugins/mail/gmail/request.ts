@@ -13,7 +13,7 @@ export interface Answer {
 }
 
 interface Sending {
-  readonly method?: "GET" | "POST";
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly timeoutMs?: number;
@@ -95,7 +95,8 @@ export function errorOf({ status, headers, body }: Answer, doing: string): ApiEr
   const made = (kind: SourceError["kind"], fix: string) => new ApiError(kind, said, fix, { status, retryAfterMs });
   if (status === 429 || status >= 500 || reasons.some((reason) => /rateLimitExceeded|RATE_LIMIT/i.test(reason)))
     return made("outage", again);
-  if (status === 401) return made("login", "Give the permission to read the mailbox again.");
+  // The token is a new one, so the permission is good; this passes by itself, or the permission ends.
+  if (status === 401) return made("outage", again);
   const disabled = details.find(({ reason }) => reason === "SERVICE_DISABLED");
   if (disabled !== undefined) return made("setup", switchOn(disabled.metadata?.activationUrl));
   if (reasons.some((reason) => /SCOPE_INSUFFICIENT|insufficientPermissions/i.test(reason)))

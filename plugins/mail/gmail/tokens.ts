@@ -95,8 +95,8 @@ function keyOf(privateKey: string) {
 function refusalOf(answer: Awaited<ReturnType<typeof send>>, credentials: Credentials, now: number): SourceError {
   const { error } = (answer.body ?? {}) as { readonly error?: unknown };
   if (error === "invalid_grant")
-    return credentials.kind === "client" ? withdrawnGrant(credentials, now) : new SourceError("revoked", ...noDelegation(credentials));
-  if (error === "unauthorized_client" && credentials.kind === "service") return new SourceError("revoked", ...noDelegation(credentials));
+    return credentials.kind === "client" ? withdrawnGrant(credentials, now) : new SourceError("setup", ...noDelegation(credentials));
+  if (error === "unauthorized_client" && credentials.kind === "service") return new SourceError("setup", ...noDelegation(credentials));
   if (error === "invalid_client" || error === "unauthorized_client")
     return new SourceError(
       "revoked",
@@ -106,6 +106,7 @@ function refusalOf(answer: Awaited<ReturnType<typeof send>>, credentials: Creden
   return errorOf(answer, "issue an access token");
 }
 
+/** It is tried again, because a delegation takes effect hours after it was given. */
 const noDelegation = ({ email }: ServiceCredentials): [string, string] => [
   `Google does not let the service account ${email} read this mailbox.`,
   "Ask an administrator of the Google Workspace for domain-wide delegation with the scope gmail.readonly, and check account.",

@@ -1,16 +1,30 @@
 /** One connection to an IMAP server, with limits on what it may send. The library is loaded with the first one. */
 import type { ImapFlow } from "imapflow";
 import type { ImapSettings } from "../settings.ts";
+import { answeredIn } from "./deadline.ts";
+import { type Encryption, pinnedTransport } from "./encryption.ts";
 import { faultOf } from "./faults.ts";
 
-export async function connect({ host, port, tls, user }: ImapSettings, password: string): Promise<ImapFlow> {
+export type Credentials = { readonly pass: string } | { readonly accessToken: string };
+
+/** For the handshake, the greeting and the login together. */
+const connectMs = 30_000;
+
+export async function connect(
+  { host, port, user }: ImapSettings,
+  { credentials, encryption }: { readonly credentials: Credentials; readonly encryption: Encryption },
+): Promise<ImapFlow> {
   const { ImapFlow } = await import("imapflow");
+  const { mode, ca, fingerprint } = encryption;
   const client = new ImapFlow({
     host,
     port,
-    secure: tls === true,
-    ...(tls === "starttls" ? { doSTARTTLS: true } : tls === false ? { doSTARTTLS: false } : {}),
-    auth: { user, pass: password },
+    secure: mode === "tls",
+    // Without it the library would go on in plain text where the server offers no STARTTLS.
+    ...(mode === "tls" ? {} : { doSTARTTLS: mode === "starttls" }),
+    ...(ca === undefined ? {} : { tls: { ca } }),
+    ...(fingerprint === undefined ? {} : { transport: pinnedTransport({ ...encryption, fingerprint }) }),
+    auth: { user, ...credentials },
     logger: false,
     // By default it would wait for 15 s before the server may ring.
     autoIdleDelay: 100,
@@ -20,11 +34,13 @@ export async function connect({ host, port, tls, user }: ImapSettings, password:
     greetingTimeout: 10_000,
     maxLiteralSize: 1_048_576,
     maxResponseSize: 524_288,
+    // So many take about 60 ms to read.
+    maxResponseTokens: 30_000,
   });
   // What goes wrong is seen by the call that waits; without a listener it would end the process.
   client.on("error", () => {});
   try {
-    await client.connect();
+    await answeredIn(connectMs, { client, host }, client.connect());
     return client;
   } catch (error) {
     client.close();

@@ -3,19 +3,33 @@ import { SourceError } from "../source.ts";
 
 export function faultOf(error: unknown, host: string): SourceError {
   if (error instanceof SourceError) return error;
-  const { code, authenticationFailed, message } = (error ?? {}) as {
+  const { code, authenticationFailed, oauthError, tlsFailed, message } = (error ?? {}) as {
     readonly code?: string;
+    readonly oauthError?: unknown;
+    readonly tlsFailed?: boolean;
     readonly authenticationFailed?: boolean;
     readonly message?: string;
   };
+  if (authenticationFailed === true && oauthError !== undefined)
+    return new SourceError(
+      "login",
+      `${host} refused the access token.`,
+      "Check user and oauth.scope, and whether the provider allows IMAP for this mailbox.",
+    );
   if (authenticationFailed === true)
     return new SourceError(
       "login",
       `${host} refused the user name or the password.`,
       "Correct user and password; many providers want an app password here.",
     );
-  if (code !== undefined && /TooLarge|TooLong|TooMany/.test(code))
+  if (code !== undefined && /TooLarge|TooMany|NESTING/.test(code))
     return new SourceError("too_large", `${host} sent more than may be read at once (${code}).`, "It is tried again with less.");
+  if (tlsFailed === true && /STARTTLS/.test(message ?? ""))
+    return new SourceError(
+      "setup",
+      `${host} offers no encryption by STARTTLS.`,
+      "Set tls to true and port to 993, or correct host and port. Nothing was sent.",
+    );
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return new SourceError("outage", `The name ${host} cannot be resolved.`, "Check host and the network.");
   if (code === "ECONNREFUSED") return new SourceError("outage", `${host} refused the connection.`, "Check host and port.");

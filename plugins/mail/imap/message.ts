@@ -8,6 +8,9 @@ const headerNames = [
   ...["x-auto-response-suppress", "return-path", "content-type", "references"],
 ];
 
+/** What comes after that in a header was not written by a server that can be trusted: those write at the top. */
+const maxHeaderBytes = 131_072;
+
 /** HTML takes more room than the text in it. */
 const maxHtmlBytes = 100_000;
 
@@ -34,7 +37,7 @@ export async function readMail(client: ImapFlow, asked: Asked): Promise<Mail | u
   if (fetched === false) return undefined;
   const mail = { ...nothing, ...envelopeOf(fetched) };
   if (depth === "envelope") return { ...mail, bodyError: "the parts of the mail could not be read" };
-  const headers = readHeaders(fetched.headers?.toString("latin1") ?? "");
+  const headers = readHeaders(fetched.headers?.subarray(0, maxHeaderBytes).toString("latin1") ?? "");
   if (fetched.bodyStructure === undefined) return { ...mail, headers };
   const { text, attachments } = outlineOf(fetched.bodyStructure);
   if (text === undefined) return { ...mail, headers, attachments };

@@ -1,10 +1,13 @@
 /** A mailbox that is read by IMAP, over one connection at a time. Nothing in it is changed: folders are opened read-only. */
-import { createHash } from "node:crypto";
 import type { ImapFlow } from "imapflow";
-import { type ImapSettings, isLoopback } from "../settings.ts";
+import type { ImapSettings } from "../settings.ts";
 import { type Cursor, type Depth, type Found, type Mail, type MailSource, SourceError } from "../source.ts";
 import { connect } from "./connection.ts";
+import { answeredIn, withoutStall } from "./deadline.ts";
+import { createDraftFolder } from "./drafts.ts";
+import { encryptionOf } from "./encryption.ts";
 import { faultOf } from "./faults.ts";
+import type { ImapLogin } from "./login.ts";
 import { readMail } from "./message.ts";
 
 /** How far a folder was read. */
@@ -14,27 +17,47 @@ interface Place {
   readonly uid: number;
 }
 
-/** A server that is there answers at once. */
-const answerMs = 4_000;
-const dayMs = 86_400_000;
+type Reading<T> = (client: ImapFlow, validity: string, next: number) => Promise<T>;
 
-export function createImapSource(account: string, settings: ImapSettings, { password }: { readonly password: () => string }): MailSource {
+/** A server that is there answers at once. */
+const answerMs = 3_000;
+const dayMs = 86_400_000;
+const windowSize = 10_000;
+const maxWindows = 100;
+
+export function createImapSource(
+  account: string,
+  settings: ImapSettings,
+  {
+    login,
+    read,
+  }: {
+    readonly login: ImapLogin;
+    /** Returns the text of a file that the configuration names. */
+    readonly read: (file: string) => string;
+  },
+): MailSource {
   const { host, folders, tls } = settings;
   let client: ImapFlow | undefined;
+  let closed = false;
+  /** What ended the connection: the call that waits learns only that it ended. */
+  let limit: unknown;
   let ring = (): void => {};
 
   /** The connection, known to answer; a new one where it does not. */
   async function connected(): Promise<ImapFlow> {
-    if (tls === false && !isLoopback(host))
-      throw new SourceError(
-        "setup",
-        `tls is false, which would send the password to ${host} unprotected.`,
-        'Set tls to true or "starttls".',
-      );
     if (client?.usable === true && (await answers(client))) return client;
     client?.close();
-    const fresh = await connect(settings, password());
+    client = undefined;
+    limit = undefined;
+    const encryption = encryptionOf(tls, { host, read });
+    const fresh = await login.with((credentials) => connect(settings, { credentials, encryption }));
+    // It was closed while it connected.
+    if (closed) fresh.close();
     client = fresh;
+    fresh.on("error", (error) => {
+      limit ??= error;
+    });
     fresh.on("exists", () => ring());
     fresh.on("close", () => {
       if (client === fresh) client = undefined;
@@ -43,35 +66,52 @@ export function createImapSource(account: string, settings: ImapSettings, { pass
     return fresh;
   }
 
-  async function inFolder<T>(folder: string, read: (client: ImapFlow, validity: string, next: number) => Promise<T>): Promise<T> {
+  async function inFolder<T>(folder: string, read: Reading<T>): Promise<T> {
     try {
       const open = await connected();
-      const lock = await open.getMailboxLock(folder, { readOnly: true });
-      try {
-        if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is tried again by itself.");
-        return await read(open, String(open.mailbox.uidValidity), open.mailbox.uidNext);
-      } finally {
-        lock.release();
-      }
+      return await withoutStall({ client: open, host }, openedFor(open, folder, read));
     } catch (error) {
-      throw faultOf(error, host);
+      const cause = faultOf(limit, host);
+      throw cause.kind === "too_large" ? cause : faultOf(error, host);
+    }
+  }
+
+  async function openedFor<T>(open: ImapFlow, folder: string, read: Reading<T>): Promise<T> {
+    const lock = await open.getMailboxLock(folder, { readOnly: true });
+    try {
+      if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is tried again by itself.");
+      return await read(open, String(open.mailbox.uidValidity), open.mailbox.uidNext);
+    } finally {
+      lock.release();
     }
   }
 
   async function changesIn(folder: string, cursor: Cursor, lastMail: number): Promise<readonly Found[]> {
     const place = cursor[folder] as unknown as Place | undefined;
-    return inFolder(folder, async (open, validity) => {
+    return inFolder(folder, async (open, validity, next) => {
       const renumbered = place === undefined || place.validity !== validity;
-      const wanted = renumbered ? { since: new Date(lastMail - dayMs) } : { uid: `${place.uid + 1}:*` };
-      const uids = (await open.search(wanted, { uid: true })) || [];
+      const wanted = renumbered ? [{ since: new Date(lastMail - dayMs) }] : windows(place.uid + 1, next).map((uid) => ({ uid }));
+      const uids: number[] = [];
+      for (const one of wanted) {
+        const found = await open.search(one, { uid: true });
+        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is tried again by itself.");
+        for (const uid of found) uids.push(uid);
+      }
       // A range to the end holds the last mail even when that is older.
       const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
       return fresh.map((uid) => ({ id: idOf({ account, folder, validity, uid }), next: { [folder]: { validity, uid } }, renumbered }));
     });
   }
 
+  const [first, second] = folders;
   return {
-    login: () => createHash("sha256").update(password()).digest("hex"),
+    draft: createDraftFolder({
+      host,
+      user: settings.user,
+      connected,
+      settle: async () => void (first !== undefined && (await inFolder(first, async () => {}))),
+    }),
+    login: login.id,
     async baseline() {
       const cursor: { [folder: string]: { readonly validity: string; readonly uid: number } } = {};
       for (const folder of folders) cursor[folder] = await inFolder(folder, async (_, validity, next) => ({ validity, uid: next - 1 }));
@@ -81,7 +121,6 @@ export function createImapSource(account: string, settings: ImapSettings, { pass
       const found: Found[] = [];
       for (const folder of folders) found.push(...(await changesIn(folder, cursor, lastMail)));
       // The server rings for the folder that is open: that is the first one.
-      const [first, second] = folders;
       if (first !== undefined && second !== undefined) await inFolder(first, async () => {});
       return { found, next: Object.assign({}, cursor, ...found.map(({ next }) => next)) };
     },
@@ -97,6 +136,7 @@ export function createImapSource(account: string, settings: ImapSettings, { pass
       ring = rung;
     },
     close() {
+      closed = true;
       ring = () => {};
       client?.close();
       client = undefined;
@@ -105,19 +145,23 @@ export function createImapSource(account: string, settings: ImapSettings, { pass
 }
 
 async function answers(client: ImapFlow): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), answerMs);
-  });
-  const there = client.noop().then(
-    () => true,
-    () => false,
-  );
   try {
-    return await Promise.race([there, late]);
-  } finally {
-    clearTimeout(timer);
+    await answeredIn(answerMs, { client, host: "" }, client.noop());
+    return client.usable;
+  } catch {
+    return false;
   }
+}
+
+/** Ranges of numbers, each with so many that the answer is below the limits of a response, and the last one to the end. */
+function windows(first: number, next: number): readonly string[] {
+  const count = Math.ceil((next - first) / windowSize);
+  // Numbers with gaps that wide are not asked for one by one.
+  if (count <= 1 || count > maxWindows) return [`${first}:*`];
+  return Array.from({ length: count }, (_, at) => {
+    const from = first + at * windowSize;
+    return `${from}:${at === count - 1 ? "*" : from + windowSize - 1}`;
+  });
 }
 
 function idOf({

@@ -1,4 +1,4 @@
-/** The bot's calls, those of one answer together: newest answer first, its calls in their order. */
+/** Lists the bot's calls, grouped by the message that they answer: newest group first, calls in order. */
 import { el } from "./dom.js";
 
 const mostGroups = 60;
@@ -29,7 +29,7 @@ export function createCalls() {
     return made;
   }
 
-  /** Calls that belong to no chat join those before them. */
+  /** Returns the newest group if its calls belong to no chat, so that further ones join it. */
   function aloneGroup() {
     const newest = [...groups].at(-1);
     return newest !== undefined && typeof newest[0] !== "string" ? newest[1] : undefined;
@@ -72,7 +72,7 @@ function callRow(call) {
   );
 }
 
-/** A long answer is cut, and is no JSON any more. */
+/** Indents JSON. An answer that was cut is no longer JSON and stays as it is. */
 function indented(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -1,4 +1,4 @@
-/** The message field: text, files, answering, editing, the menu of commands. */
+/** The message field: text, files, replies, edits and the command menu. */
 import { byId, el, iconButton, toast } from "./dom.js";
 import { sizeOf } from "./message.js";
 
@@ -74,7 +74,7 @@ export function createComposer(model) {
     entry.focus();
   }
 
-  /** Ends answering or editing; false when there was nothing to end. */
+  /** Cancels a reply or edit. Returns false if there was none. */
   function cancel() {
     const any = replyTo !== undefined || editing !== undefined;
     if (editing !== undefined) setText("");
@@ -154,7 +154,7 @@ export function createComposer(model) {
       await model.act(action, sent.files);
     } catch (error) {
       toast(error.message);
-      // What was written is not lost when the platform refuses it.
+      // Restores the text and files if the platform refuses the message.
       if (entry.value === "") setText(sent.text);
       files = sent.files;
       showFiles();
@@ -204,7 +204,7 @@ export function createComposer(model) {
       editLast();
     }
   });
-  // Also from the buttons beside the field.
+  // On the whole form, so that it also works from the buttons next to the field.
   byId("composer").addEventListener("keydown", (event) => {
     if (event.key === "Escape" && cancel()) event.stopPropagation();
   });
@@ -254,7 +254,7 @@ export function createComposer(model) {
       setText(text);
       void send();
     },
-    /** Called when the chat or the person may have changed: each place keeps its own draft. */
+    /** Called when the chat or the person may have changed. Each combination has its own draft. */
     enter() {
       const next = placeNow();
       opener.hidden = menu().length === 0;

@@ -1,4 +1,4 @@
-/** Makes an element. Data only ever becomes text nodes and attributes; nothing is parsed as HTML. */
+/** Creates an element. Data only becomes text nodes and attributes and is never parsed as HTML. */
 export function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -52,7 +52,7 @@ export function toast(text) {
   setTimeout(() => node.remove(), 5000);
 }
 
-/** Moves the focus among siblings with the arrow keys; one of them is in the tab order. */
+/** Moves the focus among siblings with the arrow keys. Only one of them is in the tab order. */
 export function roving(container, selector, { keys, onMove }) {
   container.addEventListener("keydown", (event) => {
     const step = { [keys[0]]: -1, [keys[1]]: 1 }[event.key];

@@ -1,4 +1,4 @@
-/** For developers: the bot's calls as they come in, and faults to inject. */
+/** The drawer for developers: shows the bot's calls and injects faults. */
 import { createCalls } from "./calls.js";
 import { byId, el, iconButton, roving, toast } from "./dom.js";
 
@@ -77,7 +77,7 @@ export function createDrawer() {
   }
 
   function toggle(open = drawer.hidden) {
-    // A control that was pressed and went away leaves the focus nowhere.
+    // If the pressed control was removed, the focus is on the body.
     const inside = drawer.contains(document.activeElement) || document.activeElement === document.body;
     drawer.hidden = !open;
     opener.setAttribute("aria-expanded", String(open));
@@ -174,7 +174,7 @@ export function createDrawer() {
 
   opener.addEventListener("click", () => toggle());
 
-  /** False when it was closed already. */
+  /** Returns false if the drawer was already closed. */
   function close() {
     if (drawer.hidden) return false;
     toggle(false);

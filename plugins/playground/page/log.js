@@ -1,15 +1,15 @@
-/** The messages of the open chat. */
+/** Shows the messages of the open chat. */
 import { avatar, byId, el, roving } from "./dom.js";
 import { renderMessage } from "./message.js";
 import { titleOf, typingOf } from "./side.js";
 import { createStops } from "./stops.js";
 
-/** `actions` is what the tools of a message do. */
+/** `actions` contains the functions that a message's tools call. */
 export function createLog(model, actions) {
   const log = byId("log");
   const scroll = byId("scroll");
   const newer = byId("newer");
-  /** Articles by message id, with what they were made from. */
+  /** Articles by message id, with the data that they were created from. */
   let shown = new Map();
   let shownPlace = "";
 
@@ -60,14 +60,14 @@ export function createLog(model, actions) {
     else if (added) newer.hidden = false;
   }
 
-  /** An article is made anew only when what it shows has changed: the focus, open quotes and shown spoilers stay. */
+  /** Creates an article only if its data has changed, so that the focus, open quotes and revealed spoilers are preserved. */
   function keep(next, key, parts, draw) {
     const old = shown.get(key);
     const same = old !== undefined && (parts === "" || parts.every((part, index) => part === old.parts[index]));
     const entry = same ? old : { parts, node: draw() };
     if (!same && old !== undefined) {
       const focused = old.node.contains(document.activeElement);
-      // Screen readers wait until a growing message has come to rest.
+      // Makes screen readers wait until a growing message stops changing.
       entry.node.setAttribute("aria-busy", "true");
       setTimeout(() => entry.node.removeAttribute("aria-busy"), 1500);
       entry.node.classList.add("settled");
@@ -78,7 +78,7 @@ export function createLog(model, actions) {
     return entry.node;
   }
 
-  /** Puts the nodes in order with as few moves as possible, so that the live region announces only what is new. */
+  /** Orders the nodes with as few moves as possible, so that the live region announces only new ones. */
   function arrange(nodes) {
     let at = log.firstChild;
     for (const node of nodes) {
@@ -119,10 +119,10 @@ export function createLog(model, actions) {
   scroll.addEventListener("scroll", () => {
     if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80) newer.hidden = true;
   });
-  // A picture that has come in must not push the newest message out of sight.
+  // An image that finishes loading must not push the newest message out of view.
   log.addEventListener("load", () => newer.hidden && toEnd(), true);
 
-  /** One step back: from a control to its message, from a message to the field. */
+  /** Moves the focus one step back: from a control to its message, from a message to the field. */
   function leave() {
     const article = document.activeElement.closest("article");
     if (article === null || article === document.activeElement) byId("entry").focus();
@@ -132,7 +132,7 @@ export function createLog(model, actions) {
   return { draw: drawLog, leave, node: log };
 }
 
-/** Pictures and films that were sent as one are shown as one. */
+/** Groups images and videos that were sent as one album. */
 function albumsOf(messages) {
   const albums = [];
   for (const message of messages) {

@@ -1,7 +1,7 @@
-/** The menu of a chat, and the choice of a reaction. */
+/** The menu of a chat, and the reaction picker. */
 import { byId, el } from "./dom.js";
 
-/** `attempt` lets the current person do something; `react` sets a reaction. */
+/** `attempt` performs an action as the current person; `react` sets a reaction. */
 export function createMenus(model, { attempt, react }) {
   function drawMenu(room) {
     const menu = byId("more-menu");

@@ -1,8 +1,11 @@
-/** One message as an article: sender, answered message, content, buttons, reactions, tools. */
+/** Renders one message as an article: sender, quoted message, content, buttons, reactions and tools. */
 import { avatar, el, icon, iconButton } from "./dom.js";
 import { renderText } from "./text.js";
 
-/** `actions` has reply, edit, remove, react, pickReaction, press, approve, command, jump. `album`: the messages that are shown as one with it. */
+/**
+ * `actions` contains reply, edit, remove, react, pickReaction, press, approve, command and jump. `album` contains the messages shown
+ * together with this one.
+ */
 export function renderMessage(message, { mine, first, group, album, reactions, me, nameOf, approves, actions }) {
   if (isService(message)) return service(message);
   const sender = message.from.first_name;
@@ -49,7 +52,7 @@ function service(message) {
   return el("p", { class: "service", "data-id": message.message_id }, text);
 }
 
-/** The command in a pairing text; the platform has the same pattern. */
+/** Matches the command in a pairing text. The platform uses the same pattern. */
 const pairingCommand = /pairing approve [a-z0-9_-]{1,64} [A-Z2-9]{8}/;
 
 function approval(message, actions) {
@@ -64,7 +67,7 @@ function approval(message, actions) {
 const mostSide = 360;
 const leastWidth = 160;
 
-/** A picture decides how wide its bubble is, so that a long caption wraps and no gap stays beside the picture. */
+/** Fits the bubble to its image, so that long captions wrap and no gap is left next to the image. */
 function fitted(node, message, album) {
   const picture = message.photo?.at(-1) ?? message.video ?? (message.animation?.width ? message.animation : undefined);
   if (album === undefined && picture?.width === undefined) return node;
@@ -75,7 +78,7 @@ function fitted(node, message, album) {
   return node;
 }
 
-/** Pictures and films of one album, two or three beside each other. */
+/** Arranges the images and videos of an album in two or three columns. */
 function grid(album) {
   return el(
     "div",
@@ -208,7 +211,7 @@ function tools(message, mine, actions) {
     mine ? iconButton("edit", "Edit", () => actions.edit(message)) : undefined,
     mine ? iconButton("remove", "Delete", () => actions.remove(message)) : undefined,
   );
-  // As long as the message: the tools stay in sight while it is scrolled through.
+  // The rail is as tall as the message, so that the tools stay visible while scrolling through it.
   return el("div", { class: "rail" }, bar);
 }
 

@@ -1,4 +1,4 @@
-/** What the page knows: the platform's state, kept up to date by its events, and which chat is looked at by whom. */
+/** The state of the page: the platform's state, kept up to date by its events, and the selected person and chat. */
 
 export function createModel() {
   const model = {
@@ -10,13 +10,13 @@ export function createModel() {
     roomKey: "",
     thread: 1,
     connected: false,
-    /** Actions of bots, by room and thread, until they run out. */
+    /** Current actions of bots, such as typing, by room and thread. They expire. */
     typing: new Map(),
-    /** Last message each person has seen, by room and thread. */
+    /** The last message that each person has seen, by room and thread. */
     seen: new Map(),
-    /** Presses that wait for their answer: callback id to button. */
+    /** Button presses that wait for an answer: callback id to button. */
     presses: new Map(),
-    /** Whether the page can approve pairing codes: it may act for the operator of the gateway. */
+    /** Whether the page can approve pairing codes on behalf of the gateway's operator. */
     approves: false,
   };
   const listeners = [];
@@ -84,7 +84,7 @@ export function createModel() {
     const source = new EventSource("/_playground/events");
     source.onopen = () => {
       model.connected = true;
-      // What happened while the connection was down is only in the whole state.
+      // Events were missed while the connection was down, so the whole state is loaded again.
       load().catch(() => undefined);
       tell({ type: "connection" });
     };
@@ -121,7 +121,7 @@ function readRoom(room) {
   };
 }
 
-/** The first look: everything that was said before counts as seen; the last choice of this tab is taken up. */
+/** Initializes the page: marks all earlier messages as seen and restores this tab's last selection. */
 function begin(model) {
   for (const person of model.people) {
     for (const room of model.rooms.values()) {
@@ -155,7 +155,7 @@ function seenKey(me, room, thread) {
   return `${me}|${placeKey(room.key, room.forum ? thread : 1)}`;
 }
 
-/** Unread messages of a person in a room, or in one topic of it. */
+/** The number of unread messages of a person in a room or one of its topics. */
 function unreadOf(model, me, room, thread) {
   let count = 0;
   for (const message of room.messages.values()) {
@@ -166,10 +166,10 @@ function unreadOf(model, me, room, thread) {
   return count;
 }
 
-/** What is looked at now is seen. */
+/** Marks the visible messages as seen. */
 function markSeen(model) {
   const room = model.rooms.get(model.roomKey);
-  // On a phone the list covers the chat: then it is not looked at.
+  // On a phone, the list may cover the chat, which is then not visible.
   if (room === undefined || document.hidden || document.querySelector(".room").offsetParent === null) return;
   for (const message of room.messages.values()) {
     const thread = threadOf(message);
@@ -177,7 +177,7 @@ function markSeen(model) {
   }
 }
 
-/** Lets the current person do something in the current chat; throws with the platform's reason. */
+/** Performs an action as the current person in the current chat. Throws with the platform's reason. */
 async function act(model, action, files = []) {
   const room = model.rooms.get(model.roomKey);
   const bot = model.bots.find((one) => one.id === room.bot)?.username;

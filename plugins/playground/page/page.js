@@ -1,4 +1,4 @@
-/** The page: who you are, the chats, the open chat. */
+/** The page: the selected person, the chats and the open chat. */
 import { createComposer } from "./composer.js";
 import { byId, toast } from "./dom.js";
 import { createDrawer } from "./drawer.js";
@@ -48,7 +48,7 @@ const actions = {
     const node = log.node.querySelector(`[data-id="${id}"]`);
     node?.scrollIntoView({ block: "center" });
     node?.focus();
-    // Also where no focus ring is shown, as after a press with the mouse.
+    // Highlights the message even if the browser shows no focus ring, as after a mouse click.
     node?.classList.add("found");
     setTimeout(() => node?.classList.remove("found"), 1600);
   },
@@ -82,7 +82,7 @@ function draw(options) {
   composer.enter();
 }
 
-/** Many events in one frame are drawn once. */
+/** Draws once for all events of a frame. */
 let waiting = false;
 function drawSoon() {
   if (waiting) return;

@@ -1,4 +1,4 @@
-/** Who you are, the chats, the topics of the open chat and its head line. */
+/** Draws the people, the chats, and the topics and title of the open chat. */
 import { avatar, byId, el, roving } from "./dom.js";
 import { placeKey } from "./model.js";
 
@@ -14,7 +14,7 @@ function badge(count) {
   return count === 0 ? undefined : el("span", { class: "badge", "aria-label": `${count} unread` }, count > 99 ? "99+" : String(count));
 }
 
-/** Keeps the focus on the same item when a list is drawn anew. */
+/** Redraws a list and keeps the focus on the same item. */
 function redraw(container, nodes) {
   const focused = container.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   container.replaceChildren(...nodes);
@@ -36,7 +36,7 @@ const actionTexts = {
   record_voice: "is recording",
 };
 
-/** `become(personId)`, `enter(roomKey, thread)`: what choosing does. */
+/** `become(personId)` and `enter(roomKey, thread)` are called for a selection. */
 export function createSide(model, { become, enter }) {
   function drawPeople() {
     redraw(

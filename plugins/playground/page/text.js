@@ -1,7 +1,7 @@
-/** Text and entities to DOM nodes. */
+/** Renders text and entities as DOM nodes. */
 import { el, icon, toast } from "./dom.js";
 
-/** Nodes of a text; `onCommand` is called when a command in it is pressed. */
+/** The nodes of a text. `onCommand` is called when a command in it is pressed. */
 export function renderText(text, entities = [], onCommand = () => undefined) {
   const sorted = [...entities].sort((a, b) => a.offset - b.offset || b.length - a.length);
   return build(text, sorted, 0, text.length, onCommand);
@@ -21,7 +21,7 @@ function build(text, entities, from, to, onCommand) {
     while (index < entities.length && entities[index].offset < end) inner.push(entities[index++]);
     if (blocks.has(entity.type)) trimEnd(nodes);
     nodes.push(wrap(entity, text.slice(entity.offset, end), build(text, inner, entity.offset, end, onCommand), onCommand));
-    // A block begins and ends its own line: the line breaks around it would show twice.
+    // A block begins and ends its own line, so the line breaks around it would appear twice.
     at = blocks.has(entity.type) && text[end] === "\n" && end < to ? end + 1 : end;
   }
   if (at < to) nodes.push(text.slice(at, to));
@@ -64,7 +64,7 @@ function wrap(entity, source, children, onCommand) {
   }
 }
 
-/** Only addresses that lead out of the page are links; anything else stays text. */
+/** Creates a link only for web and mail addresses. Anything else stays text. */
 function link(address, children) {
   if (!/^(?:https?|mailto):/i.test(address)) return el("span", { class: "mention", title: address }, children);
   return el("a", { href: address, target: "_blank", rel: "noopener noreferrer", title: address }, children);

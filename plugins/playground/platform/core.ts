@@ -1,4 +1,4 @@
-/** What all methods and all people's actions work on. */
+/** The shared core of all bot methods and people's actions. */
 import type { Feed } from "./feed.ts";
 import type { FileStore } from "./files.ts";
 import type { Limiter } from "./limits.ts";
@@ -8,7 +8,7 @@ import type { Webhook } from "./webhook.ts";
 import type { Message, Reaction, UpdateKind, User } from "./wire.ts";
 import type { Bot, Room, World } from "./world.ts";
 
-/** What happens on the platform, for tests and for the page. `room` is the room's key. */
+/** An event on the platform, for tests and the page. `room` is the room's key. */
 export type PlatformEvent =
   | { readonly type: "message" | "edit"; readonly room: string; readonly message: Message }
   | { readonly type: "delete"; readonly room: string; readonly messageId: number }
@@ -60,27 +60,27 @@ export interface Call {
   readonly bot: Bot;
   readonly params: RawParams;
   readonly files: Readonly<Record<string, Upload>>;
-  /** Called when the client closes the connection before it has an answer. */
+  /** Registers a function to call if the client closes the connection before it has an answer. */
   onGone(leave: () => void): void;
 }
 
 export type Method = (call: Call) => unknown;
 
-/** Stores a message and shows it; who gets an update of it is decided by the caller. */
+/** Stores and shows a message. The caller decides which bots receive an update. */
 export function post(core: Core, room: Room, message: Message): Message {
   core.world.keep(room, message);
   core.emit({ type: "message", room: room.key, message });
   return message;
 }
 
-/** Puts an edited message in the place of the old one. */
+/** Replaces a message by its edited version. */
 export function replace(core: Core, room: Room, message: Message): Message {
   room.messages.set(message.message_id, message);
   core.emit({ type: "edit", room: room.key, message });
   return message;
 }
 
-/** Bots of a room that may see something; the sender itself never. */
+/** Sends an update to the bots of a room for which `sees` is true, but never to the sender. */
 export function pushTo(core: Core, room: Room, kind: UpdateKind, body: unknown, sees: (bot: Bot) => boolean): void {
   for (const bot of core.world.bots) {
     const status = room.members.get(bot.user.id);
@@ -89,7 +89,7 @@ export function pushTo(core: Core, room: Room, kind: UpdateKind, body: unknown, 
   }
 }
 
-/** A message as it is quoted in an answer: without the one that it answers itself. */
+/** A message as quoted in a reply, without its own quoted message. */
 export function withoutReply(message: Message): Message {
   const { reply_to_message: _dropped, ...rest } = message;
   return rest;

@@ -1,4 +1,4 @@
-/** What the platform does to text and entities after it has parsed them: clean, trim, detect, order. */
+/** Processes text and entities after parsing, as the platform does: cleans, trims, detects and orders. */
 import type { Entity, FormattedText } from "./wire.ts";
 
 const splittable: ReadonlySet<string> = new Set(["bold", "italic", "underline", "strikethrough", "spoiler"]);
@@ -14,13 +14,13 @@ const detectors: readonly { readonly type: string; readonly pattern: RegExp }[] 
   { type: "hashtag", pattern: /(?<![\w#])#(?=[^\s#]*[\p{L}_])[\p{L}\p{N}_]{1,256}/gu },
 ];
 
-/** Control characters become spaces, carriage returns go; lengths that entities count on do not change otherwise. */
+/** Replaces control characters by spaces and removes carriage returns. Other lengths, on which entities depend, do not change. */
 export function cleanText(source: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the platform replaces
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the platform replaces these characters
   return /[\u0000-\u0008\u000b-\u001f]/.test(source) ? source.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, " ") : source;
 }
 
-/** Cuts white space at both ends and keeps the entities in place; white space that is inside of an entity at the start stays. */
+/** Trims white space at both ends and adjusts the entities. White space at the start that belongs to an entity is kept. */
 export function trimText(input: FormattedText): FormattedText {
   const firstEntity = input.entities.reduce((least, entity) => Math.min(least, entity.offset), input.text.length);
   const leading = Math.min(input.text.length - input.text.trimStart().length, firstEntity);
@@ -35,7 +35,7 @@ export function trimText(input: FormattedText): FormattedText {
   return { text, entities };
 }
 
-/** Adds what the platform finds by itself: commands, mentions, links, mail addresses, hashtags. */
+/** Adds the entities that the platform detects itself: commands, mentions, links, mail addresses, hashtags. */
 export function detectEntities(input: FormattedText): FormattedText {
   if (!/[/@.#]/.test(input.text)) return { text: input.text, entities: orderEntities(input.entities) };
   const found: Entity[] = [];
@@ -58,8 +58,8 @@ function overlaps(a: Entity, b: Entity): boolean {
 }
 
 /**
- * Orders entities and resolves what may not stand together: code and pre hold nothing and are held by nothing but quotes;
- * links, mentions and the like do not nest; quotes do not nest. At most 100 are kept.
+ * Orders entities and removes forbidden combinations: code and pre contain nothing and may only be inside quotes; links and mentions do not
+ * nest; quotes do not nest. Keeps at most 100.
  */
 export function orderEntities(input: readonly Entity[]): readonly Entity[] {
   if (input.length === 0) return input;
@@ -71,7 +71,7 @@ export function orderEntities(input: readonly Entity[]): readonly Entity[] {
     if (splittable.has(entity.type)) rest.push(entity);
     else {
       const row = quotes.has(entity.type) ? quoted : whole;
-      // In the order of their beginnings, and none over another: only the last one can reach so far.
+      // They are ordered by start and do not overlap, so only the last one can reach this far.
       const last = row.at(-1);
       if (last === undefined || !overlaps(last, entity)) row.push(entity);
     }
@@ -81,7 +81,7 @@ export function orderEntities(input: readonly Entity[]): readonly Entity[] {
   return result.sort((a, b) => a.offset - b.offset || b.length - a.length).slice(0, 100);
 }
 
-/** The first hole that ends behind a place; the holes are ordered, and none lies over another. */
+/** The first hole that ends after a position. The holes are ordered and do not overlap. */
 function firstBehind(holes: readonly Entity[], place: number): number {
   let low = 0;
   let high = holes.length;

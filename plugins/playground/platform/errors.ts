@@ -1,4 +1,4 @@
-/** What the platform answers instead of a result. */
+/** The errors that the platform returns instead of a result. */
 export class ApiError extends Error {
   readonly code: number;
   readonly parameters: Readonly<Record<string, number>> | undefined;

@@ -1,10 +1,10 @@
-/** Updates of one bot: kept until they are confirmed, handed out by long polling. */
+/** The updates of one bot, stored until they are confirmed and delivered by long polling. */
 import { badRequest, conflict } from "./errors.ts";
 import type { Update, UpdateKind } from "./wire.ts";
 
-/** What the platform sends when nothing was asked for: reactions must be asked for. */
+/** The kinds that the platform sends by default. Reactions must be requested. */
 const defaultKinds: ReadonlySet<string> = new Set(["message", "edited_message", "channel_post", "callback_query", "my_chat_member"]);
-/** Older ones are forgotten; the real platform forgets by age (24 hours). */
+/** Older updates are dropped. The real platform drops them by age (24 hours). */
 const maxPending = 100_000;
 
 interface Poll {
@@ -18,7 +18,7 @@ export interface PollOptions {
   readonly offset: number | undefined;
   readonly limit: number | undefined;
   readonly timeoutSeconds: number | undefined;
-  /** Called with what to do when the client leaves. */
+  /** Registers a function to call when the client disconnects. */
   onGone(leave: () => void): void;
 }
 
@@ -31,7 +31,7 @@ export interface Feed {
   allowed(): readonly string[] | undefined;
   pending(): number;
   clear(): void;
-  /** For the webhook: the oldest updates, and the confirmation of one. */
+  /** The oldest updates, for the webhook. */
   waiting(): Iterable<Update>;
   confirm(updateId: number): void;
   onPush(listener: () => void): void;

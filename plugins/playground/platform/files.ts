@@ -1,11 +1,11 @@
-/** Files that people and bots have sent, in memory. */
+/** Stores the files that people and bots have sent, in memory. */
 import { imageSize } from "./image.ts";
 import type { Upload } from "./server/multipart.ts";
 
 export interface KeptFile extends Upload {
   readonly id: string;
   readonly kind: string;
-  /** Path below the file route. */
+  /** The path below the file route. */
   readonly path: string;
   readonly width?: number;
   readonly height?: number;

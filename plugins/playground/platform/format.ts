@@ -1,4 +1,4 @@
-/** Texts, captions and keyboards as a bot hands them in. */
+/** Reads texts, captions and keyboards from a bot's call. */
 import type { Call } from "./core.ts";
 import { cleanText, detectEntities, orderEntities, trimText } from "./entities.ts";
 import { badRequest } from "./errors.ts";
@@ -10,7 +10,7 @@ const maxText = 4096;
 const maxCaption = 1024;
 const maxButtons = 100;
 
-/** The text of a message: parsed, cleaned, trimmed, within the limit. */
+/** The text of a message: parsed, cleaned, trimmed and checked against the limit. */
 export function messageText(call: Call): FormattedText {
   const source = textOf(call.params, "text");
   if (source === undefined || source === "") throw badRequest("message text is empty");
@@ -20,7 +20,7 @@ export function messageText(call: Call): FormattedText {
   return formatted;
 }
 
-/** The caption of a file; nothing when there is none. */
+/** The caption of a file; `undefined` if there is none. */
 export function captionText(call: Call, params: RawParams): FormattedText | undefined {
   const source = textOf(params, "caption");
   if (source === undefined || source === "") return undefined;
@@ -56,7 +56,7 @@ function readEntities(value: unknown, text: string): readonly Entity[] {
   return orderEntities(entities);
 }
 
-/** The inline keyboard of a call; other keyboards are accepted and not shown. */
+/** The inline keyboard of a call. Other keyboards are accepted but not shown. */
 export function keyboardOf(params: RawParams): InlineKeyboard | undefined {
   const value = jsonOf(params, "reply_markup", "reply keyboard markup");
   if (value === undefined) return undefined;
@@ -90,7 +90,7 @@ function readButton(value: unknown): InlineButton {
   throw badRequest("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard");
 }
 
-/** Two keyboards or texts are the same to the platform when their JSON is. */
+/** Compares two keyboards or texts as the platform does: they are equal if their JSON is. */
 export function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 }

@@ -1,11 +1,11 @@
-/** Width and height of a picture, from the first bytes of PNG, JPEG, GIF and WEBP. */
+/** Reads width and height from the first bytes of a PNG, JPEG, GIF or WEBP image. */
 
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** Nothing when the bytes are no such picture. */
+/** The size of an image; `undefined` for other data. */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 24) return undefined;
   if (bytes.readUInt32BE(0) === 0x89504e47) return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
@@ -20,7 +20,7 @@ function jpegSize(bytes: Buffer): ImageSize | undefined {
   while (at + 9 < bytes.length) {
     if (bytes[at] !== 0xff) return undefined;
     const marker = bytes[at + 1] as number;
-    // Start-of-frame markers, without the tables that share their range.
+    // Start-of-frame markers; the excluded codes are tables in the same range.
     if (marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc) {
       return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
     }

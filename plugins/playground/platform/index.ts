@@ -1,7 +1,7 @@
 /**
  * An emulated chat platform: a Bot API server on loopback, with people who write to its bots.
  *
- * It knows nothing of the gateway; a test, the playground's page and `serve.ts` use it alike.
+ * It is independent of the gateway. Tests, the playground's page and `serve.ts` use it alike.
  */
 import type { Server } from "node:http";
 import { createServer } from "node:http";
@@ -30,54 +30,54 @@ export interface BotOptions {
   readonly token: string;
   readonly username: string;
   readonly name: string;
-  /** Default: the digits of the token before its colon. */
+  /** Default: the digits before the token's colon. */
   readonly id?: number;
-  /** Default true: in groups only mentions, replies and commands reach the bot. */
+  /** If true, only mentions, replies and commands in groups reach the bot. Default: true. */
   readonly privacy?: boolean;
   readonly firstUpdateId?: number;
 }
 
 export interface PlatformOptions {
-  /** A loopback address; default 127.0.0.1. */
+  /** A loopback address. Default: 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: any free one. */
+  /** Default: 0, any free port. */
   readonly port?: number;
   readonly bots: readonly BotOptions[];
-  /** People and groups; default Ada, Bela and Chen, a group and a forum. */
+  /** People and groups. Default: Ada, Bela and Chen, a group and a forum. */
   readonly seed?: WorldSeed;
   readonly limits?: Limits;
   /** Epoch milliseconds. */
   readonly now?: () => number;
-  /** Default true; off saves a little in benchmarks. */
+  /** Whether to record calls. Default: true; benchmarks turn it off to save a little. */
   readonly recordCalls?: boolean;
-  /** Milliseconds before a webhook is tried again; doubles. Default 250. */
+  /** Milliseconds before a webhook is retried; doubles each time. Default: 250. */
   readonly webhookRetryMs?: number;
-  /** Lets the page approve the pairing code that a bot has sent to a person; rejects with the reason. */
+  /** Approves a pairing code that a bot has sent to a person, on request of the page. Rejects with the reason. */
   readonly approve?: Approve;
 }
 
 export interface Platform {
-  /** Base address, to be used as a bot's `apiRoot`. */
+  /** The base URL, to be used as a bot's `apiRoot`. */
   readonly url: string;
   readonly world: World;
-  /** What people do. */
+  /** The actions of people. */
   readonly act: People;
   readonly faults: Faults;
   /** The last 10,000 calls of the bots. */
   readonly calls: CallLog;
   readonly files: FileStore;
-  /** Updates of a bot that it has not confirmed yet. */
+  /** The number of a bot's unconfirmed updates. */
   pending(username?: string): number;
-  /** Returns a function that ends it. */
+  /** Adds a listener. Returns a function that removes it. */
   on(listener: (event: PlatformEvent) => void): () => void;
-  /** Resolves with the first event that fits; rejects after `ms` (default 5,000). */
+  /** Resolves with the first event for which `fits` is true. Rejects after `ms` (default: 5,000). */
   waitFor(fits: (event: PlatformEvent) => boolean, ms?: number): Promise<PlatformEvent>;
   close(): Promise<void>;
 }
 
 const loopback: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
 
-/** Wall clock, from the process's own monotonic one. */
+/** The wall clock, derived from the process's monotonic clock. */
 const wallClock = (): number => Math.round(performance.timeOrigin + performance.now());
 
 export async function createPlatform(options: PlatformOptions): Promise<Platform> {

@@ -1,17 +1,17 @@
-/** Send limits of the platform; off unless configured. */
+/** The platform's send limits; off unless configured. */
 import { tooMany } from "./errors.ts";
 
 export interface Limits {
-  /** Messages a second in one chat. */
+  /** Messages per second in one chat. */
   readonly perChatPerSecond?: number;
-  /** Messages a minute in one group. */
+  /** Messages per minute in one group. */
   readonly perGroupPerMinute?: number;
-  /** Messages a second over all chats of a bot. */
+  /** Messages per second in all chats of a bot. */
   readonly perBotPerSecond?: number;
 }
 
 export interface Limiter {
-  /** Counts one message; throws 429 with the seconds to wait. */
+  /** Counts one message. Throws 429 with the seconds to wait. */
   spend(botId: number, chatKey: string, group: boolean): void;
 }
 

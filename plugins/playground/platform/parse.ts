@@ -1,7 +1,7 @@
 /**
- * `parse_mode: HTML`, with the platform's own leniences and refusals.
+ * Parses `parse_mode: HTML`, accepting and refusing the same input as the platform.
  *
- * Offsets in refusals are bytes of the UTF-8 source, because that is what the platform reports.
+ * Offsets in error messages are bytes of the UTF-8 source, because the platform reports those.
  */
 import { badRequest } from "./errors.ts";
 import type { Entity, FormattedText, User } from "./wire.ts";
@@ -25,7 +25,7 @@ const named: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", qu
 interface OpenTag {
   readonly name: string;
   readonly argument: string;
-  /** Where its text begins in the result. */
+  /** Where the tag's text begins in the result. */
   readonly from: number;
 }
 
@@ -34,7 +34,7 @@ interface Scan {
   at: number;
 }
 
-/** Reads HTML; throws `ApiError` 400 `can't parse entities: ...`. `findUser` answers for `tg://user?id=` links. */
+/** Parses HTML. Throws `ApiError` 400 `can't parse entities: ...`. `findUser` resolves `tg://user?id=` links. */
 export function parseHtml(source: string, findUser: (id: number) => User | undefined): FormattedText {
   if (!source.includes("<") && !source.includes("&")) return { text: source, entities: [] };
   const scan: Scan = { source, at: 0 };
@@ -70,7 +70,7 @@ function isSpace(char: string | undefined): boolean {
   return char === undefined || char === " " || char === "\n" || char === "\t" || char === "\r" || char === "\v" || char === "\0";
 }
 
-/** A reference, or the `&` itself when it is none: the platform takes a bare ampersand. */
+/** Reads a character reference, or the `&` itself if it is not one, because the platform accepts a bare ampersand. */
 function readReference(scan: Scan): string {
   const match = /^&(?:#x([0-9a-f]*)|#([0-9]*)|([a-z]*))/i.exec(scan.source.slice(scan.at, scan.at + 40));
   const [whole, hex, decimal, name] = match ?? ["&"];
@@ -194,7 +194,7 @@ function addEntity(entities: Entity[], tag: OpenTag, text: string, findUser: (id
   else if (tag.name === "tg-emoji") addEmoji(entities, tag.argument, at);
   else if (tag.name === "a") addLink(entities, tag.argument === "" ? text.slice(tag.from) : tag.argument, at, findUser);
   else if (tag.name === "pre" && sameSpan && last.type === "code") {
-    // <pre><code class="language-x"> is one block; the class is known only from the inner tag.
+    // <pre><code class="language-x"> is a single block whose language is in the inner tag.
     entities[entities.length - 1] = { ...last, type: "pre" };
   } else if (tag.name === "code" && sameSpan && last.type === "pre" && tag.argument !== "") {
     entities[entities.length - 1] = { ...last, language: tag.argument };
@@ -219,7 +219,7 @@ function addLink(
     return;
   }
   const url = checkedLink(link);
-  // The platform drops a link that is none and keeps its text.
+  // For an invalid link, the platform keeps only the text.
   if (url !== undefined) entities.push({ type: "text_link", ...at, url });
 }
 

@@ -1,11 +1,11 @@
-/** Where a bot may write: chats by id or name, membership, topics, answered messages. */
+/** Decides where a bot may write: chats by id or name, membership, topics and quoted messages. */
 import { type Call, withoutReply } from "./core.ts";
 import { ApiError, badRequest, forbidden } from "./errors.ts";
 import { flagOf, isRecord, jsonOf, numberOf, type RawParams, textOf } from "./server/params.ts";
 import type { Message } from "./wire.ts";
 import type { Room } from "./world.ts";
 
-/** The chat that `chat_id` names, whether the bot may write to it or not. */
+/** The chat in `chat_id`, even if the bot may not write to it. */
 export function findRoom(call: Call, name = "chat_id"): Room {
   const given = textOf(call.params, name);
   if (given === undefined || given.trim() === "") throw badRequest(`${name} is empty`);
@@ -26,7 +26,7 @@ function known(room: Room | undefined): Room {
   return room;
 }
 
-/** The chat that `chat_id` names, when the bot may write to it. */
+/** The chat in `chat_id`. Throws if the bot may not write to it. */
 export function writableRoom(call: Call): Room {
   const room = findRoom(call);
   if (room.chat.type === "private") {
@@ -41,7 +41,7 @@ export function writableRoom(call: Call): Room {
   return room;
 }
 
-/** A bot knows people from groups that it shares with them, but may not write first. */
+/** The error for a person who never wrote to the bot. A bot knows people from shared groups but may not write to them first. */
 function neverWrote(call: Call, personId: number): ApiError {
   for (const room of call.core.world.rooms.values()) {
     if (room.bot === undefined && room.members.has(personId) && room.members.has(call.bot.user.id)) {
@@ -56,7 +56,7 @@ export interface Place {
   readonly is_topic_message?: true;
 }
 
-/** Where in the chat a message lands. The General topic has no thread id, and refuses the one that it shows. */
+/** The thread of a new message. Messages in the General topic have no thread id, and the platform rejects the topic's displayed id. */
 export function placeOf(room: Room, params: RawParams, reply: Message | undefined): Place {
   const thread = numberOf(params, "message_thread_id");
   if (room.chat.is_forum === true) {
@@ -67,7 +67,7 @@ export function placeOf(room: Room, params: RawParams, reply: Message | undefine
     if (topic.closed) throw badRequest("TOPIC_CLOSED");
     return id === 1 ? {} : { message_thread_id: id, is_topic_message: true };
   }
-  // A direct chat may be divided into topics, too; it has no General.
+  // A direct chat may have topics, too, but no General topic.
   if (thread !== undefined && room.chat.type === "private" && room.topics.has(thread)) {
     return { message_thread_id: thread, is_topic_message: true };
   }
@@ -77,7 +77,7 @@ export function placeOf(room: Room, params: RawParams, reply: Message | undefine
   return replyThread(room, reply);
 }
 
-/** In a supergroup that is not a forum, an answer carries the id of the message that began the thread. */
+/** In a supergroup that is not a forum, a reply has the id of the message that began the thread. */
 export function replyThread(room: Room, reply: Message | undefined): Place {
   if (room.chat.type !== "supergroup" || reply === undefined) return {};
   return { message_thread_id: reply.message_thread_id ?? reply.message_id };
@@ -88,7 +88,7 @@ export interface Answered {
   readonly fields: Pick<Message, "reply_to_message" | "quote">;
 }
 
-/** The message that is answered: `reply_parameters`, or the older flat parameters. */
+/** The quoted message, from `reply_parameters` or the older flat parameters. */
 export function answeredMessage(room: Room, params: RawParams): Answered {
   const given = jsonOf(params, "reply_parameters", "reply parameters");
   if (given !== undefined && !isRecord(given)) throw badRequest("can't parse reply parameters: expected an Object");

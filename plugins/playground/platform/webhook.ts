@@ -1,4 +1,4 @@
-/** Delivers updates by POST: in order within a chat, in parallel over chats, again until the answer is a 2xx. */
+/** Delivers updates by POST: in order within a chat, in parallel across chats, and repeatedly until the answer is a 2xx. */
 import { request } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Feed } from "./feed.ts";
@@ -20,9 +20,9 @@ export interface Webhook {
 export interface WebhookOptions {
   readonly feed: Feed;
   readonly seconds: () => number;
-  /** Runs a method that the webhook's answer asks for. */
+  /** Runs a method that the webhook's answer requests. */
   readonly onReply: (body: Readonly<Record<string, unknown>>) => void;
-  /** Milliseconds before an update is tried again; doubles up to a minute. */
+  /** Milliseconds before an update is retried; doubles up to a minute. */
   readonly retryMs?: number;
 }
 
@@ -33,7 +33,7 @@ export function createWebhook({ feed, seconds, onReply, retryMs = 250 }: Webhook
   let target: WebhookTarget | undefined;
   let aborter = new AbortController();
   let failure: { readonly date: number; readonly message: string } | undefined;
-  /** Chats that are busy with a delivery or wait for the next try. */
+  /** Chats with a delivery in progress or waiting for a retry. */
   const busy = new Set<number>();
   const timers = new Set<NodeJS.Timeout>();
 
@@ -141,7 +141,7 @@ function send(target: WebhookTarget, update: Update, signal: AbortSignal): Promi
   });
 }
 
-/** A webhook may answer with a method to call, as JSON. */
+/** Reads the method that a webhook's answer requests as JSON; `undefined` if there is none. */
 function readReply(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
   if (bytes[0] !== 0x7b) return undefined;
   try {

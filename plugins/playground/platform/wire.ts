@@ -1,4 +1,4 @@
-/** The shapes of the platform's HTTP interface, as narrow as the emulation needs them. */
+/** The types of the platform's HTTP interface, limited to what the emulation needs. */
 
 export interface User {
   readonly id: number;
@@ -23,7 +23,7 @@ export interface Chat {
 
 export interface Entity {
   readonly type: string;
-  /** UTF-16 code units. */
+  /** Offset and length are in UTF-16 code units. */
   readonly offset: number;
   readonly length: number;
   readonly url?: string;
@@ -70,7 +70,7 @@ export interface Reaction {
   readonly custom_emoji_id?: string;
 }
 
-/** A message as the platform stores it. An edit puts another object in its place, because updates that wait keep what was then. */
+/** A message as the platform stores it. An edit creates a new object, because pending updates keep the old one. */
 export interface Message {
   readonly message_id: number;
   readonly date: number;
@@ -92,7 +92,7 @@ export interface Message {
   readonly video_note?: StoredFile;
   readonly sticker?: StoredFile;
   readonly media_group_id?: string;
-  /** The chat in whose name it was written: a channel, or the group of an anonymous administrator. */
+  /** The chat on whose behalf the message was sent: a channel, or the group of an anonymous administrator. */
   readonly sender_chat?: Chat;
   readonly location?: { readonly latitude: number; readonly longitude: number; readonly live_period?: number };
   readonly link_preview_options?: Readonly<Record<string, unknown>>;

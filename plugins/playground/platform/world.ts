@@ -1,4 +1,4 @@
-/** Who is there, which chats they share and what was said: the platform's whole truth, in memory. */
+/** The platform's complete state in memory: people, their chats and the messages. */
 import type { BotCommand, Chat, Message, Reaction, User } from "./wire.ts";
 
 export interface Person extends User {
@@ -13,24 +13,24 @@ export interface Topic {
   closed: boolean;
 }
 
-/** A message's reactions: by person or bot id. */
+/** A message's reactions by the id of the person or bot. */
 export type Reactions = Map<number, readonly Reaction[]>;
 
 export interface Room {
-  /** Unique across bots: each bot has its own direct chat with a person, though the chat's id is the same. */
+  /** Unique across bots. Each bot has its own direct chat with a person, although the chats have the same id. */
   readonly key: string;
   readonly chat: Chat;
-  /** The bot's id, of a direct chat. */
+  /** The bot's id, for a direct chat. */
   readonly bot?: number;
   readonly members: Map<number, MemberStatus>;
   readonly messages: Map<number, Message>;
   readonly reactions: Map<number, Reactions>;
   readonly topics: Map<number, Topic>;
-  /** False until the person has written: before that the bot may not write first. */
+  /** False until the person has written, because the bot may not write first. */
   started: boolean;
   /** True while the person has blocked the bot. */
   blocked: boolean;
-  /** Set when the group has become a supergroup. */
+  /** The new id, if the group became a supergroup. */
   migratedTo?: number;
   nextMessageId(): number;
 }
@@ -38,9 +38,9 @@ export interface Room {
 export interface Bot {
   readonly token: string;
   readonly user: User;
-  /** True: in groups only mentions, replies and commands reach it, unless it is an administrator there. */
+  /** If true, only mentions, replies and commands in groups reach the bot, unless it is an administrator there. */
   readonly privacy: boolean;
-  /** By scope and language. */
+  /** Menus by scope and language. */
   readonly menus: Map<string, readonly BotCommand[]>;
   readonly nextMessageId: () => number;
 }
@@ -57,9 +57,9 @@ export interface GroupSeed {
   readonly id: number;
   readonly type: "group" | "supergroup" | "channel";
   readonly title: string;
-  /** Names of topics makes it a forum. */
+  /** The group is a forum if topics are listed. */
   readonly topics?: readonly string[];
-  /** Ids of people; all of them when absent. Bots are members of every group. */
+  /** Ids of the members; absent: all people. Bots are members of every group. */
   readonly members?: readonly number[];
 }
 
@@ -81,7 +81,7 @@ export const defaultSeed: WorldSeed = {
   ],
 };
 
-/** Messages that a chat keeps; older ones are as if they were deleted. */
+/** Maximum number of messages in a chat. Older ones count as deleted. */
 const maxMessages = 2000;
 
 export interface World {
@@ -90,7 +90,7 @@ export interface World {
   readonly bots: readonly Bot[];
   addPerson(seed: PersonSeed): Person;
   addGroup(seed: GroupSeed): Room;
-  /** The direct chat of a person with a bot, made when it is not there yet. */
+  /** The direct chat of a person with a bot, created if necessary. */
   direct(bot: Bot, personId: number): Room;
   group(chatId: number): Room | undefined;
   groupByUsername(username: string): Room | undefined;
@@ -123,7 +123,7 @@ export function createWorld(bots: readonly Bot[], seed: WorldSeed, seconds: () =
     addGroup(entry) {
       const room = createGroup(entry);
       for (const id of entry.members ?? people.keys()) room.members.set(id, room.members.size === 0 ? "creator" : "member");
-      // A channel has readers and administrators; a bot can only be the latter.
+      // A channel has readers and administrators; a bot can only be an administrator.
       for (const bot of bots) room.members.set(bot.user.id, entry.type === "channel" ? "administrator" : "member");
       rooms.set(room.key, room);
       addTopics(room, entry.topics ?? []);
@@ -165,7 +165,7 @@ export function createWorld(bots: readonly Bot[], seed: WorldSeed, seconds: () =
   return world;
 }
 
-/** A topic's id is the id of the service message that made it. */
+/** Creates a topic. Its id is that of the service message that created it. */
 export function createTopic(world: World, room: Room, from: User, name: string, date: number): Message {
   const id = room.nextMessageId();
   room.topics.set(id, { id, name, closed: false });
@@ -212,7 +212,7 @@ function createGroup(seed: GroupSeed): Room {
     topics: new Map(forum ? [[1, { id: 1, name: "General", closed: false }]] : []),
     started: true,
     blocked: false,
-    // Id 1 is the group's own service message (in a forum: the General topic's).
+    // Id 1 is the group's own service message (in a forum, that of the General topic).
     nextMessageId: counter(2),
   };
 }

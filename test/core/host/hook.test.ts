@@ -108,6 +108,41 @@ describe("a delivery that a plugin hands in", () => {
   });
 });
 
+describe("how a delivery ended", () => {
+  test("is known to the plugin that handed it in, with the reply where it asked to keep that", async () => {
+    const { host, settled } = await start({ presets: ["letter"] });
+    const kept = await host.hook("letter", letter("Dear gateway"), { key: "1", keepReply: true });
+    const plain = await host.hook("letter", letter("Dear gateway"), { key: "2" });
+    await Promise.all([settled(kept.eventId), settled(plain.eventId)]);
+    const ended = { ended: true, outcome: "silent", reason: "not_asked" };
+    expect(await host.hookResult(kept.eventId)).toEqual({ ...ended, reply: "read" });
+    expect(await host.hookResult(plain.eventId)).toEqual(ended);
+  });
+
+  test("is nothing that a plugin learns of other events", async () => {
+    const { host, settled, gateway } = await start({ presets: ["letter"], exposeReplies: true });
+    const response = await fetch(`${gateway.url}/hooks/letter`, {
+      method: "POST",
+      headers: { authorization: "Bearer hook-token-of-the-test", "content-type": "application/json" },
+      body: '{"text":"from elsewhere"}',
+    });
+    const { eventId } = (await response.json()) as { readonly eventId: string };
+    await settled(eventId);
+    expect(await host.hookResult(eventId)).toBeUndefined();
+    expect(await host.hookResult("nothing")).toBeUndefined();
+  });
+
+  test("has no reply when the agent wants to say nothing", async () => {
+    const postman = createPostman();
+    const engine = createEngine(({ inbound }) => (inbound.kind === "hook" ? "NO_REPLY" : "HEARTBEAT_OK"));
+    const hooks = { enabled: true, token: "hook-token-of-the-test", presets: ["letter"] };
+    running = await startGateway({ config: { hooks }, plugins: [postman.plugin, engine] });
+    const { eventId } = await postman.host().hook("letter", letter("Dear gateway"), { key: "1", keepReply: true });
+    await running.settled(eventId);
+    expect(await postman.host().hookResult(eventId)).toEqual({ ended: true, outcome: "silent", reason: "no_reply" });
+  });
+});
+
 describe("the section of a preset", () => {
   test("is read as it is now, with its secrets", async () => {
     const changes: Json[] = [];

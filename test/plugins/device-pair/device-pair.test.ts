@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { scopedStore } from "../../../core/host/scope.ts";
+import type { CliCall } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { devicesCli } from "../../../plugins/device-pair/cli.ts";
 import { openRoom } from "./room.ts";
@@ -163,8 +164,8 @@ test("approved on the command line, it may fetch its token for as long as the op
   const { body } = await room.ask(await room.code());
   const store = await openSqliteStore({ directory: room.gateway.stateDirectory, now: Date.now });
   const approve = devicesCli.commands.find(({ name }) => name === "approve");
-  const call = { args: [undefined], store: scopedStore(store, "plugin:device-pair", Date.now), now: Date.now, newId: () => "" };
-  expect((await approve?.run(call))?.lines).toEqual([`Laptop (${body.id}) is approved.`]);
+  const call = { args: [undefined], store: scopedStore(store, "plugin:device-pair", Date.now), now: Date.now };
+  expect((await approve?.run(call as unknown as CliCall))?.lines).toEqual([`Laptop (${body.id}) is approved.`]);
   await store.close();
   room.wait(80_000);
   expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 200 });

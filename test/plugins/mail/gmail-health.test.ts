@@ -128,10 +128,9 @@ describe("a Gmail mailbox that a service account reads", () => {
     const section = { credentials: undefined, refreshToken: undefined, serviceAccount: accounts.serviceFile() };
     accounts.service.mayRead = false;
     await room.launch(section);
-    await room.state("needs_login");
+    await room.state("needs_setup");
     expect((await room.status())?.reason).toMatch(/does not let the service account reader@.* read this mailbox/);
     accounts.service.mayRead = true;
-    room.edit({ ...section, maxBytes: 10_000 });
     await room.state("ok");
     mailbox().deliver({ subject: "Delegated" });
     await room.arrived(1);
@@ -172,18 +171,20 @@ describe("notices of a Gmail mailbox", () => {
     ["have no topic in the settings", () => ({ topic: undefined }), /hooks\.gmail\.topic is missing/],
     ["have no subscription in the settings", () => ({ subscription: undefined }), /hooks\.gmail\.subscription is missing/],
     ["have no audience in the settings", () => ({ mode: "push" }), /hooks\.gmail\.push is missing/],
-  ])(
-    "that %s leave a mailbox that is polled, and that says so",
-    async (_, arrange, reason) => {
-      await room.launch({ ...arrange(), pollSeconds: 5 });
-      await room.state("needs_setup");
-      expect((await room.status())?.reason).toMatch(/^Mail is found by polling only: /);
-      expect((await room.status())?.reason).toMatch(reason);
-      mailbox().deliver({ subject: "Polled" });
-      await room.arrived(1);
-    },
-    20_000,
-  );
+  ])("that %s make the mailbox say so, and that it is polled", async (_, arrange, reason) => {
+    await room.launch(arrange());
+    await room.state("needs_setup");
+    expect((await room.status())?.reason).toMatch(/^Mail is found by polling only: /);
+    expect((await room.status())?.reason).toMatch(reason);
+  });
+
+  test("that do not arrive hold no mail up for longer than a poll", async () => {
+    without(room.google().pubsub.topics);
+    await room.launch({ pollSeconds: 5 });
+    await room.state("needs_setup");
+    mailbox().deliver({ subject: "Polled" });
+    await room.arrived(1);
+  }, 20_000);
 
   test("come at once again after an empty answer and after an outage of the subscription", async () => {
     room.google().pubsub.faults.emptyPulls = 2;
@@ -198,6 +199,19 @@ describe("notices of a Gmail mailbox", () => {
     mailbox().deliver({ subject: "After an outage" });
     await room.arrived(2, 2_000);
   }, 40_000);
+});
+
+test("notices come from an emulator that PUBSUB_EMULATOR_HOST names, without a token of Google", async () => {
+  process.env.PUBSUB_EMULATOR_HOST = new URL(room.google().url).host;
+  try {
+    room.google().faults.isEmulator = true;
+    await room.start({ pubsubRoot: undefined });
+    mailbox().deliver({ subject: "Emulated" });
+    await room.arrived(1, 2_000);
+    expect(room.google().pubsub.tokens).toEqual(new Set(["Bearer none"]));
+  } finally {
+    delete process.env.PUBSUB_EMULATOR_HOST;
+  }
 });
 
 test("no secret and no text of a mail is in the log, the status or an error", async () => {

@@ -1,34 +1,18 @@
-/** A real IMAP server, Dovecot, without privileges and below one directory; `findDovecot` says whether it is installed. */
+/** A real IMAP server, Dovecot, without privileges and below one directory; `hasDovecot` says whether it is installed. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import type { MailServer } from "./mail-server.ts";
 
 const run = promisify(execFile);
 /** Mail of the superuser is refused. */
 const nobody = 65_534;
 
 export const hasDovecot: boolean = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot"].some((file) => existsSync(file));
-
-export interface Dovecot {
-  readonly port: number;
-  readonly user: string;
-  password(next?: string): string;
-  /** Puts a mail into a folder, as it stands. */
-  deliver(mail: string, folder?: string): Promise<void>;
-  /** Ends the connections of the user. */
-  kick(): Promise<void>;
-  /** Makes a folder anew, or for the first time: its mails get other numbers. */
-  renew(folder: string, mails: readonly string[]): Promise<void>;
-  /** Names of the files of mails, which hold their flags. */
-  files(): readonly string[];
-  stop(): Promise<void>;
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -46,7 +30,7 @@ const isOpen = (port: number) =>
     }).on("error", () => resolve(false));
   });
 
-export async function startDovecot(): Promise<Dovecot> {
+export async function startDovecot(): Promise<MailServer> {
   const directory = mkdtempSync(join(tmpdir(), "dovecot-"));
   const port = await freePort();
   const isRoot = process.getuid?.() === 0;
@@ -91,6 +75,10 @@ userdb {
 namespace inbox {
   inbox = yes
   separator = /
+  mailbox Drafts {
+    special_use = \\Drafts
+    auto = create
+  }
 }
 service imap-login {
   chroot =
@@ -125,16 +113,21 @@ service stats {
     server?.kill("SIGTERM");
     await ended;
   }
-  const doveadm = (args: readonly string[], input?: string) =>
-    new Promise<void>((resolve, reject) => {
-      const child = spawn("doveadm", ["-c", file, ...args], { stdio: ["pipe", "ignore", "pipe"], ...(isRoot ? owner : {}) });
+  const answerOf = (args: readonly string[], input?: string) =>
+    new Promise<string>((resolve, reject) => {
+      const child = spawn("doveadm", ["-c", file, ...args], { stdio: ["pipe", "pipe", "pipe"], ...(isRoot ? owner : {}) });
+      let answer = "";
       let said = "";
+      child.stdout.on("data", (piece) => {
+        answer += piece;
+      });
       child.stderr.on("data", (piece) => {
         said += piece;
       });
-      child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`doveadm ${args[0]}: ${said}`))));
+      child.once("close", (code) => (code === 0 ? resolve(answer) : reject(new Error(`doveadm ${args[0]}: ${said}`))));
       child.stdin.end(input ?? "");
     });
+  const doveadm = async (args: readonly string[], input?: string) => void (await answerOf(args, input));
   const deliver = (mail: string, folder = "INBOX") => doveadm(["save", "-u", "ada", "-m", folder], mail.replace(/\r?\n/g, "\r\n"));
   await start();
   return {
@@ -154,10 +147,19 @@ service stats {
       await doveadm(["mailbox", "create", "-u", "ada", folder]);
       for (const mail of mails) await deliver(mail, folder);
     },
-    files: () =>
-      readdirSync(join(directory, "mail", "ada"), { recursive: true, encoding: "utf8" }).filter(
-        (path) => /(?:^|\/)(?:cur|new)\//.test(path) && statSync(join(directory, "mail", "ada", path)).isFile(),
-      ),
+    async flags(folder = "INBOX") {
+      const lines = (await answerOf(["fetch", "-u", "ada", "flags", "mailbox", folder])).match(/^flags:.*$/gm) ?? [];
+      return lines.map((line) =>
+        line
+          .split(" ")
+          .slice(1)
+          .filter((flag) => flag !== "" && flag !== "\\Recent"),
+      );
+    },
+    async mails(folder = "INBOX") {
+      const texts = (await answerOf(["fetch", "-u", "ada", "text", "mailbox", folder])).split("\f");
+      return texts.flatMap((text) => (text.trim() === "" ? [] : [text.replace(/^\s*text:\n/, "")]));
+    },
     stop,
     start,
     async close() {

@@ -1,5 +1,5 @@
 /** Accounts of the stand-in for Google: OAuth clients, permissions, service accounts, access tokens, and the keys that sign pushes. */
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "node:crypto";
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "node:crypto";
 import { type Call, Refusal, type Reply, refuse } from "./google-http.ts";
 
 const scopes = { mail: "https://www.googleapis.com/auth/gmail.readonly", pubsub: "https://www.googleapis.com/auth/pubsub" };
@@ -18,9 +18,37 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
   const service = { client_email: `reader@${project}.test`, keys: keyPair(), mayRead: true };
   let refreshToken = `1//refresh-${randomBytes(8).toString("hex")}`;
   let issued = new Map<string, Issued>();
+  /** Codes of the consent page that were not exchanged yet. */
+  const consents = new Map<string, { readonly challenge: string; readonly redirectUri: string; readonly scopes: readonly string[] }>();
+  const consent = {
+    /** Whose permission it is; absent: that of the mailbox. */
+    as: address,
+    /** Scopes that the user unticks. */
+    unticked: [] as readonly string[],
+  };
   let signing = new Map([["key-1", keyPair()]]);
   const accounts = {
     project,
+    consent,
+    /** The consent page, whose user allows at once. */
+    authorizePage({ query }: Call): Reply {
+      const redirectUri = query.get("redirect_uri") ?? "";
+      const isDesktop = /^http:\/\/127\.0\.0\.1:\d+$/.test(redirectUri) && query.get("client_id") === client.client_id;
+      if (!isDesktop || query.get("code_challenge_method") !== "S256" || query.get("access_type") !== "offline")
+        refuse(400, "INVALID_ARGUMENT");
+      const code = `4/${randomBytes(8).toString("hex")}`;
+      const scopesGiven = (query.get("scope") ?? "").split(" ").filter((scope) => !consent.unticked.includes(scope));
+      consents.set(code, { challenge: query.get("code_challenge") ?? "", redirectUri, scopes: scopesGiven });
+      const location = `${redirectUri}/?${new URLSearchParams({ state: query.get("state") ?? "", code })}`;
+      return { status: 302, headers: { location } };
+    },
+    /** Gives a permission back, RFC 7009. */
+    revoke({ body }: Call): Reply {
+      if (new URLSearchParams(body).get("token") !== refreshToken) throw oauthError("invalid_token");
+      refreshToken = `1//refresh-${randomBytes(8).toString("hex")}`;
+      issued = new Map();
+      return {};
+    },
     /** The refresh token that is good now. */
     refreshToken: () => refreshToken,
     /** The user withdraws the permission, and gives another one, which it returns. */
@@ -69,6 +97,7 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
       const form = new URLSearchParams(body);
       const grant = form.get("grant_type");
       if (grant === "refresh_token") return refreshed(form);
+      if (grant === "authorization_code") return exchanged(form);
       if (grant === "urn:ietf:params:oauth:grant-type:jwt-bearer") return asserted(form.get("assertion") ?? "");
       throw oauthError("unsupported_grant_type");
     },
@@ -78,7 +107,6 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
       const found = token === undefined ? undefined : issued.get(token);
       if (found === undefined) return refuse(401, "UNAUTHENTICATED", { reason: "authError" });
       if (!found.scopes.includes(scopes[scope])) return refuse(403, "PERMISSION_DENIED", { reason: "ACCESS_TOKEN_SCOPE_INSUFFICIENT" });
-      if (scope === "mail" && found.mailbox !== address) return refuse(400, "FAILED_PRECONDITION", { reason: "failedPrecondition" });
       return found;
     },
   };
@@ -94,6 +122,19 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
       throw oauthError("invalid_client", 401);
     if (form.get("refresh_token") !== refreshToken) throw oauthError("invalid_grant");
     return issue({ scopes: Object.values(scopes), mailbox: address });
+  }
+
+  function exchanged(form: URLSearchParams): Reply {
+    const given = consents.get(form.get("code") ?? "");
+    consents.delete(form.get("code") ?? "");
+    const challenge = createHash("sha256")
+      .update(form.get("code_verifier") ?? "")
+      .digest("base64url");
+    const isClient = form.get("client_id") === client.client_id && form.get("client_secret") === client.client_secret;
+    if (given === undefined || !isClient || given.challenge !== challenge || given.redirectUri !== form.get("redirect_uri"))
+      throw oauthError("invalid_grant");
+    const { body } = issue({ scopes: given.scopes, mailbox: consent.as });
+    return { body: { ...(body as object), refresh_token: refreshToken } };
   }
 
   function asserted(assertion: string): Reply {

@@ -38,11 +38,12 @@ const names: readonly { readonly id: string; readonly name: string; readonly typ
 
 export function createMailbox(
   address: string,
-  { onChange, mayWatch }: { readonly onChange: (historyId: string) => void; readonly mayWatch: (topic: string) => boolean },
+  { onChange, mayWatch }: { readonly onChange: (historyId: string, topic: string) => void; readonly mayWatch: (topic: string) => boolean },
 ) {
   let historyId = 10_000n;
   let forgottenUntil = 0n;
-  let isWatched = false;
+  /** Where changes are announced; absent: no order was given. */
+  let announcedTo: string | undefined;
   const stored = new Map<string, Stored>();
   const entries: Entry[] = [];
   const faults = {
@@ -58,7 +59,7 @@ export function createMailbox(
     historyId += 7n;
     entries.push({ id: historyId, message, late, ...(added === undefined ? {} : { added }) });
     historyId += 2n;
-    if (isWatched) onChange(String(historyId));
+    if (announcedTo !== undefined) onChange(String(historyId), announcedTo);
   }
 
   const named = ({ id, labels }: Stored) => ({ id, threadId: `t${id}`, labelIds: [...labels] });
@@ -150,7 +151,7 @@ export function createMailbox(
     const { topicName, labelIds, labelFilterBehavior } = readJson(body);
     if (typeof topicName !== "string" || !Array.isArray(labelIds) || labelFilterBehavior !== "include") refuse(400, "INVALID_ARGUMENT");
     if (!mayWatch(String(topicName))) refuse(403, "PERMISSION_DENIED", { reason: "forbidden" });
-    isWatched = true;
+    announcedTo = String(topicName);
     return { body: { historyId: String(historyId), expiration: String(Date.now() + faults.watchMs) } };
   }
 
@@ -174,7 +175,7 @@ export function createMailbox(
     /** Something changes that is no mail, such as a mark. */
     touch() {
       historyId += 3n;
-      if (isWatched) onChange(String(historyId));
+      if (announcedTo !== undefined) onChange(String(historyId), announcedTo);
     },
     /** Every record is listed from now on. */
     reveal() {
@@ -189,7 +190,7 @@ export function createMailbox(
       const { method, query } = call;
       if (method === "POST" && path === "watch") return watch(call.body);
       if (method === "POST" && path === "stop") {
-        isWatched = false;
+        announcedTo = undefined;
         return { status: 204 };
       }
       if (method !== "GET") return refuse(404, "NOT_FOUND");

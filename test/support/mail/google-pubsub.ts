@@ -44,11 +44,14 @@ export function createPubSub({
     isDoubled: false,
     /** A policy of the organisation lets no other domain publish. */
     refusesPublisher: false,
+    /** So often another program changes a policy right before it is set. */
+    policyChanges: 0,
     /** How long a pull waits for a message. */
     waitMs: 2_000,
   };
   const posted: { readonly subscription: string; readonly status: number }[] = [];
   const acknowledged: string[] = [];
+  const tokens = new Set<string | undefined>();
 
   async function postOut(name: string, subscription: Subscription, one: Waiting): Promise<void> {
     const config = subscription.settings.pushConfig as Readonly<Record<string, unknown>>;
@@ -123,6 +126,11 @@ export function createPubSub({
     if (verb === "getIamPolicy" && method === "GET") return { body: { etag: String(topic.etag), bindings: topic.bindings } };
     if (verb === "setIamPolicy" && method === "POST") {
       const { etag, bindings = [] } = readJson(body).policy as { readonly etag?: string; readonly bindings?: readonly Binding[] };
+      if (faults.policyChanges > 0) {
+        faults.policyChanges -= 1;
+        topic.etag += 1;
+        topic.bindings = [...topic.bindings, { role: "roles/pubsub.viewer", members: [`user:${topic.etag}@example.org`] }];
+      }
       if (etag !== undefined && etag !== String(topic.etag)) refuse(409, "ABORTED");
       const isRefused = faults.refusesPublisher && bindings.some(({ members }) => members.includes(publisher));
       if (isRefused) refuse(412, "FAILED_PRECONDITION");
@@ -162,6 +170,8 @@ export function createPubSub({
     /** How posted notices were answered, and which pulled ones were acknowledged. */
     posted,
     acknowledged,
+    /** What calls were authorised with. */
+    tokens,
     publish,
     mayPublish: (topic: string) =>
       topics.get(topic)?.bindings.some(({ role, members }) => role === "roles/pubsub.publisher" && members.includes(publisher)) === true,
@@ -173,6 +183,7 @@ export function createPubSub({
     async handle(call: Call): Promise<Reply> {
       const found = /^\/v1\/(projects\/[^/]+\/(topics|subscriptions)\/[^/:]+)(?::(\w+))?$/.exec(call.path);
       if (found === null) return refuse(404, "NOT_FOUND");
+      tokens.add(call.headers.authorization);
       const [, name = "", kind = "", verb] = found;
       if (call.method === "PUT") return create(kind, name, call.body);
       return kind === "topics" ? ofTopic(name, call, verb) : ofSubscription(name, call, verb);

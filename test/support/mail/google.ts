@@ -14,8 +14,8 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
   const subscription = `projects/${accounts.project}/subscriptions/mail`;
   const pubsub = createPubSub({ post: postTo });
   const mailbox = createMailbox(address, {
-    onChange: (historyId) => {
-      if (!faults.isMute) pubsub.publish(topic, { emailAddress: address, historyId: Number(historyId) });
+    onChange: (historyId, to) => {
+      if (!faults.isMute) pubsub.publish(to, { emailAddress: address, historyId: Number(historyId) });
     },
     mayWatch: pubsub.mayPublish,
   });
@@ -27,9 +27,13 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
     unauthorized: 0,
     /** The Gmail API is switched off in the project. */
     isDisabled: false,
+    /** Pub/Sub is an emulator, which asks for no token. */
+    isEmulator: false,
     /** No notice is published. */
     isMute: false,
   };
+  /** How a public address is reached from here, as by a tunnel. */
+  const tunnels = new Map<string, string>();
   const calls: { readonly method: string; readonly path: string; readonly at: number }[] = [];
 
   async function postTo(config: Readonly<Record<string, unknown>>, body: object): Promise<number> {
@@ -37,7 +41,9 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
     const now = Math.floor(Date.now() / 1_000);
     const claims = { iss: "https://accounts.google.com", aud, email, email_verified: true, iat: now, exp: now + 3_600, sub: "1" };
     const headers = { authorization: `Bearer ${accounts.pushToken(claims)}`, "content-type": "application/json" };
-    const response = await fetch(String(config.pushEndpoint), { method: "POST", headers, body: JSON.stringify(body) });
+    const endpoint = new URL(String(config.pushEndpoint));
+    const reached = `${tunnels.get(endpoint.origin) ?? endpoint.origin}${endpoint.pathname}${endpoint.search}`;
+    const response = await fetch(reached, { method: "POST", headers, body: JSON.stringify(body) });
     await response.arrayBuffer();
     return response.status;
   }
@@ -45,9 +51,15 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
   async function answer(call: Call): Promise<Reply> {
     calls.push({ method: call.method, path: call.path, at: Date.now() });
     if (call.path === "/token") return accounts.token(call);
+    if (call.path === "/o/oauth2/v2/auth") return accounts.authorizePage(call);
+    if (call.path === "/revoke") return accounts.revoke(call);
     if (call.path === "/oauth2/v3/certs") return accounts.certificates();
     const mail = /^\/gmail\/v1\/users\/me\/(.+)$/.exec(call.path)?.[1];
-    accounts.authorize(call, mail === undefined ? "pubsub" : "mail");
+    if (mail !== undefined) {
+      const { mailbox: opened } = accounts.authorize(call, "mail");
+      if (mail === "profile" && opened !== address) return { body: { emailAddress: opened, historyId: "1" } };
+      if (opened !== address) refuse(400, "FAILED_PRECONDITION", { reason: "failedPrecondition" });
+    } else if (!faults.isEmulator) accounts.authorize(call, "pubsub");
     if (faults.unauthorized > 0) {
       faults.unauthorized -= 1;
       refuse(401, "UNAUTHENTICATED", { reason: "authError" });
@@ -83,6 +95,7 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
     mailbox,
     pubsub,
     faults,
+    tunnels,
     calls,
     /** How often a path was asked for. */
     callsOf: (path: RegExp) => calls.filter((one) => path.test(one.path)).length,

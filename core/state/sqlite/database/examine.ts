@@ -1,4 +1,4 @@
-/** What is wrong with a database that is there: found out before anything is written to it. */
+/** Examines an existing database before anything is written to it. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
@@ -8,7 +8,7 @@ import { wasUsed } from "../../identity.ts";
 import { knownVersion } from "./schema.ts";
 
 const headerBytes = 100;
-/** Format of the log, https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
+/** Format of the write-ahead log, https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
 const walHeaderBytes = 32;
 const frameHeaderBytes = 24;
 
@@ -23,14 +23,14 @@ export function behind(directory: string, { missing, commits }: { readonly missi
 }
 
 /**
- * Throws if the file is missing or empty although the directory was used, is not a database, or is cut. SQLite would create a new
- * database, or notice it late.
+ * Throws if the file is not a database, is truncated, or is missing or empty although the directory was used. SQLite would create a new
+ * database, or notice the damage too late.
  */
 export function examineFile(directory: string): void {
   const file = join(directory, "state.db");
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   if (size === undefined || size === 0) {
-    // SQLite makes a log only for a database with something in it.
+    // SQLite creates a log only for a database with content.
     const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     if (!wasUsed(directory) && log === 0) return;
     throw withRemedy("state_lost", directory, size === undefined ? "state.db does not exist" : "state.db is empty");
@@ -54,12 +54,12 @@ function readHeader(file: string, directory: string): Buffer {
 
 function sizesIn(header: Buffer): { readonly pageSize: number; readonly pages: number } {
   const stored = header.readUInt16BE(16);
-  // The number of pages is valid where the writer also left its change counter beside the version.
+  // The page count is valid only if the file's change counter equals the version-valid-for number.
   const valid = header.readUInt32BE(24) === header.readUInt32BE(92);
   return { pageSize: stored === 1 ? 65_536 : stored, pages: valid ? header.readUInt32BE(28) : 0 };
 }
 
-/** A process that is killed while it folds the log in leaves a file that is too short; what is missing is then in the log. */
+/** Whether the log contains the missing pages. A process killed during a checkpoint leaves a file that is too short. */
 function logHolds(
   file: string,
   { pageSize, from, to }: { readonly pageSize: number; readonly from: number; readonly to: number },
@@ -75,7 +75,7 @@ function logHolds(
   return missing.size === 0;
 }
 
-/** Tables that every version had, and those that came later with the version of the schema. */
+/** Tables of the first version. Later tables are listed with the schema version that added them. */
 const firstTables = ["numbers", "inbox", "dedupe", "units", "decisions", "outbox", "sent", "sessions", "messages", "kv"];
 const laterTables: Readonly<Record<string, number>> = { transcripts: 6 };
 
@@ -84,8 +84,8 @@ export function tablesOf(version: number): readonly string[] {
 }
 
 /**
- * Throws where the database is another program's, has lost its tables, or lacks one. Returns false where it is new. `used`: a gateway has
- * run here.
+ * Throws if the database belongs to another program, has lost its tables, or lacks one. Returns false if it is new. `used`: a gateway has
+ * used this directory.
  */
 export function examineTables(db: DatabaseSync, { directory, used }: { readonly directory: string; readonly used: boolean }): boolean {
   const version = Number(db.prepare("PRAGMA user_version").get()?.user_version ?? 0);
@@ -101,7 +101,7 @@ export function examineTables(db: DatabaseSync, { directory, used }: { readonly 
     return false;
   }
   if (missing.length === tablesOf(version).length) throw withRemedy("state_foreign", directory, "it is the database of another program");
-  // A newer version may have renamed tables; it is refused as what it is.
+  // A newer version may have renamed tables; it is rejected elsewhere, with the right reason.
   if (missing.length > 0 && version <= knownVersion)
     throw damaged(directory, `${missing.length === 1 ? "the table" : "the tables"} ${missing.join(", ")} cannot be found`);
   return true;

@@ -1,4 +1,4 @@
-/** Holds a database against what its directory remembers of it. */
+/** Compares a database with the record in its directory. */
 import { randomInt } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { type Identity, readIdentity } from "../../identity.ts";
@@ -13,9 +13,9 @@ function numberIn(db: DatabaseSync, name: string): number | undefined {
 
 const read = (db: DatabaseSync) => ({ database: numberIn(db, "identity"), commits: numberIn(db, "commits") ?? 0 });
 
-/** Throws where the directory remembers another database, or more commits. The database has its tables. */
+/** Throws if the record names another database or more commits. The database's tables must exist. */
 export function examineIdentity(db: DatabaseSync, directory: string): void {
-  // Before the database is read: other processes only add to it.
+  // The record is read first, because other processes only add commits to the database.
   const known = readIdentity(directory);
   if (known === undefined) return;
   const { database, commits } = read(db);
@@ -24,7 +24,7 @@ export function examineIdentity(db: DatabaseSync, directory: string): void {
   if (commits < known.commits) throw behind(directory, { missing: known.commits - commits, commits: known.commits });
 }
 
-/** A database that is new, or of an earlier version, gets its number here. */
+/** Assigns an identity to a database that is new or of an earlier version. */
 export function identify(db: DatabaseSync): Identity {
   const { database, commits } = read(db);
   if (database !== undefined) return { database, commits };

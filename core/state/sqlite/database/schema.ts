@@ -1,20 +1,20 @@
-/** Tables and their migrations. Each migration is applied once, in order; its place in the list is the version. */
+/** The tables and their migrations. Each migration is applied once, in order; its index in the list is the version. */
 import type { DatabaseSync } from "node:sqlite";
 import { HostError } from "../../../contract/index.ts";
 
 /**
- * `inbox.state`. All of them are one-byte integers, so a change of state keeps the size of the row and
- * SQLite does not write the pages of a large body again.
+ * Values of `inbox.state`. All are one-byte integers, so that a change of state keeps the size of the row, and SQLite does not rewrite the
+ * pages of a large body.
  */
 export const eventState = { waiting: 2, running: 3, answered: 4, silent: 5, refused: 6, failed: 7 } as const;
 
-/** `units.state`: handed back, running, settled. */
+/** Values of `units.state`: handed back, running, settled. */
 export const unitState = { waiting: 0, running: 1, settled: 2 } as const;
 
-/** `outbox.state`, by index. */
+/** Values of `outbox.state`, by index. */
 export const outboxStates = ["waiting", "sending", "sent", "failed"] as const;
 
-/** Times are REAL, because a caller's wait may have a fraction or be infinite; SQLite stores the whole ones as integers. */
+/** Times are REAL, because a caller's wait may be fractional or infinite. SQLite stores whole numbers as integers. */
 const foundation = `
 CREATE TABLE numbers (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
@@ -131,12 +131,12 @@ CREATE TABLE kv (
 CREATE INDEX kv_expires ON kv (expires_at) WHERE expires_at IS NOT NULL;
 `;
 
-/** What a lane passed over, for the turn that mentions it. */
+/** Finds the events that a lane passed over, for the turn that mentions them. */
 const silentEvents = "CREATE INDEX inbox_silent ON inbox (lane, sequence) WHERE state = 5;";
 
 /**
- * Ids of messages that are sent at about the same time are alike, chats are not: with the id in front, what one commit adds lies on a few
- * pages and not on one for each chat.
+ * Messages sent at about the same time have similar ids, but their chats differ. With the id first, the rows of one commit share a few
+ * pages instead of needing one for each chat.
  */
 const sentById = `
 CREATE TABLE sent_by_id (
@@ -156,16 +156,15 @@ ALTER TABLE sent_by_id RENAME TO sent;
 CREATE INDEX sent_at ON sent (at);
 `;
 
-/** It said once whether a part may be there twice, and says now how often it may have been sent too many times. */
+/** The column used to say whether a part may have been sent twice. It now says how many times too often it may have been sent. */
 const countedDoubts = "ALTER TABLE outbox RENAME COLUMN possibly_repeated TO doubts;";
 
-/** A JSON list, where a part became several messages; `message_id` is the first of them. */
+/** A JSON list if a part became several messages; `message_id` is the first of them. */
 const allMessages = "ALTER TABLE outbox ADD COLUMN message_ids TEXT;";
 
 /**
- * A generation of a session knows its newest message, and each message the one before it, in place of an index with a page for each
- * session that a commit wrote to. Whether an event is run once more by hand is known from itself: only then what it wrote before is
- * looked for.
+ * A generation of a session refers to its newest message, and each message to the previous one. An index would need a page for each session
+ * that a commit writes to. An event itself shows whether it was replayed; only then are its earlier messages searched for.
  */
 const chainedTranscripts = `
 CREATE TABLE transcripts (
@@ -195,14 +194,14 @@ ALTER TABLE inbox ADD COLUMN replays INTEGER NOT NULL DEFAULT 0;
 
 const migrations: readonly string[] = [foundation, silentEvents, sentById, countedDoubts, allMessages, chainedTranscripts];
 
-/** Version of the schema that this program writes. */
+/** The schema version that this program writes. */
 export const knownVersion = migrations.length;
 
 function versionOf(db: DatabaseSync): number {
   return Number(db.prepare("PRAGMA user_version").get()?.user_version ?? 0);
 }
 
-/** Brings the schema up to date, in one transaction: another process may be doing the same. */
+/** Brings the schema up to date in one transaction, because another process may be doing the same. */
 export function migrate(db: DatabaseSync, directory: string): void {
   if (versionOf(db) === migrations.length) return;
   db.exec("BEGIN IMMEDIATE");

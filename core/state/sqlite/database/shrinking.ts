@@ -1,39 +1,37 @@
-/** Gives the room of removed rows back to the disk, in small steps. */
+/** Returns the space of removed rows to the disk, in small steps. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { WriteContext } from "./writer-database.ts";
 
 const incremental = 2;
-/** A larger database is not rewritten at a start: that takes a second for each 100 MB. */
+/** Larger databases are not rewritten at the start, because that takes about a second for each 100 MB. */
 const maxRewriteBytes = 64 * 1024 * 1024;
-/** Pages given back in one transaction: a few milliseconds. */
+/** Pages returned in one transaction, which takes a few milliseconds. */
 const stepPages = 250;
-/** Free pages that stay, because the next rows need them: at least so many, or this share of the file. */
+/** Free pages to keep for new rows: at least this many, or this share of the file. */
 const keptPages = 1_000;
 const keptShare = 0.1;
 
 const numberOf = (db: DatabaseSync, pragma: string) => Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0);
 
-/** A database says at its beginning whether it can shrink. */
+/** Enables shrinking for a new database, which must be decided before its first page is written. */
 export function prepareForShrinking(db: DatabaseSync): void {
   if (numberOf(db, "page_count") === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
 }
 
-/**
- * Rewrites a small database of an earlier version so that it can shrink. A large one stays as it is; `service doctor --fix` rewrites it.
- */
+/** Rewrites a small database of an earlier version so that it can shrink. For a large one, the operator runs `service doctor --fix`. */
 export function makeShrinkable(db: DatabaseSync): void {
   if (canShrink(db) || numberOf(db, "page_count") * numberOf(db, "page_size") > maxRewriteBytes) return;
   try {
     rewrite(db);
   } catch {
-    // No room for a second copy, or another process reads: it works as it is, and the next start tries again.
+    // The disk has no room for a second copy, or another process is reading. The database works unchanged, and the next start tries again.
   }
 }
 
 const canShrink = (db: DatabaseSync): boolean => numberOf(db, "auto_vacuum") === incremental;
 
-/** Needs room for a copy of the database, and no other writer. */
+/** Rewrites the database. Needs disk space for a copy, and no other writer. */
 function rewrite(db: DatabaseSync): void {
   db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
 }
@@ -47,12 +45,12 @@ function withDatabase<Result>(directory: string, readOnly: boolean, work: (db: D
   }
 }
 
-/** Bytes of the file that hold nothing, and that no prune gives back to the disk. */
+/** Size in bytes of the unused space in the file that pruning cannot return to the disk. */
 export function lostRoom(directory: string): number {
   return withDatabase(directory, true, (db) => (canShrink(db) ? 0 : numberOf(db, "freelist_count") * numberOf(db, "page_size")));
 }
 
-/** Rewrites the database so that it is as small as it can be, and shrinks from then on. No gateway runs on it. */
+/** Rewrites the database to its smallest size and enables shrinking. No gateway may be using it. */
 export function rewriteDatabase(directory: string): void {
   withDatabase(directory, false, rewrite);
 }
@@ -61,7 +59,7 @@ export function shrinkWrites(context: WriteContext) {
   const count = (pragma: "auto_vacuum" | "page_count" | "freelist_count") =>
     Number(context.oneList<readonly [number]>(`PRAGMA ${pragma}`)?.[0] ?? 0);
   return {
-    /** One step; resolves with whether there is more to give back. */
+    /** Performs one step. Returns whether there is more to do. */
     shrink(): boolean {
       if (count("auto_vacuum") !== incremental) return false;
       const excess = () => count("freelist_count") - Math.max(keptPages, Math.floor(count("page_count") * keptShare));

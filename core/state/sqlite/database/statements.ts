@@ -1,18 +1,18 @@
-/** SQL by its text: each statement is compiled once per connection, at its first use. */
+/** Executes SQL by its text. Each statement is compiled once per connection, at its first use. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
 export interface Statements {
-  /** How many statements have changed anything so far; what fails has not. */
+  /** How many statements have changed data so far. Failed statements do not count. */
   writes(): number;
-  /** First row. */
+  /** The first row. */
   one<Row>(sql: string, ...values: readonly SQLInputValue[]): Row | undefined;
   all<Row>(sql: string, ...values: readonly SQLInputValue[]): readonly Row[];
-  /** First row, as the list of its columns: for rows that travel between threads, where names cost more than what they name. */
+  /** The first row as a list of columns. Used for rows sent between threads, where column names would cost more than the values. */
   oneList<Row extends readonly unknown[]>(sql: string, ...values: readonly SQLInputValue[]): Row | undefined;
   allLists<Row extends readonly unknown[]>(sql: string, ...values: readonly SQLInputValue[]): readonly Row[];
-  /** Number of rows changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly SQLInputValue[]): number;
-  /** Id of the row inserted. */
+  /** Returns the id of the inserted row. */
   insert(sql: string, ...values: readonly SQLInputValue[]): number;
 }
 
@@ -32,7 +32,7 @@ export function createStatements(db: DatabaseSync): Statements {
   const prepare = compiler(false);
   const prepareLists = compiler(true);
   let writes = 0;
-  // An UPDATE with RETURNING.
+  // A statement that is not a SELECT, such as UPDATE with RETURNING.
   const countIfWrites = (sql: string) => {
     if (!sql.startsWith("SELECT")) writes += 1;
   };

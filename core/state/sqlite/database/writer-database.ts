@@ -1,30 +1,29 @@
-/** What the write operations of every subject work with, inside the writer thread. */
+/** The context shared by all write operations in the writer thread. */
 import { HostError } from "../../../contract/index.ts";
 import type { Statements } from "./statements.ts";
 
 /**
- * Running totals, kept so that `stats` never scans. `kept` counts the settled events that are still in the inbox, `commits` those that
- * were flushed.
+ * Running totals, so that `stats` never scans tables. `kept` counts the settled events still in the inbox, `commits` the flushed commits.
  */
 export type Total = "waiting" | "running" | "outbox" | "kept" | "commits" | "answered" | "silent" | "refused" | "failed";
 
 export interface WriteContext extends Statements {
-  /** Adds to a total; written once per transaction. */
+  /** Adds to a total. Totals are written once per transaction. */
   count(total: Total, difference: number): void;
-  /** Whether this process took the fence and no other process took it since. */
+  /** Whether this process holds the fence, because no other process has taken it since. */
   holdsFence(): boolean;
-  /** Throws `state_fenced` where it does not hold the fence. */
+  /** Throws `state_fenced` if this process does not hold the fence. */
   requireFence(): void;
-  /** Raises the fence and holds it. */
+  /** Raises the fence and takes it for this process. */
   takeFence(): number;
 }
 
 export interface TransactionContext extends WriteContext {
-  /** Forgets what an earlier transaction left, and what it had read of the fence. */
+  /** Starts a transaction: discards totals of an earlier one and the cached fence. */
   open(): void;
-  /** Writes the totals; the last thing of a transaction. */
+  /** Writes the totals. Call it last in a transaction. */
   finish(): void;
-  /** Runs one operation; undoes its totals when it throws. */
+  /** Runs one operation and undoes its totals if it throws. */
   guard<Result>(operation: () => Result): Result;
 }
 

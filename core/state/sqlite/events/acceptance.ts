@@ -1,4 +1,4 @@
-/** Acceptance of events: how they travel to the writer, and where it puts them. */
+/** Accepts events: how they are sent to the writer, and where it stores them. */
 import { isQueueKey } from "../../queue-key.ts";
 import type { NewEvent } from "../../store.ts";
 import { eventState, unitState } from "../database/schema.ts";
@@ -8,7 +8,7 @@ import { createQueueBounds } from "./event-queue.ts";
 
 const dedupeMs = 7 * 24 * 3_600_000;
 
-/** An event on its way to the writer: flat, because this is the hot path. Read it with `accept` below. */
+/** An event on its way to the writer, as a flat list because this is the hot path. `accept` below reads it. */
 export type PackedEvent = readonly [
   id: string,
   at: number,
@@ -52,7 +52,7 @@ export function packEvent({ event, id, at, dedupeUntil, fingerprint, claim, sett
     event.lane,
     event.authority,
     gather?.key ?? null,
-    // An ungathered event is due from the beginning, so that one comparison serves all.
+    // An ungathered event is due immediately, so that one comparison covers all cases.
     gather ? gather.due : 0,
     JSON.stringify(event.body),
     rest,
@@ -68,10 +68,10 @@ const insertEvent = `INSERT INTO inbox
 /** An event that was taken at once, and the row of its unit. */
 type Taken = readonly [sequence: number, unit: number];
 
-/** What the first one left, when the event is not new; `null`: it waits, or has ended. */
+/** The earlier event if this one is a duplicate; the unit if it was taken; `null` if it waits or has ended. */
 export type AcceptResult = { readonly eventId: string; readonly sameFingerprint: boolean } | Taken | null;
 
-/** Where an event goes: among those that wait, or into a unit. */
+/** The initial state of an event: waiting, or part of a unit. */
 interface Standing {
   readonly state: number;
   readonly attempts: 0 | 1;
@@ -105,14 +105,14 @@ export function acceptanceWrites(context: WriteContext) {
     );
   };
 
-  /** Whether nothing of the event's lane runs, and nothing waits that would come before it or with it. */
+  /** Whether nothing of the event's lane runs, and no waiting event comes before it or belongs with it. */
   const isAtRest = ([, , , , , lane, , gatherKey]: PackedEvent): boolean =>
     context.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane) === undefined &&
     context.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) === undefined &&
     (gatherKey === null ||
       context.one("SELECT 1 FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 1", lane, gatherKey) === undefined);
 
-  /** Accepts, and takes the event at once where the caller asked for it and the lane is at rest. */
+  /** Stores the event. Also takes it at once if the caller asked for that and the lane is at rest. */
   const place = (event: PackedEvent): Taken | null => {
     if (event[12] === 0 || !context.holdsFence() || !isAtRest(event)) {
       insert(event, waits);
@@ -135,7 +135,7 @@ export function acceptanceWrites(context: WriteContext) {
   const firstOf = (key: string) =>
     context.one<{ event_id: string; fingerprint: string | null }>("SELECT event_id, fingerprint FROM dedupe WHERE key = ?", key);
 
-  /** False when the key is known already. The usual case, a key that is new, takes one statement. */
+  /** Returns false if the key is already known. In the usual case of a new key, one statement suffices. */
   const remember = (key: string, [id, at]: PackedEvent, { fingerprint, dedupeUntil }: PackedRest): boolean =>
     context.run(
       `INSERT INTO dedupe (key, event_id, fingerprint, until) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
@@ -179,7 +179,7 @@ export function acceptanceWrites(context: WriteContext) {
         insertSettled(event, settled);
         return null;
       } catch (error) {
-        // Nothing stands for the key: a second try must not be taken for a repetition.
+        // Removes the key, so that a retry of the failed event is not mistaken for a duplicate.
         if (dedupeKey !== null) context.run("DELETE FROM dedupe WHERE key = ? AND event_id = ?", dedupeKey, event[0]);
         throw error;
       }

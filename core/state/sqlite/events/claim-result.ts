@@ -1,9 +1,9 @@
-/** What a claim brings: a unit on its way from the writer to the lane that runs it. */
+/** The result of a claim: a unit on its way from the writer to the lane that runs it. */
 import type { Ending, PreviewLeft, Store, StoredEvent, Unit } from "../../store.ts";
 import { type PackedEventRow, unpackEventRow } from "./inbox.ts";
 import type { TakenEvents } from "./taken-events.ts";
 
-/** A unit on its way to the asker's side: flat, because this is the hot path. */
+/** A unit on its way back from the writer, as a flat list because this is the hot path. */
 type PackedUnit = readonly [
   stage: Unit["stage"],
   previews: string | null,
@@ -13,10 +13,10 @@ type PackedUnit = readonly [
   events: readonly PackedEventRow[],
 ];
 
-/** No unit: when there will be one. */
+/** The unit; otherwise the time at which one will be due, or `null` if nothing waits. */
 export type ClaimResult = PackedUnit | number | null;
 
-/** The first of them has the count of those that were left out. */
+/** Unpacks events taken from a queue. The first one carries the number of those left out. */
 export function unpackTaken({ events, leftOut }: TakenEvents): readonly StoredEvent[] {
   return events.map((row, index) => (index === 0 && leftOut > 0 ? { ...unpackEventRow(row), leftOut } : unpackEventRow(row)));
 }
@@ -34,7 +34,7 @@ export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnTy
     attempts: leader.attempts,
     stage,
     ...(ending !== null && { ending: JSON.parse(ending) as Ending }),
-    // An earlier version kept a list of ids only: their chats are no longer known.
+    // An earlier version stored only a list of ids, whose chats are unknown.
     ...(previews?.startsWith("{") === true && { preview: JSON.parse(previews) as PreviewLeft }),
   };
   return { unit, others: others === 1 };

@@ -1,6 +1,6 @@
 /**
- * Queues: gather keys of which a unit takes the newest events, and under which a bounded number waits. What is left out ends
- * `silent(left_out)` and is counted, until a turn has reported the count.
+ * Queues: gather keys with a bounded number of waiting events, of which a unit takes the newest. Events left out end `silent(left_out)`.
+ * They are counted until a turn has reported the count.
  */
 import { isQueueKey, type Queue } from "../../queue-key.ts";
 import { unitState } from "../database/schema.ts";
@@ -8,12 +8,12 @@ import type { Statements } from "../database/statements.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 import { appendDecisions, packDecisions } from "../records/decisions.ts";
 
-/** Waiting events of one queue. */
+/** Maximum number of waiting events in one queue. */
 const maxWaiting = 1_000;
-/** A queue that is full is emptied down to this, so that not every acceptance has to look for the oldest event. */
+/** A full queue is reduced to this size, so that not every acceptance must look for the oldest event. */
 const roomMade = 900;
 const keepMs = 7 * 24 * 3_600_000;
-/** What one unit takes: so many events with a text, or so many characters of it. */
+/** Limits for one unit: the number of events with a text, and the total length of the texts. */
 const maxTaken = 50;
 const maxCharacters = 20_000;
 
@@ -25,14 +25,14 @@ interface Candidate {
   readonly characters: number;
 }
 
-/** An event whose turn is done belongs to its unit. */
+/** Waiting events of a queue, except those whose turn is done, which belong to their unit. */
 const waiting = `state = 2 AND lane = ? AND gather_key = ?
   AND NOT EXISTS (SELECT 1 FROM units u WHERE u.id = inbox.unit AND u.stage = 'delivery')`;
 export const hasText = "coalesce(json_extract(body, '$.text'), '') <> ''";
 
 const countName = (key: string) => `left_out:${key}`;
 
-/** Removes a unit that no event belongs to any more, with what is kept for it. */
+/** Removes a unit without remaining events, along with its decisions and parts. */
 export function removeUnitWithoutEvents(context: WriteContext, unit: number): void {
   if (context.one("SELECT 1 FROM inbox WHERE unit = ? LIMIT 1", unit)) return;
   context.run("DELETE FROM decisions WHERE unit = ?", unit);
@@ -40,7 +40,7 @@ export function removeUnitWithoutEvents(context: WriteContext, unit: number): vo
   context.run("DELETE FROM units WHERE id = ?", unit);
 }
 
-/** Ends the waiting events for which `where` holds. */
+/** Ends the waiting events for which `where` is true. */
 function leaveOut(
   context: WriteContext,
   { lane, key }: Queue,
@@ -80,7 +80,7 @@ function leaveOut(
   return left;
 }
 
-/** Newest first. */
+/** Events that a unit may take, newest first. */
 function candidates(
   context: WriteContext,
   { lane, key }: Queue,
@@ -91,12 +91,12 @@ function candidates(
      WHERE ${waiting} AND (due IS NULL) = ${withoutDue} AND ${also} ORDER BY sequence DESC LIMIT ?`,
     lane,
     key,
-    // Events without a text, such as ticks, take no room.
+    // More than the limit, because events without a text, such as ticks, do not count towards it.
     maxTaken * 2,
   );
 }
 
-/** The events of the queue that the next unit takes, oldest first; all others for which `also` holds are left out. */
+/** Returns the queue's events for the next unit, oldest first. All others for which `also` is true are left out. */
 export function takeNewest(
   context: WriteContext,
   queue: Queue,
@@ -105,7 +105,7 @@ export function takeNewest(
   const taken: Candidate[] = [];
   let texts = 0;
   let characters = 0;
-  // An event that asks for a turn is always part of it.
+  // An event that requests a turn is always included.
   const asking = candidates(context, queue, { withoutDue: 0, also });
   const others = candidates(context, queue, { withoutDue: 1, also }).filter((event) => event.accepted_at > now - keepMs);
   for (const side of [asking, others]) {
@@ -123,17 +123,17 @@ export function takeNewest(
   return taken.sort((a, b) => a.sequence - b.sequence);
 }
 
-/** How many events of a queue were left out since a turn last reported it. */
+/** How many events of a queue were left out since a turn last reported the count. */
 export function leftOutOf(context: WriteContext, key: string): number {
   return context.one<{ value: number }>("SELECT value FROM numbers WHERE name = ?", countName(key))?.value ?? 0;
 }
 
 export interface QueueBounds {
-  /** An event was added. */
+  /** Call it after an event was added. */
   added(queue: Queue, at: number): void;
 }
 
-/** Counts by itself, because an acceptance is the hot path; the count is never too low while this process alone takes events out. */
+/** Keeps its own counts, because acceptance is the hot path. A count is never too low as long as only this process takes events out. */
 export function createQueueBounds(context: WriteContext): QueueBounds {
   const counts = new Map<string, number>();
   const exact = ({ lane, key }: Queue) =>
@@ -160,7 +160,7 @@ export function createQueueBounds(context: WriteContext): QueueBounds {
   };
 }
 
-/** Leaves out what waits for longer than seven days. */
+/** Leaves out events that have waited for more than seven days. */
 export function leaveOutOld(context: WriteContext, now: number): number {
   const queues = context
     .all<Queue>(
@@ -182,7 +182,7 @@ export function eventQueueReads(sql: Statements) {
 
 export function eventQueueWrites(context: WriteContext) {
   return {
-    /** A turn that has ended reported the count. */
+    /** A finished turn has reported this count. */
     leftOutReported({ key, count }: { readonly key: string; readonly count: number }): void {
       context.run("UPDATE numbers SET value = value - ? WHERE name = ?", count, countName(key));
       context.run("DELETE FROM numbers WHERE name = ? AND value <= 0", countName(key));

@@ -1,4 +1,4 @@
-/** The lanes in which events wait, and what is read of them. */
+/** Reads the lanes and the events that wait in them. */
 import type { Json } from "../../../contract/index.ts";
 import type { StoredEvent, WaitingLane } from "../../store.ts";
 import { eventState } from "../database/schema.ts";
@@ -11,7 +11,7 @@ export function inboxWrites(context: WriteContext) {
       const event = context.one<{ sequence: number; state: number }>("SELECT sequence, state FROM inbox WHERE id = ?", eventId);
       const outcome = (["answered", "silent", "refused", "failed"] as const).find((name) => eventState[name] === event?.state);
       if (!event || !outcome) return false;
-      // An event that waited for others of its key has none to wait for any more, so it gets a time of its own.
+      // An event that waited for others with its key has none left to wait for, so it gets a due time of its own.
       context.run(
         "UPDATE inbox SET state = ?, attempts = 0, replays = replays + 1, unit = NULL, due = coalesce(due, ?) WHERE sequence = ?",
         eventState.waiting,
@@ -26,7 +26,7 @@ export function inboxWrites(context: WriteContext) {
   };
 }
 
-/** An event as the database has it, on its way to the asker's side: flat, because this is the hot path. */
+/** An event row on its way from the database to the caller, as a flat list because this is the hot path. */
 export type PackedEventRow = readonly [
   id: string,
   sequence: number,
@@ -43,7 +43,7 @@ export type PackedEventRow = readonly [
   body: string,
 ];
 
-/** What a `PackedEventRow` is read of. */
+/** The columns of a `PackedEventRow`. */
 export const eventColumns =
   "id, sequence, accepted_at, attempts, source, kind, account, lane, authority, gather_key, dedupe_key, due, body";
 
@@ -72,10 +72,10 @@ export interface PassedOverInput {
   readonly after?: string;
 }
 
-/** A clock that is adjusted by so little is not taken for one that was set back. */
+/** Clock adjustments up to this size do not count as the clock being set back. */
 const adjustedMs = 5_000;
 
-/** When something was to start, and since when it waits. */
+/** When an event is due, and when it was accepted. */
 interface Hold {
   readonly accepted_at: number;
   readonly due: number;
@@ -101,22 +101,22 @@ export function headOf(sql: Statements, lane: string): Head | undefined {
 }
 
 /**
- * When a lane's head may start. Where the newest event of its key extends, that one sets the time for all of them: so an
- * acceptance moves the unit without touching the rows that wait already.
+ * When a lane's head may start. If the newest event with its key extends the wait, that event sets the time for all of them. An acceptance
+ * can thus postpone the unit without changing the rows that already wait.
  */
 export function dueOf(sql: Statements, lane: string, head: Head, now: number): number {
   return dueSince(extensionOf(sql, lane, head) ?? head, head.not_before, now);
 }
 
 /**
- * A clock that is before the acceptance of what waits was set back since then: what is due lies further away than anybody asked for, and
- * may start at once. Otherwise an album that came just before would hold its lane for as long as the clock was set back.
+ * When a waiting event may start. If the clock is before the time of acceptance, it was set back since, and the event is due at once.
+ * Otherwise an album that arrived just before would block its lane for as long as the clock was set back.
  */
 export function dueSince(hold: Hold, notBefore: number | null, now: number): number {
   return hold.accepted_at - now > adjustedMs ? 0 : Math.max(hold.due, notBefore ?? 0);
 }
 
-/** The newest event of the head's key, where it sets the time for all. */
+/** The newest event with the head's key, if it sets the time for all; otherwise `undefined`. */
 function extensionOf(sql: Statements, lane: string, head: Head): Hold | undefined {
   if (head.stage === "delivery" || head.gather_key === null) return undefined;
   const newest = sql.one<Hold & { extend: 0 | 1 }>(
@@ -145,7 +145,7 @@ export function inboxReads(sql: Statements, now: () => number) {
       const place = placeOf(asked.eventId);
       if (!place) return [];
       const after = asked.after === undefined ? 0 : (placeOf(asked.after)?.sequence ?? 0);
-      // The join is crossed so that the lane's index leads.
+      // CROSS JOIN makes SQLite start with the lane's index.
       return sql
         .allLists<readonly [unit: number, ...PackedEventRow]>(
           `SELECT unit, ${eventColumns} FROM inbox CROSS JOIN (SELECT id AS ended, reason FROM units) ON ended = unit

@@ -1,4 +1,4 @@
-/** A chat that its platform leads under another id from now on: what waits for it and what was said in it follow. */
+/** Moves a chat to a new platform id, along with its waiting events and the messages passed over. */
 
 import { unitState } from "../database/schema.ts";
 import type { WriteContext } from "../database/writer-database.ts";
@@ -13,7 +13,7 @@ export interface MoveInput {
   readonly at: number;
 }
 
-/** Bounds one write; of a chat this is what some days hold. */
+/** Limits the size of one write; a chat produces this much in several days. */
 const mostPassedOver = 10_000;
 
 interface Waiting {
@@ -30,7 +30,7 @@ interface SessionRow {
   readonly updated_at: number;
 }
 
-/** A chat's own lane, those of its threads, and the lanes of commands beside them: as ranges, for the index. */
+/** A chat's own lane, those of its threads, and their command lanes, as ranges for the index. */
 function rangesOf(lane: string): readonly (readonly [from: string, to: string])[] {
   return [
     [lane, `${lane}\u0000`],
@@ -50,13 +50,13 @@ function moveWaiting(context: WriteContext, from: string, to: string): number {
   for (const { sequence, lane, unit } of moved.values()) {
     const next = `${to}${lane.slice(from.length)}`;
     context.run("UPDATE inbox SET lane = ? WHERE sequence = ?", next, sequence);
-    // What runs keeps its lane until it is done: nothing of the new lane may overtake it there, and nothing does.
+    // A running unit keeps its lane until it is done. Nothing in the new lane can overtake it there.
     if (unit !== null) context.run("UPDATE units SET lane = ?, previews = NULL WHERE id = ? AND state = ?", next, unit, unitState.waiting);
   }
   return moved.size;
 }
 
-/** What a chat passed over becomes the context of messages in the new one. */
+/** Messages that the old chat passed over become context for messages in the new one. */
 function movePassedOver(context: WriteContext, from: string, to: string): void {
   for (const [low, high] of rangesOf(from)) {
     const found = context.all<{ sequence: number; lane: string }>(
@@ -71,8 +71,8 @@ function movePassedOver(context: WriteContext, from: string, to: string): void {
 }
 
 /**
- * Answers that wait, of units that wait and of those that are being sent. Messages of the new chat get new numbers, so an answer replaces
- * nothing and replies to nothing there, and what is to be removed stays where it was.
+ * Readdresses waiting replies, both of waiting units and of those being sent. Message ids differ in the new chat, so these replies replace
+ * and quote nothing there. Messages to be removed are removed in the old chat.
  */
 function readdress(context: WriteContext, { channel, account, from, to }: MoveInput): void {
   const units = new Set<number>();
@@ -104,7 +104,10 @@ function readdress(context: WriteContext, { channel, account, from, to }: MoveIn
   }
 }
 
-/** Into a session that is there already, the older conversation comes first: its last generation and the other's first are one. */
+/**
+ * Moves a session. If the target already has one, the older conversation comes first, and its last generation is merged with the target's
+ * first one.
+ */
 function moveSession(context: WriteContext, from: string, to: string): void {
   const read = "SELECT agent_id, generation, last_recipient, settings, updated_at FROM sessions WHERE key = ?";
   const before = context.one<SessionRow>(read, from);

@@ -1,4 +1,4 @@
-/** What turns said, part by part, until the platform took it. */
+/** The outbox: what turns send, part by part, until the platform has accepted it. */
 import type { Address, Part } from "../../../contract/index.ts";
 import type { OutboxRow, Store } from "../../store.ts";
 import { outboxStates } from "../database/schema.ts";
@@ -12,20 +12,20 @@ import { runningUnit } from "./units.ts";
 
 const sentMs = 30 * 24 * 3_600_000;
 
-/** What a turn says, on its way to the writer: flat, because this is the hot path. */
+/** The result of a turn on its way to the writer, as a flat list because this is the hot path. */
 export type PackedSaying = readonly [
   unitId: string,
   /** JSON text. */
   ending: string,
   rows: readonly (readonly [address: string, operation: string, part: string])[],
-  /** Which of them is sent at once; -1: none. */
+  /** Index of the row that is sent at once; -1 if none. */
   sending: number,
   sessionKey: string | null,
   messages: readonly PackedMessage[],
   decisions: string | null,
-  /** Row of the unit, where it is known. */
+  /** Row of the unit, if known. */
   row: number | null,
-  /** What becomes of the events that it took from a queue. */
+  /** What happens to the events that the unit took from a queue. */
   taken: "none" | "ended" | "unread",
 ];
 
@@ -46,12 +46,12 @@ export function packSaying(
   ];
 }
 
-/** The unit that is to be sent for from now on, and how often it did so before. */
+/** The unit whose stage becomes `delivery`, and what it has written before. */
 interface Speaking {
   readonly id: number;
-  /** It had to begin again: some of what it says may be here already. */
+  /** The unit ran again, so some of its parts may already be in the outbox. */
   readonly anew: boolean;
-  /** The unit may have written to the transcript. */
+  /** The unit may already have written to the transcript. */
   readonly again: boolean;
 }
 
@@ -76,7 +76,7 @@ export function outboxWrites(context: WriteContext) {
     context.run("UPDATE outbox SET state = 1, attempts = attempts + 1 WHERE id = ? AND state < 2", rowId);
 
   return {
-    /** Id and index of each row. */
+    /** Stores the rows. Returns the id and index of each. */
     say([unitId, ending, rows, sending, sessionKey, messages, decisions, row, taken]: PackedSaying): readonly (readonly [
       id: number,
       index: number,
@@ -84,7 +84,7 @@ export function outboxWrites(context: WriteContext) {
       const unit = speak(context, unitId, ending, row);
       if (taken === "unread") giveBackTaken(context, unit.id, 1);
       else if (taken === "ended") keepTaken(context, unit.id);
-      // A unit says everything at once, unless it had to begin again.
+      // A unit stores all its rows at once, unless it ran again.
       const before = unit.anew
         ? context.one<{ last: number | null }>("SELECT max(position) AS last FROM outbox WHERE unit = ?", unit.id)
         : undefined;

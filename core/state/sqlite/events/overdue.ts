@@ -1,4 +1,4 @@
-/** Events that have been due for longer than anything is waited for: an account that is configured and never opens, say. */
+/** Ends events that have been due for too long, for example because their account never opens. */
 import { programCommand } from "../../../contract/index.ts";
 import { eventState, unitState } from "../database/schema.ts";
 import type { WriteContext } from "../database/writer-database.ts";
@@ -9,13 +9,13 @@ const reason = "waited_too_long";
 
 export interface OverdueInput {
   readonly now: number;
-  /** What was accepted before this time goes. */
+  /** Events accepted before this time end. */
   readonly before: number;
-  /** Sequence to go on from. */
+  /** The sequence number to continue from. */
   readonly after: number;
 }
 
-/** `after`: where the next step goes on; `null` when there is nothing more to do. */
+/** The result of one step. `after` is where the next step continues; `null` when there is nothing more to do. */
 export interface OverdueResult {
   readonly ended: number;
   readonly after: number | null;
@@ -33,9 +33,12 @@ interface OldEvent {
 }
 
 export function overdueWrites(context: WriteContext) {
-  /** A unit of its own, or the one that was handed back, with all that belongs to it. Returns how many events ended. */
+  /**
+   * Ends an event with everything that belongs to it, in its own unit or in the one that was handed back. Returns the number of ended
+   * events.
+   */
   const end = ({ sequence, id, lane, unit }: OldEvent, now: number): number => {
-    // It may have ended with the unit of an event before it.
+    // It may have ended along with the unit of an earlier event.
     if (context.one<{ state: number }>("SELECT state FROM inbox WHERE sequence = ?", sequence)?.state !== eventState.waiting) return 0;
     const row = unit ?? context.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", id, lane, unitState.waiting);
     if (unit === null) context.run("UPDATE inbox SET unit = ? WHERE sequence = ?", row, sequence);
@@ -58,7 +61,7 @@ export function overdueWrites(context: WriteContext) {
   };
 
   return {
-    /** One step. What gathers has no time of its own and stays, as does what was put back by hand: it is as new as that. */
+    /** Performs one step. Gathered events without a due time and replayed events are kept: a replay counts as new. */
     endOverdue({ now, before, after }: OverdueInput): OverdueResult {
       const rows = context.all<OldEvent>(
         "SELECT sequence, id, lane, state, due, replays, unit, accepted_at FROM inbox WHERE sequence > ? ORDER BY sequence LIMIT ?",

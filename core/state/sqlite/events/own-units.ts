@@ -1,19 +1,19 @@
 /**
- * Units that were new when this process took them, with where their rows are: what is written for them needs no look first. Only a
- * hint: the writer changes a row only if it is that unit's, and running.
+ * Rows of units that were new when this process took them, so that writes for them need no look-up. The entries are only hints: the writer
+ * changes a row only if it belongs to that unit and is running.
  */
 interface OwnUnit {
   readonly row: number;
-  /** How many rows it has put into the outbox. */
+  /** How many rows the unit has added to the outbox. */
   parts: number;
 }
 
 export interface OwnUnits {
   took(unitId: string, row: number): void;
-  /** `null`: the writer has to look. */
+  /** The unit's row; `null` if the writer must look it up. */
   rowOf(unitId: string): number | null;
   said(unitId: string, parts: number): void;
-  /** Whether it has put nothing into the outbox but what is sent by now; false where that is not known. */
+  /** Whether all outbox rows of the unit have been sent; false if that is unknown. */
   hasSentAll(unitId: string, sent: 0 | 1): boolean;
   forget(unitId: string): void;
 }

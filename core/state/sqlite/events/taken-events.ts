@@ -1,13 +1,13 @@
-/** Events of a queue in a unit that another event leads, such as a person's message. They end with it, or wait again. */
+/** Events of a queue that are part of a unit led by another event, such as a user's message. They end with the unit, or wait again. */
 import type { Queue } from "../../queue-key.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 import { hasText, leftOutOf, removeUnitWithoutEvents, takeNewest } from "./event-queue.ts";
 import { eventColumns, type PackedEventRow } from "./inbox.ts";
 
-/** An event that so many attempts have begun with is left to the units of its queue, which fail it. */
+/** After this many attempts, an event is no longer taken along. It is left to the units of its queue, which fail it. */
 const maxAttempts = 3;
 
-/** The events that lead a unit of a queue have the queue's key. */
+/** Selects events taken along. Events in a unit led by their own queue have the same gather key as the leader. */
 const taken = `unit = ? AND state = 3 AND gather_key >= 'heartbeat:' AND gather_key < 'heartbeat;'
   AND gather_key IS NOT (SELECT leader.gather_key FROM units JOIN inbox leader ON leader.id = event_id WHERE units.id = inbox.unit)`;
 
@@ -37,14 +37,14 @@ export function takeQueued(
   return { events, leftOut: events.length === 0 ? 0 : leftOutOf(context, queue.key) };
 }
 
-/** The turn did not end: another one takes them, at once where they asked for a turn. */
+/** Returns the events to their queue because the turn did not end. Events that requested a turn are due at once. */
 export function giveBackTaken(context: WriteContext, unit: number, uncounted: 0 | 1): void {
   const events = context.run(`UPDATE inbox SET state = 2, unit = NULL, attempts = attempts - ? WHERE ${taken}`, uncounted, unit);
   context.count("running", -events);
   context.count("waiting", events);
 }
 
-/** The turn has ended. What is left is sending, and their own lane has nothing to do with that. */
+/** Keeps the events in the unit because the turn has ended. Only sending is left, which does not concern their own lane. */
 export function keepTaken(context: WriteContext, unit: number): void {
   context.run(`UPDATE inbox SET due = NULL WHERE ${taken}`, unit);
 }

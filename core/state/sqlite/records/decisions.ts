@@ -1,4 +1,4 @@
-/** The chain of decisions of a unit, and the reports of events made of it. */
+/** The decisions about a unit, and the event reports made from them. */
 import type { Decision, Json, Outcome } from "../../../contract/index.ts";
 import type { EventFilter, EventReport, StoreStats, UsageReport } from "../../report.ts";
 import { eventState } from "../database/schema.ts";
@@ -6,12 +6,12 @@ import type { Statements } from "../database/statements.ts";
 import type { Total, WriteContext } from "../database/writer-database.ts";
 import { conditionsOf } from "./event-filter.ts";
 
-/** One row for each write, not for each decision: they are only ever read together. */
+/** Appends decisions as one row for each write, because they are only ever read together. */
 export function appendDecisions(context: WriteContext, unit: number, entries: string | null): void {
   if (entries !== null) context.run("INSERT INTO decisions (unit, entries) VALUES (?, ?)", unit, entries);
 }
 
-/** A decision as it is stored, without the names: they would be half of what all the decisions weigh, and these are half of the database. */
+/** A stored decision without field names, which would take up half of all decisions' space, and decisions are half of the database. */
 type PackedDecision = readonly [
   at: number,
   station: Decision["station"],
@@ -41,7 +41,7 @@ export function packDecisions(decisions: readonly Decision[] | undefined): strin
   return decisions === undefined || decisions.length === 0 ? null : JSON.stringify(decisions.map(packDecision));
 }
 
-/** Earlier versions stored decisions as they are. */
+/** Earlier versions stored decisions as objects. */
 function unpackDecision(packed: PackedDecision | Decision): Decision {
   if (!isList(packed)) return packed;
   const [at, station, plugin, verdict, code, detail, path, hint, sender, usage] = packed;

@@ -1,17 +1,17 @@
-/** Which events an operator asks for, as conditions on `inbox i`. */
+/** Converts an operator's event filter to SQL conditions on `inbox i`. */
 import type { EventFilter } from "../../report.ts";
 import { eventState } from "../database/schema.ts";
 
 /**
- * What has not ended, by the partial indexes: each event that waits is due at some time or has a key. Without them a look at three waiting
- * events would read the whole inbox.
+ * Events that have not ended, found through the partial indexes: each waiting event has a due time or a gather key. Otherwise, looking at
+ * three waiting events would read the whole inbox.
  */
 const open = `i.sequence IN (
   SELECT sequence FROM inbox WHERE state = 2 AND due IS NOT NULL
   UNION SELECT sequence FROM inbox WHERE state = 2 AND gather_key IS NOT NULL
   UNION SELECT r.sequence FROM units JOIN inbox r ON r.unit = units.id WHERE units.state = 1)`;
 
-/** What a lane says behind its source and account: a chat, alone or going on with a thread or the mark of a control command. */
+/** The part of a lane after source and account: a chat, optionally followed by a thread or the mark of control commands. */
 const place = "substr(i.lane, length(i.source) + length(coalesce(i.account, '')) + 3)";
 const fromChat = `(substr(i.lane, 1, length(i.source) + length(coalesce(i.account, '')) + 2) = i.source || ':' || coalesce(i.account, '') || ':'
   AND (${place} = ?1 OR substr(${place}, 1, length(?1) + 1) IN (?1 || ':', ?1 || char(9))))`;
@@ -20,7 +20,7 @@ const bySender = `EXISTS (SELECT 1 FROM decisions d WHERE d.unit = i.unit AND in
   AND EXISTS (SELECT 1 FROM json_each(d.entries) e WHERE json_extract(e.value, '$[8]') = ?1))`;
 
 export interface Conditions {
-  /** Begins with `WHERE`, or is empty. */
+  /** The SQL condition with `WHERE`, or empty. */
   readonly where: string;
   readonly values: readonly (string | number)[];
 }
@@ -29,12 +29,12 @@ export function conditionsOf(filter: EventFilter): Conditions {
   const conditions: string[] = [];
   const values: (string | number)[] = [];
   const add = (condition: string, ...given: readonly (string | number)[]) => {
-    // A condition numbers its own values from 1 on.
+    // Each condition numbers its own values from 1.
     conditions.push(condition.replace(/\?(\d)/g, (_, number: string) => `?${values.length + Number(number)}`));
     values.push(...given);
   };
   const { chat, sender } = filter;
-  // The constant has to be in the text: only then does the planner use the partial index.
+  // The constant must be part of the text, because otherwise the planner does not use the partial index.
   if (filter.outcome !== undefined) add(`i.state >= 4 AND i.state = ${eventState[filter.outcome]}`);
   if (filter.id !== undefined) add("i.id = ?1", filter.id);
   if (filter.open === true) add(open);

@@ -1,4 +1,4 @@
-/** Key-value data with time to live. What has expired is absent, also before it is removed. */
+/** Key-value data with an expiry time. Expired entries are invisible even before they are removed. */
 import type { Json } from "../../../contract/index.ts";
 import type { Statements } from "../database/statements.ts";
 import type { WriteContext } from "../database/writer-database.ts";
@@ -14,11 +14,11 @@ interface Entry {
 }
 
 export interface SwapInput extends Place {
-  /** JSON text that must be there; `null`: nothing. */
+  /** JSON text that the key must have; `null` if it must be absent. */
   readonly expected: string | null;
-  /** JSON text to put; `null` deletes. */
+  /** JSON text to store; `null` deletes the key. */
   readonly next: string | null;
-  /** `undefined` keeps the expiry that is there. */
+  /** `undefined` keeps the current expiry time. */
   readonly expiresAt: number | undefined;
   readonly now: number;
 }
@@ -58,7 +58,7 @@ export function keyValueWrites(context: WriteContext) {
 
 export function keyValueReads(sql: Statements, now: () => number) {
   return {
-    /** JSON text. */
+    /** The JSON text of a value. */
     text(namespace: string, key: string): string | null {
       return live(sql, { namespace, key }, now())?.value ?? null;
     },
@@ -69,7 +69,7 @@ export function keyValueReads(sql: Statements, now: () => number) {
          WHERE namespace = ? AND key >= ? AND key < ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?`,
         namespace,
         prefix,
-        // The highest code point there is: everything that begins with the prefix sorts below it.
+        // The highest code point. Every key with the prefix sorts below it.
         `${prefix}\u{10FFFF}`,
         now(),
         limit,

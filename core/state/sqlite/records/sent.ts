@@ -1,26 +1,26 @@
-/** The end of a part that was to be sent, and what is remembered of a message that was. */
+/** Ends outbox rows and records sent messages. */
 import type { Address, Receipt } from "../../../contract/index.ts";
 import type { OutboxRow } from "../../store.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 
-/** A row that was sent, on its way to the writer; `messageIds` of all messages that the part became, `null`: of the one. */
+/** A sent row on its way to the writer. `messageIds` lists all messages of the part; `null` if there is only one. */
 export type PackedSent = readonly [rowId: number, at: number, messageId: string, messageIds: readonly string[] | null];
 
-/** Only the fields of the contract: a channel may add others to a receipt, and not every value can be sent to another thread. */
+/** Packs only the fields of the contract: a channel may add others to a receipt, and not every value can be sent to another thread. */
 export function packSent(rowId: number, { messageId, messageIds }: Receipt, at: number): PackedSent {
   return [rowId, at, messageId, messageIds ?? null];
 }
 
-/** What is to be known of a row that ends. */
+/** The facts about an ended row that callers need. */
 type EndedRow = readonly [unitId: string, address: string, operation: OutboxRow["operation"]];
 
-/** Ends a row that is not at its end; `undefined` when there is no such row. */
+/** Ends a row that has not ended; `undefined` if there is no such row. */
 export function endRow(
   context: WriteContext,
   rowId: number,
   { state, at, messageIds = [], reason = null }: { state: 2 | 3; at: number; messageIds?: readonly string[]; reason?: string | null },
 ): EndedRow | undefined {
-  // Not RETURNING from the change: SQLite keeps a table for what that returns, which costs more than a second look at the row.
+  // A separate SELECT is cheaper than RETURNING, for which SQLite builds a temporary table.
   const row = context.oneList<EndedRow>("SELECT unit_id, address, operation FROM outbox WHERE id = ? AND state < 2", rowId);
   if (row === undefined) return undefined;
   context.run(

@@ -1,4 +1,4 @@
-/** Sessions as an operator is shown them. */
+/** Lists sessions for operators. */
 import type { Address } from "../../../contract/index.ts";
 import type { SessionReport } from "../../report.ts";
 import type { Statements } from "../database/statements.ts";
@@ -14,8 +14,8 @@ interface ReportRow {
 }
 
 /**
- * Most sessions are transcripts and nothing else: a record is made where a command or a direct message asks for one. Whose they are is known
- * from the unit that spoke last, for as long as it is kept.
+ * Most sessions only have a transcript, because a record is created only by a command or a direct message. Their agent is known from the
+ * unit that wrote last, as long as that unit is stored.
  */
 const newestFirst = `
 WITH spoken AS (

@@ -1,4 +1,4 @@
-/** Sessions: their settings, their generation, and to whom they spoke last. */
+/** Sessions: their settings, their generation and their last recipient. */
 import type { Address, Json } from "../../../contract/index.ts";
 import type { SessionRecord } from "../../session.ts";
 import type { Statements } from "../database/statements.ts";

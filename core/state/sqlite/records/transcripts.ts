@@ -1,6 +1,6 @@
 /**
- * What was said in sessions. A transcript is one generation of a session: it knows its newest message, and each message the one before it.
- * So a turn writes to pages that lie side by side, however many sessions there are; an index by session would touch a page of its own for
+ * The transcripts of sessions. A transcript is one generation of a session. It refers to its newest message, and each message to the
+ * previous one. A turn thus writes to adjacent pages, however many sessions exist; an index by session would touch a separate page for
  * each.
  */
 import type { Json } from "../../../contract/index.ts";
@@ -16,7 +16,7 @@ export function packMessage({ role, content, at, unitId }: SessionMessage): Pack
 
 interface TranscriptRow {
   readonly id: number;
-  /** Absent while it is empty. */
+  /** Id of the newest message; absent if the transcript is empty. */
   readonly newest: number | null;
   readonly messages: number;
 }
@@ -33,7 +33,7 @@ function generationOf(sql: Statements, sessionKey: string): number {
   return sql.one<{ generation: number }>("SELECT generation FROM sessions WHERE key = ?", sessionKey)?.generation ?? 0;
 }
 
-/** Appends to the current generation; a unit that is run again replaces what it wrote before. */
+/** Appends to the current generation. A unit that runs again replaces its earlier messages. */
 export function writeTranscript(
   context: WriteContext,
   { unitId, again }: { readonly unitId: string; readonly again: boolean },
@@ -67,7 +67,7 @@ interface Link {
   readonly unit_id: string | null;
 }
 
-/** Newest first. */
+/** The messages of a transcript, newest first. */
 function linksOf(context: WriteContext, newest: number | null): readonly Link[] {
   return context.all<Link>(
     `WITH RECURSIVE chain (id, previous, unit_id) AS (
@@ -83,7 +83,7 @@ function forgetUnit(context: WriteContext, unitId: string, sessionKey: string): 
     removeMessages(context, id, (link) => link.unit_id === unitId);
 }
 
-/** Removes messages of one transcript, and ties the others together. */
+/** Removes messages of one transcript and relinks the others. */
 export function removeMessages(context: WriteContext, transcript: number, isRemoved: (message: Link) => boolean): void {
   const newest = context.one<{ newest: number | null }>("SELECT newest FROM transcripts WHERE id = ?", transcript)?.newest ?? null;
   const links = linksOf(context, newest);
@@ -99,7 +99,7 @@ export function removeMessages(context: WriteContext, transcript: number, isRemo
   else context.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, kept.length, transcript);
 }
 
-/** Removes all that was said in a session; resolves with the number of messages. */
+/** Removes all transcripts of a session. Returns the number of messages. */
 export function removeTranscripts(context: WriteContext, sessionKey: string): number {
   let count = 0;
   for (const { id, newest } of context.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE session_key = ?", sessionKey)) {
@@ -112,8 +112,8 @@ export function removeTranscripts(context: WriteContext, sessionKey: string): nu
 const stepTranscripts = 50;
 
 /**
- * Cuts off what is older than `before`, whole turns at a time: what is left begins with a person's message. One step; `after` is where the
- * next one goes on.
+ * Removes messages older than `before` in whole turns, so that the remaining transcript begins with a user's message. Performs one step;
+ * `after` is where the next one continues.
  */
 export function pruneTranscripts(
   context: WriteContext,
@@ -145,8 +145,8 @@ function cutTranscript(context: WriteContext, { id, newest }: Pick<TranscriptRow
 }
 
 /**
- * Gives one session the transcripts of another, before its own. The other's last generation, whose number is `last`, and its own first
- * one are one conversation.
+ * Moves the transcripts of one session before those of another. The first session's last generation, numbered `last`, and the target's
+ * first one become one conversation.
  */
 export function moveTranscripts(
   context: WriteContext,
@@ -165,7 +165,7 @@ export function moveTranscripts(
       later.id,
     );
   }
-  // By way of negative numbers, because SQLite holds each row against the others while it counts them up.
+  // Uses negative numbers temporarily, because SQLite checks uniqueness for each row during the update.
   context.run("UPDATE transcripts SET generation = -1 - generation - ? WHERE session_key = ?", last, to);
   context.run("UPDATE transcripts SET session_key = ? WHERE session_key = ?", to, from);
   context.run("UPDATE transcripts SET generation = -1 - generation WHERE session_key = ? AND generation < 0", to);
@@ -180,7 +180,7 @@ export function transcriptReads(sql: Statements) {
       if (userTurns < 1) return [];
       const transcript = transcriptOf(sql, key, options.generation ?? generationOf(sql, key));
       if (transcript === undefined) return [];
-      // From the newest back to the message with which the last of the turns begins.
+      // Walks from the newest message back to the one with which the last requested turn begins.
       const rows = sql.allLists<MessageRow>(
         `WITH RECURSIVE chain (previous, role, content, at, unit_id, turns) AS (
            SELECT previous, role, content, at, unit_id, role = 'user' FROM messages WHERE id = ?

@@ -1,4 +1,4 @@
-/** Removal of what is past its limits, in steps small enough that acceptances go in between. */
+/** Removes data past its limits, in steps small enough for acceptances to run in between. */
 
 import { eventState } from "../database/schema.ts";
 import type { WriteContext } from "../database/writer-database.ts";
@@ -9,15 +9,15 @@ const stepRows = 250;
 
 export interface PruneInput {
   readonly subject: "dedupe" | "kv" | "sent" | "events" | "queues" | "transcripts";
-  /** Rows that ended before this time go. */
+  /** Rows that ended before this time are removed. */
   readonly before: number;
-  /** Settled events to keep at most. */
+  /** Maximum number of settled events. */
   readonly keep: number;
-  /** Sequence to go on from. */
+  /** The sequence number to continue from. */
   readonly after: number;
 }
 
-/** `after`: where the next step goes on; `null` when there is nothing more to do. */
+/** The result of one step. `after` is where the next step continues; `null` when there is nothing more to do. */
 export interface PruneResult {
   readonly removed: number;
   readonly after: number | null;
@@ -48,7 +48,7 @@ export function pruneWrites(context: WriteContext) {
     context.count("kept", -events.length);
   };
 
-  /** Walks up from the oldest event; the newest row stays, because the next sequence is counted from it. */
+  /** Starts at the oldest event. The newest row is kept, because the next sequence number is derived from it. */
   const pruneEvents = ({ before, keep, after }: PruneInput): PruneResult => {
     const rows = context.all<OldEvent>(
       `SELECT i.sequence, i.state, i.accepted_at, i.unit, u.settled_at FROM inbox i LEFT JOIN units u ON u.id = i.unit
@@ -66,13 +66,13 @@ export function pruneWrites(context: WriteContext) {
     });
     removeEvents(old);
     const last = rows.at(-1);
-    // Nothing is settled before it is accepted: from here on all are young enough.
+    // Events are settled after they are accepted, so all later ones are too young.
     const done = last === undefined || rows.length < stepRows || (excess <= 0 && last.accepted_at >= before);
     return { removed: old.length, after: done ? null : last.sequence };
   };
 
   return {
-    /** The time at which the newest key beyond so many is forgotten; 0 where there are fewer. Walks their index: 30 ms for a million. */
+    /** The expiry time of the newest key beyond the first `keep` keys; 0 if there are fewer. Walks the index: 30 ms for a million keys. */
     dedupeExcess(keep: number): number {
       return context.one<{ until: number }>("SELECT until FROM dedupe ORDER BY until DESC LIMIT 1 OFFSET ?", keep)?.until ?? 0;
     },

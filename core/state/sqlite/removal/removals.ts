@@ -1,4 +1,4 @@
-/** Removal by hand, of a session or of what is kept of a person. */
+/** Removes a session, or the data about a person, for an operator. */
 import type { Person, Removals } from "../../removals.ts";
 import { eventState } from "../database/schema.ts";
 import type { WriteContext } from "../database/writer-database.ts";
@@ -12,7 +12,7 @@ interface EventRow {
   readonly newest: number;
 }
 
-/** An address in this chat. */
+/** Matches addresses in this chat. */
 export const toPerson = "json_extract(address, '$.channel') = ? AND json_extract(address, '$.chat') = ?";
 
 export function removalWrites(context: WriteContext) {
@@ -39,7 +39,7 @@ export function removalWrites(context: WriteContext) {
         );
         if (event === undefined) continue;
         const { sequence, unit, dedupe_key, newest } = event;
-        // The next sequence is counted from the newest row: it stays, without anything of the person.
+        // The newest row is kept, because the next sequence number is derived from it, but its personal data is removed.
         if (sequence === newest) {
           context.run(
             "UPDATE inbox SET lane = 'erased', body = 'null', dedupe_key = NULL, gather_key = NULL, unit = NULL WHERE sequence = ?",
@@ -50,7 +50,7 @@ export function removalWrites(context: WriteContext) {
           context.count("kept", -1);
         }
         if (unit !== null) {
-          // What was decided about a unit and what it replied is about the event that led it, also where others went with that one.
+          // The decisions and the reply of a unit concern the event that led it, even if the unit contained others.
           if (context.run("UPDATE units SET reply = NULL WHERE id = ? AND event_id = ?", unit, id) > 0)
             context.run("DELETE FROM decisions WHERE unit = ?", unit);
           removeUnitWithoutEvents(context, unit);

@@ -1,14 +1,14 @@
-/** What went wrong in the database, in terms of the error table. */
+/** Translates database errors to errors of the error table. */
 import { HostError, reasonOf } from "../../../contract/index.ts";
 import { damaged } from "../database/examine.ts";
 import type { Failure } from "./protocol.ts";
 
 /** Primary result codes of SQLite, https://www.sqlite.org/rescode.html. */
 const sqlite = { error: 1, ioError: 10, corrupt: 11, full: 13, notDatabase: 26 } as const;
-/** With these it is the file that is wrong, not the way to it; `error` is what a statement meets whose table is missing. */
+/** Codes that mean a broken file. `error` is included because statements report it if their table is missing. */
 const broken: ReadonlySet<number | undefined> = new Set([sqlite.error, sqlite.corrupt, sqlite.notDatabase]);
 
-/** Result codes after which the whole transaction is in doubt, not only the statement. */
+/** Codes after which the whole transaction is in doubt, not only the statement. */
 const fatal: ReadonlySet<number> = new Set([5, 6, 7, 8, sqlite.ioError, 11, sqlite.full, 14, 26]);
 
 function resultCode(error: unknown): number | undefined {
@@ -16,19 +16,19 @@ function resultCode(error: unknown): number | undefined {
   return typeof code === "number" ? code & 0xff : undefined;
 }
 
-/** Whether an error ends the transaction, and not only the operation that met it. */
+/** Whether an error ends the whole transaction rather than one operation. */
 export function endsTransaction(error: unknown): boolean {
   const code = resultCode(error);
   return code !== undefined && fatal.has(code);
 }
 
-/** What a read meets that finds the file broken, in terms of the error table; every other error as it is. */
+/** Translates an error of a read from a broken file; other errors are returned unchanged. */
 export function readError(error: unknown, directory: string): unknown {
   const code = resultCode(error);
   return code === sqlite.corrupt || code === sqlite.notDatabase ? damaged(directory, reasonOf(error)) : error;
 }
 
-/** A write that runs out of room reports either of two codes, by the place where it happens. */
+/** Translates an error of a write. A full disk can cause either of two codes, depending on where it occurs. */
 export function diskError(error: unknown, directory: string): HostError {
   if (error instanceof HostError) return error;
   const code = resultCode(error);

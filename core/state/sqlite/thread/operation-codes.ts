@@ -1,7 +1,10 @@
-/** The operations as numbers, which is how they travel: a name that arrives from another thread is a new text, which has to be looked up before anything is found by it. */
+/**
+ * Operations are sent between threads as numbers, because a name from another thread is a new string that must be hashed before each
+ * look-up.
+ */
 import type { OperationName } from "./protocol.ts";
 
-/** Each of them, or it does not compile; the code is the place. */
+/** Contains every operation, which the type enforces. The index is the code. */
 const listed: Readonly<Record<OperationName, true>> = {
   accept: true,
   say: true,

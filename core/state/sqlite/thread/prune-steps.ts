@@ -1,4 +1,4 @@
-/** A prune as its asker sees it: steps, each a message of its own to the writer, so that acceptances go in between. */
+/** Runs a prune as separate requests to the writer, so that acceptances run in between. */
 import type { Pruned, PruneLimits } from "../../limits.ts";
 import type { PruneInput } from "../removal/prune.ts";
 import type { WriteQueue } from "./queue.ts";

@@ -1,6 +1,6 @@
 /**
- * The main thread's side of the writer. What is asked for in one turn of the event loop, and what
- * arrives while the writer is busy, travels in one message and is one commit.
+ * The main thread's side of the writer. All requests of one event-loop turn, and those that arrive while the writer is busy, are sent as
+ * one message and committed together.
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -10,15 +10,15 @@ import { codeOf } from "./operation-codes.ts";
 import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
 
 const maxBatch = 4_096;
-/** Characters of event bodies in one message; one body may be larger. */
+/** Total characters of event bodies in one message, unless a single body is larger. */
 const maxBatchWeight = 16_000_000;
-/** Beyond these, new events are refused: a disk that has stopped must not fill the memory. */
+/** Above these limits, new events are rejected, so that a stalled disk does not fill the memory. */
 const maxWaiting = 20_000;
 const maxWaitingWeight = 256_000_000;
-/** Nothing was tried for this time: there may be room again by now, unnoticed. */
+/** If no write was attempted for this time, in milliseconds, the disk may have room again. */
 const troubleMs = 30_000;
 
-/** Of a transaction nothing is needed after it: what the writer leaves behind is found in the smallest of young generations. */
+/** A transaction's data is not needed afterwards, so a small young generation suffices. */
 const youngMb = 3;
 
 interface Waiting {
@@ -37,16 +37,16 @@ export interface WriteQueue {
     input: InputOf<Name>,
     options?: { readonly durable?: boolean; readonly weight?: number; readonly arrival?: boolean },
   ): Promise<ResultOf<Name>>;
-  /** Whether nothing is being written, and nothing waits to be. */
+  /** Whether no write is running or waiting. */
   isIdle(): boolean;
-  /** Why the last transaction found no room on the disk, unless that is a while ago. */
+  /** Why the last transaction found no room on the disk; `undefined` if that was too long ago. */
   trouble(): string | undefined;
-  /** Sends what waits, closes the database, ends the thread. */
+  /** Sends waiting requests, closes the database and ends the thread. */
   close(): Promise<void>;
 }
 
 function startWorker(options: WriterOptions): Worker {
-  // The same file, as source and compiled.
+  // The extension differs between source and compiled code.
   const file = new URL(`../writer${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
   return new Worker(file, { workerData: options, name: "state-writer", resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
 }
@@ -69,7 +69,7 @@ export async function openQueue(options: WriterOptions): Promise<WriteQueue> {
   return createQueue(worker, options.directory);
 }
 
-/** What waits, in the order of asking; the first of it makes one message. */
+/** Creates a line of waiting requests in order. The beginning of the line becomes one message. */
 function createLine() {
   let waiting: Waiting[] = [];
   let weight = 0;
@@ -102,12 +102,12 @@ function createLine() {
 }
 
 function createQueue(worker: Worker, directory: string): WriteQueue {
-  /** New events, for which a platform or a client waits before it goes on; and what follows from those that are here. */
+  /** New events, which platforms and clients are waiting to have confirmed, and events that follow from them. */
   const arrivals = createLine();
   const rest = createLine();
   let arrivalsNext = true;
   const waiting = () => arrivals.length() + rest.length();
-  /** What the writer works on now. */
+  /** The requests that the writer is processing. */
   let sent: readonly Waiting[] = [];
   let scheduled = false;
   let closing: Promise<void> | undefined;
@@ -116,8 +116,8 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
   let full: { readonly at: number; readonly reason: string } | undefined;
 
   /**
-   * By turns, so that neither waits for more than one message of the other. In one commit with all that is under way, a batch of updates
-   * would be confirmed late, the next one fetched late, and there would be too little to do in between.
+   * Alternates between the lines, so that neither waits for more than one message of the other. If everything shared one commit, a batch of
+   * updates would be confirmed late and the next batch fetched late, with idle time in between.
    */
   const takeBatch = (): readonly Waiting[] => {
     const first = (arrivalsNext ? arrivals : rest).take();
@@ -134,7 +134,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
       inputs: sent.map((operation) => operation.input),
       durable: sent.some((operation) => operation.durable),
     };
-    // A thread that has work keeps the process alive; an idle one does not.
+    // A busy thread keeps the process alive; an idle one does not.
     worker.ref();
     worker.postMessage(request);
   };
@@ -148,7 +148,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
       const { results, failures } = reply;
       full = undefined;
       for (const [index, failure] of failures) batch[index]?.reject(unpackFailure(failure));
-      // A promise that is rejected already stays so.
+      // Resolving an already rejected promise has no effect.
       for (const [index, operation] of batch.entries()) operation.resolve(results === null ? null : results[index]);
     }
   };
@@ -156,7 +156,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
   worker.on("message", (reply: Reply) => {
     const batch = sent;
     sent = [];
-    // The writer goes on with the next transaction while the callers of this one are answered.
+    // The writer starts the next transaction while the callers of this one are answered.
     flush();
     if (sent.length === 0) worker.unref();
     answer(batch, reply);

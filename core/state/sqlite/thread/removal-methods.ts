@@ -1,4 +1,4 @@
-/** The port's side of removals: what is looked up in this thread, and what the writer thread is asked to do. */
+/** The store's removal methods: searches run in this thread, removals in the writer thread. */
 import type { Json } from "../../../contract/index.ts";
 import type { KeptMessage, KeptRow, Person, Removals } from "../../removals.ts";
 import type { Statements } from "../database/statements.ts";

@@ -1,4 +1,4 @@
-/** Chats, members, typing, reactions, answers to presses. */
+/** Methods for chats, members, typing, reactions and answers to button presses. */
 import type { Call, Method } from "../core.ts";
 import { badRequest } from "../errors.ts";
 import { knownReaction } from "../people/reactions.ts";
@@ -29,7 +29,7 @@ const getChat: Method = (call) => {
   return { ...room.chat, accent_color_id: 0, max_reaction_count: 11, ...(room.chat.type === "private" ? {} : { permissions: {} }) };
 };
 
-/** The direct chat of a user who wrote to the bot; other names are not given. */
+/** The direct chat of a user who has written to the bot, by username. Other users are not revealed. */
 function personByName({ params, core, bot }: Call): Room | undefined {
   const name = textOf(params, "chat_id")?.toLowerCase();
   const person = [...core.world.people.values()].find(({ username }) => username !== undefined && `@${username.toLowerCase()}` === name);
@@ -72,7 +72,7 @@ const sendChatAction: Method = (call) => {
   const action = textOf(call.params, "action") ?? "";
   if (!actions.has(action)) throw badRequest("wrong parameter action in request");
   const thread = numberOf(call.params, "message_thread_id");
-  // Unlike a message, an action takes the id of the General topic.
+  // Unlike a message, an action may use the id of the General topic.
   if (thread !== undefined && room.chat.is_forum === true && !room.topics.has(thread)) throw badRequest("message thread not found");
   call.core.emit({ type: "action", room: room.key, from: call.bot.user, action, ...(thread === undefined ? {} : { thread }) });
   return true;
@@ -98,7 +98,7 @@ function readReaction(value: unknown): Reaction {
   return { type: "emoji", emoji };
 }
 
-/** Sets the reactions of one user; returns the ones before. */
+/** Sets the reactions of one user. Returns the previous ones. */
 export function setReactions(room: Room, messageId: number, userId: number, reactions: readonly Reaction[]): readonly Reaction[] {
   const all = room.reactions.get(messageId) ?? new Map<number, readonly Reaction[]>();
   const before = all.get(userId) ?? [];

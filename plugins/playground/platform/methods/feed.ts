@@ -1,4 +1,4 @@
-/** How updates reach the bot: polling and webhook; and who the bot is. */
+/** Methods for receiving updates, by polling or webhook, and for the bot's identity. */
 import type { Call, Method } from "../core.ts";
 import { badRequest, conflict } from "../errors.ts";
 import type { Feed } from "../feed.ts";
@@ -54,7 +54,7 @@ const setWebhook: Method = (call) => {
   return true;
 };
 
-/** Only this machine is reached from the playground; like a local server of the platform, it takes plain HTTP and any port. */
+/** Accepts only URLs of this machine. Like a local server of the platform, it accepts plain HTTP and any port. */
 function checkTarget(target: string): void {
   let url: URL;
   try {

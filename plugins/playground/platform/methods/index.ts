@@ -1,4 +1,4 @@
-/** The table of methods; names are found in any case, as on the platform. */
+/** The table of methods. As on the platform, names are case-insensitive. */
 import type { Method } from "../core.ts";
 import { chatMethods } from "./chats.ts";
 import { feedMethods } from "./feed.ts";

@@ -1,4 +1,4 @@
-/** Files: send, albums, fetch. */
+/** Methods for files: sending files and albums, and downloading. */
 import { type Call, type Method, post } from "../core.ts";
 import { badRequest } from "../errors.ts";
 import type { KeptFile } from "../files.ts";
@@ -17,7 +17,7 @@ const maxPhotoBytes = 10 * megabyte;
 const maxUploadBytes = 50 * megabyte;
 const maxFetchBytes = 20 * megabyte;
 
-/** The file that a parameter names: an upload, an id the platform gave, or an address on this machine. */
+/** The file of a parameter: an upload, an id from the platform, or a URL on this machine. */
 async function takeFile(call: Call, kind: MediaKind, field: string, params: RawParams): Promise<KeptFile> {
   const direct = call.files[field];
   if (direct !== undefined) return keep(call, kind, direct);
@@ -61,7 +61,7 @@ function keep(call: Call, kind: MediaKind, upload: Upload): KeptFile {
   return file;
 }
 
-/** The message fields that show a file of a kind. */
+/** The message fields that represent a file of a kind. */
 export function mediaFields(kind: MediaKind, file: KeptFile, extra: RawParams = {}): Partial<Message> {
   const size = {
     file_id: file.id,
@@ -85,7 +85,7 @@ export function mediaFields(kind: MediaKind, file: KeptFile, extra: RawParams = 
   const shapes: Readonly<Record<Exclude<MediaKind, "photo">, StoredFile>> = {
     document: named,
     video: { ...named, ...frame, ...duration },
-    // A client that knows no animation shows the document.
+    // Clients without animation support show the document.
     animation: { ...named, ...frame, ...duration },
     audio: { ...named, ...duration },
     voice: { ...size, mime_type: file.mimeType, ...duration },
@@ -109,7 +109,7 @@ function stickerOf(size: StoredFile, file: KeptFile, extra: RawParams): StoredFi
   };
 }
 
-/** Voice notes are only shown for the formats that clients can play inline; others become files. */
+/** The kind to show. Voice messages must have a format that clients can play inline; others become files. */
 function shownAs(kind: MediaKind, file: KeptFile): MediaKind {
   if (kind !== "voice") return kind;
   return /^audio\/(?:ogg|opus|mpeg|mp3|mp4|m4a|x-m4a|aac)$/.test(file.mimeType) || /\.(?:ogg|oga|opus|mp3|m4a)$/i.test(file.fileName)
@@ -132,7 +132,7 @@ function sendMedia(kind: MediaKind): Method {
   };
 }
 
-/** Place and answered message are checked before a file is read or fetched. */
+/** Checks the destination and the quoted message before a file is read or downloaded. */
 function checkRights(call: Call, room: Room): void {
   placeOf(room, call.params, answeredMessage(room, call.params).message);
 }

@@ -1,4 +1,4 @@
-/** The menu of commands, by scope and language. */
+/** Methods for the command menu, by scope and language. */
 import type { Call, Method } from "../core.ts";
 import { badRequest } from "../errors.ts";
 import { isRecord, jsonOf, type RawParams, textOf } from "../server/params.ts";
@@ -8,7 +8,7 @@ const plainScopes: ReadonlySet<string> = new Set(["default", "all_private_chats"
 const chatScopes: ReadonlySet<string> = new Set(["chat", "chat_administrators", "chat_member"]);
 const maxMenus = 1000;
 
-/** Key of a menu: scope, chat and person where the scope has them, language. */
+/** The key of a menu: scope, chat and person if the scope has them, and language. */
 function menuKey(params: RawParams): string {
   const scope = jsonOf(params, "scope", "BotCommandScope") ?? { type: "default" };
   const language = textOf(params, "language_code") ?? "";

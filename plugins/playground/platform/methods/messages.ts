@@ -1,4 +1,4 @@
-/** Texts: send, edit, delete. */
+/** Methods for texts: send, edit and delete. */
 import { type Call, type Method, post, replace } from "../core.ts";
 import { badRequest } from "../errors.ts";
 import { captionText, keyboardOf, messageText, same } from "../format.ts";
@@ -9,7 +9,7 @@ import type { Room } from "../world.ts";
 
 type Content = Omit<Message, "message_id" | "date" | "chat" | "from">;
 
-/** The way of every new message of a bot: place, answer, keyboard, limits, then it is there. */
+/** Sends a new message of a bot: checks destination, quoted message, keyboard and limits, then stores it. */
 export function sendContent(call: Call, room: Room, content: () => Content): Message {
   const { core, bot, params } = call;
   const fields = content();
@@ -58,7 +58,7 @@ const editMessageReplyMarkup: Method = (call) => {
 
 type Edit = Readonly<Record<"text" | "entities" | "caption" | "caption_entities", unknown>>;
 
-/** An edit without a keyboard takes the keyboard away, as on the platform. */
+/** Applies an edit. As on the platform, an edit without a keyboard removes the keyboard. */
 function applyEdit(call: Call, room: Room, message: Message, change: Partial<Edit>): Message {
   const markup = keyboardOf(call.params);
   const next: Record<string, unknown> = { ...message, ...change, reply_markup: markup };
@@ -77,7 +77,7 @@ function applyEdit(call: Call, room: Room, message: Message, change: Partial<Edi
   return replace(call.core, room, { ...(next as unknown as Message), edit_date: call.core.seconds() });
 }
 
-/** The bot's own message that an edit names. */
+/** The bot's own message that an edit refers to. */
 function ownMessage(call: Call): { readonly room: Room; readonly message: Message } {
   if (call.params.inline_message_id !== undefined) throw badRequest("MESSAGE_ID_INVALID");
   const room = writableRoom(call);
@@ -111,7 +111,7 @@ const deleteMessage: Method = (call) => {
   return true;
 };
 
-/** Unknown ids are skipped, as on the platform. */
+/** As on the platform, unknown ids are skipped. */
 const deleteMessages: Method = (call) => {
   const room = findRoom(call);
   const ids = jsonOf(call.params, "message_ids", "message identifiers");

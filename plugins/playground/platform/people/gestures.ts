@@ -6,9 +6,9 @@ import type { MemberStatus } from "../world.ts";
 import type { Places } from "./places.ts";
 import { knownReaction } from "./reactions.ts";
 
-/** A direct chat's id is the person's own id. */
+/** The actions of people. The id of a direct chat is that of the person. */
 export interface Gestures {
-  /** Presses the button with this data; returns the id of the callback query. `inaccessible`: the message is too old to be sent along. */
+  /** Presses the button with this data. Returns the id of the callback query. `inaccessible`: the message is too old to be included. */
   press(
     personId: number,
     chatId: number,
@@ -55,7 +55,7 @@ export function createGestures(core: Core, { enter, messageIn }: Places): Gestur
         old_reaction: before,
         new_reaction: reactions,
       };
-      // In groups the platform shows reactions to administrators only.
+      // In groups, the platform shows reactions to administrators only.
       pushTo(core, room, "message_reaction", update, (bot) => room.bot === bot.user.id || isLeader(room.members.get(bot.user.id)));
     },
   };

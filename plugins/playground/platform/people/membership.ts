@@ -3,14 +3,14 @@ import { type Core, post, pushTo } from "../core.ts";
 import { createTopic, type MemberStatus } from "../world.ts";
 import { type Places, serviceMessage } from "./places.ts";
 
-/** A direct chat's id is the person's own id. */
+/** The actions of people. The id of a direct chat is that of the person. */
 export interface Membership {
   block(personId: number, blocked: boolean, options?: { readonly bot?: string }): void;
-  /** Makes a person or a bot a member, an administrator, ..., or takes it out of a group. */
+  /** Makes a person or bot a member or administrator of a group, or removes it. */
   setMember(chatId: number, userId: number, status: MemberStatus): void;
   createTopic(personId: number, chatId: number, name: string): number;
   closeTopic(personId: number, chatId: number, topicId: number): void;
-  /** A group becomes a supergroup with another id, which is returned. */
+  /** Converts a group to a supergroup. Returns its new id. */
   migrate(personId: number, chatId: number): number;
 }
 

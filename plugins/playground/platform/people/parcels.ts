@@ -1,10 +1,10 @@
-/** What a person's app sends as several messages: albums, and texts that are too long for one. */
+/** Content that a person's app sends as several messages: albums, and texts that are too long for one. */
 
 import type { Entity, Message } from "../wire.ts";
 import type { SayOptions, SentMedia } from "./saying.ts";
 
 const maxText = 4096;
-/** Apps look for a better place than the middle of a word only so far back. */
+/** Apps do not search further back than this for a better cut than the middle of a word. */
 const earliestCut = 4000;
 
 type Say = (text: string, options: SayOptions) => Message;
@@ -39,7 +39,7 @@ export function pasteText({
   });
 }
 
-/** White space at a cut belongs to no part. */
+/** Splits a text. White space at a cut belongs to no part. */
 function cuts(text: string): readonly { readonly start: number; readonly end: number }[] {
   const parts: { readonly start: number; readonly end: number }[] = [];
   let start = text.length - text.trimStart().length;
@@ -61,7 +61,7 @@ function cutAt(text: string, start: number): number {
   return /[\uD800-\uDBFF]/.test(text[limit - 1] ?? "") ? limit - 1 : limit;
 }
 
-/** A style that reaches over the cut is closed there, and opened again in the next part. */
+/** The section of an entity in a part. A style across a cut is closed there and opened again in the next part. */
 function within(entity: Entity, start: number, end: number): Entity[] {
   const from = Math.max(entity.offset, start);
   const to = Math.min(entity.offset + entity.length, end);

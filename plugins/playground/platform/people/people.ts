@@ -1,4 +1,4 @@
-/** What people do in the playground: write, edit, press, react, block, come and go. */
+/** The actions of people in the playground: write, edit, press, react, block, join and leave. */
 import type { Core } from "../core.ts";
 import { createGestures, type Gestures } from "./gestures.ts";
 import { createMembership, type Membership } from "./membership.ts";

@@ -10,7 +10,7 @@ export interface Places {
   /** A chat that the person is in. A direct chat's id is the person's own id. */
   enter(personId: number, chatId: number, bot?: string): { readonly person: Person; readonly room: Room };
   messageIn(room: Room, messageId: number): Message;
-  /** Groups: privacy mode lets through what is meant for the bot, unless it is an administrator. */
+  /** Which bots see a message. In groups, privacy mode passes only messages meant for the bot, unless it is an administrator. */
   sees(room: Room, message: Message): (bot: Bot) => boolean;
 }
 

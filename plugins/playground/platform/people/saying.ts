@@ -1,4 +1,4 @@
-/** One message as a person's app sends it: where it goes, what it holds, and for which bots it is meant. */
+/** A message as a person's app sends it: its destination, its content, and the bots that it is meant for. */
 import { type Core, withoutReply } from "../core.ts";
 import { detectEntities } from "../entities.ts";
 import { type MediaKind, mediaFields } from "../methods/media.ts";
@@ -16,22 +16,22 @@ export interface SentMedia {
 }
 
 export interface SayOptions {
-  /** In front of those that the platform finds by itself. */
+  /** Entities added before those that the platform detects. */
   readonly entities?: readonly Entity[];
   readonly replyTo?: number;
-  /** The part of the answered message that is quoted. */
+  /** The part of the quoted message to quote. */
   readonly quote?: string;
-  /** Topic id; the General topic when absent. */
+  /** Topic id; absent: the General topic. */
   readonly thread?: number;
   readonly media?: SentMedia;
-  /** Files with the same id are one album. */
+  /** Files with the same id form an album. */
   readonly album?: string;
   readonly forwardOrigin?: Readonly<Record<string, unknown>>;
-  /** Which bot's direct chat, when there are several; the first bot when absent. */
+  /** The bot whose direct chat is meant; absent: the first bot. */
   readonly bot?: string;
 }
 
-/** Topic and answered message. In a topic, the platform shows a message that answers nothing as answering the topic's beginning. */
+/** The topic and the quoted message. In a topic, the platform represents a message without a reply as a reply to the topic's beginning. */
 export function whereOf(room: Room, options: SayOptions): Partial<Message> {
   const reply = options.replyTo === undefined ? undefined : room.messages.get(options.replyTo);
   if (options.replyTo !== undefined && reply === undefined) throw new Error(`there is no message ${options.replyTo} to answer`);

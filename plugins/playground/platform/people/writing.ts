@@ -7,25 +7,25 @@ import { pasteText, sendAlbum } from "./parcels.ts";
 import { type Places, serviceMessage } from "./places.ts";
 import { contentOf, type SayOptions, type SentMedia, whereOf } from "./saying.ts";
 
-/** A direct chat's id is the person's own id. */
+/** The actions of people. The id of a direct chat is that of the person. */
 export interface Writing {
   say(personId: number, chatId: number, text: string, options?: SayOptions): Message;
-  /** Anything else that a message can hold, as the platform would store it. */
+  /** Sends any other content, in the form in which the platform would store it. */
   send(personId: number, chatId: number, fields: Partial<Message>, options?: Pick<SayOptions, "bot" | "thread" | "replyTo">): Message;
-  /** What the app sends as one album: messages with ids in a row; the caption stands at the first. */
+  /** Sends an album as an app does: messages with consecutive ids, and the caption on the first. */
   album(
     personId: number,
     chatId: number,
     files: readonly SentMedia[],
     options?: SayOptions & { readonly caption?: string },
   ): readonly Message[];
-  /** A text of any length, cut by the app into messages with ids in a row. */
+  /** Sends a text of any length, which the app splits into messages with consecutive ids. */
   paste(personId: number, chatId: number, text: string, options?: SayOptions): readonly Message[];
   edit(personId: number, chatId: number, messageId: number, text: string, options?: { readonly bot?: string }): Message;
-  /** Any other change of a message: another file, a live location that moved, a link preview. */
+  /** Changes a message in any other way: another file, a live location that moved, a link preview. */
   change(personId: number, chatId: number, messageId: number, fields: Partial<Message>, options?: { readonly bot?: string }): Message;
   remove(personId: number, chatId: number, messageId: number, options?: { readonly bot?: string }): void;
-  /** A channel publishes: its posts name no author. */
+  /** Publishes a post in a channel; posts name no author. */
   post(channelId: number, text: string): Message;
 }
 

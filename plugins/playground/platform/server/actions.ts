@@ -1,4 +1,4 @@
-/** What the page (or a script, over HTTP) lets people do. */
+/** The actions of people that the page or a script can request over HTTP. */
 import type { Core } from "../core.ts";
 import type { MediaKind } from "../methods/media.ts";
 import type { People } from "../people/people.ts";
@@ -11,7 +11,7 @@ type Action = Readonly<Record<string, unknown>>;
 const maxFiles = 10;
 const statuses: ReadonlySet<string> = new Set(["administrator", "member", "left", "kicked", "restricted"]);
 
-/** Runs `{ do, person, chat, ... }`; throws with one sentence when it makes no sense. */
+/** Runs `{ do, person, chat, ... }`. Throws with one sentence if the action is invalid. */
 export function runAction(core: Core, act: People, action: Action, files: readonly Upload[]): unknown {
   const person = numberIn(action, "person");
   const chat = action.chat === undefined ? person : numberIn(action, "chat");
@@ -49,7 +49,7 @@ interface Where {
   readonly bot: Pick<SayOptions, "bot">;
 }
 
-/** Several files are one album, with the text at the first. */
+/** Sends a message. Several files form an album, with the text on the first. */
 function say(core: Core, act: People, action: Action, files: readonly Upload[], { person, chat, bot }: Where): readonly unknown[] {
   const text = action.text === undefined ? "" : textIn(action, "text");
   const options: SayOptions = {
@@ -57,7 +57,7 @@ function say(core: Core, act: People, action: Action, files: readonly Upload[], 
     ...(action.replyTo === undefined ? {} : { replyTo: numberIn(action, "replyTo") }),
     ...(action.thread === undefined ? {} : { thread: numberIn(action, "thread") }),
   };
-  // What is too long for one message is cut, as a person's app cuts it.
+  // A text that is too long for one message is split like in a person's app.
   if (files.length === 0) return text.length > 4096 ? act.paste(person, chat, text, options) : [act.say(person, chat, text, options)];
   if (files.length > maxFiles) throw new Error(`at most ${maxFiles} files at once`);
   const album = files.length > 1 ? { album: `album-${core.newId()}` } : {};

@@ -1,4 +1,4 @@
-/** Approval of a pairing code from the page: the person at the page is also the operator of the gateway behind the bot. */
+/** Approves pairing codes from the page. The person at the page is also the operator of the gateway behind the bot. */
 import type { Core } from "../core.ts";
 import { isRecord } from "./params.ts";
 
@@ -6,16 +6,16 @@ export interface PairingCode {
   readonly channel: string;
   readonly code: string;
   readonly account?: string;
-  /** Id of the person to whom the bot sent the code. */
+  /** The id of the person who received the code. */
   readonly sender: string;
 }
 
 export type Approve = (pairing: PairingCode) => Promise<void>;
 
-/** The command in the bot's text. The page has the same pattern, for its button. */
+/** Matches the command in the bot's text. The page uses the same pattern for its button. */
 const pattern = /pairing approve ([a-z0-9_-]{1,64}) ([A-Z2-9]{8})(?: --account ([a-z0-9_-]{1,64}))?/;
 
-/** Approves the code in a message that a bot sent to this person in their direct chat; throws with one sentence when there is none. */
+/** Approves the code in a message that a bot sent to this person in their direct chat. Throws with one sentence if there is none. */
 export async function approvePairing(core: Core, approve: Approve | undefined, asked: unknown): Promise<object> {
   if (approve === undefined) throw new Error("this playground has no gateway that could approve; use the command in the message");
   const { person, message } = isRecord(asked) ? asked : {};

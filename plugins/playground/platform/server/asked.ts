@@ -1,4 +1,4 @@
-/** Which message of a person a call of a bot belongs to, so that the page can show the calls of one answer together. */
+/** Finds the message of a person that a bot's call answers, so that the page can group the calls of one reply. */
 
 import type { Core, PlatformEvent } from "../core.ts";
 import type { Message } from "../wire.ts";
@@ -8,9 +8,9 @@ const shownText = 80;
 const mostThreads = 10_000;
 
 export interface AskedMessages {
-  /** Sees what happens on the platform. */
+  /** Records an event of the platform. */
   note(event: PlatformEvent): void;
-  /** What a call with these parameters belongs to; `undefined` when it names no chat in which a person wrote. */
+  /** The message that a call with these parameters answers; `undefined` if it names no chat in which a person wrote. */
   of(params: Readonly<Record<string, unknown>>): Asked | undefined;
 }
 
@@ -25,7 +25,7 @@ export function createAskedMessages(core: Core): AskedMessages {
       if (event.type !== "message") return;
       const { message } = event;
       const thread = threadOf(message);
-      // An edit names only its message; it belongs to that message's topic.
+      // An edit only names its message, so it belongs to that message's topic.
       if (threads.size > mostThreads) threads.clear();
       if (thread !== 1) threads.set(`${message.chat.id}|${message.message_id}`, thread);
       if (message.from.is_bot) return;
@@ -37,7 +37,7 @@ export function createAskedMessages(core: Core): AskedMessages {
     },
     of({ chat_id: chat, message_thread_id: thread, message_id: message }) {
       const topic = thread ?? threads.get(`${chat}|${message}`) ?? 1;
-      // A message into a topic without user messages was caused elsewhere in the chat.
+      // A message in a topic without user messages was caused elsewhere in the chat.
       return last.get(`${chat}|${topic}`) ?? last.get(`${chat}`);
     },
   };

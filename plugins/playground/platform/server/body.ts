@@ -1,4 +1,4 @@
-/** Reads a request's body, bounded. */
+/** Reads a request's body up to a size limit. */
 import type { IncomingMessage } from "node:http";
 
 export class BodyTooLarge extends Error {}
@@ -24,7 +24,7 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
     });
     request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     request.on("error", reject);
-    // A client that leaves in the middle of its body is not an error.
+    // A client that disconnects while sending its body is not an error.
     request.on("close", () => {
       if (!request.complete) reject(new Error("the client left"));
     });

@@ -1,4 +1,4 @@
-/** One call of a bot over HTTP: faults, parameters, method, answer. */
+/** Handles a bot's call over HTTP: faults, parameters, method and answer. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Core } from "../core.ts";
 import { ApiError, tooMany } from "../errors.ts";
@@ -10,7 +10,7 @@ import type { Faults, Mishap } from "./faults.ts";
 import { type Params, parseParams } from "./params.ts";
 
 const maxFormBytes = 51 * 1024 * 1024;
-/** Without files a call is small; recorded calls stay small with it. */
+/** Calls without files are small, and so are their records. */
 const maxBodyBytes = 1024 * 1024;
 const maxRecordedText = 5000;
 const maxRecordedAnswer = 2000;
@@ -25,7 +25,7 @@ export interface CallingOptions {
 export interface Calling {
   /** Handles `/bot<token>/<method>`. */
   call(path: string, query: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Runs a method that a webhook answered with. */
+  /** Runs a method that a webhook returned in its answer. */
   run(bot: Bot, params: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ function sendGarbage(response: ServerResponse, status: number): void {
   response.end("<html><head><title>Gateway</title></head><body><h1>Something went wrong</h1></body></html>");
 }
 
-/** Waits, but no longer than the client does. */
+/** Waits, but only until the client disconnects. */
 function pause(ms: number, response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -151,7 +151,7 @@ function recorded(
   };
 }
 
-/** A copy: a part of a long text would keep the whole of it in memory. */
+/** Cuts and copies the text, because a substring would keep the whole text in memory. */
 function shortened(body: string): string {
   return body.length <= maxRecordedAnswer ? body : `${Buffer.from(body.slice(0, maxRecordedAnswer)).toString()}…`;
 }

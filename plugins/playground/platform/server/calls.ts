@@ -1,4 +1,4 @@
-/** The last calls of the bots, for tests and for the page. */
+/** The last calls of the bots, for tests and the page. */
 
 export interface RecordedCall {
   readonly seq: number;
@@ -7,14 +7,14 @@ export interface RecordedCall {
   readonly bot: string;
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
-  /** 0: no answer was given. */
+  /** HTTP status; 0 if no answer was sent. */
   readonly status: number;
-  /** Why it was not done, whether the bot heard of it or not. */
+  /** Why the call had no effect, even if the bot was not informed. */
   readonly description?: string;
   readonly fault?: string;
   /** The body of the answer, cut. */
   readonly answer?: string;
-  /** The person's message that came last in the chat of the call: what the bot answers. */
+  /** The latest message of a person in the call's chat, which the bot is answering. */
   readonly about?: Asked;
 }
 
@@ -26,9 +26,9 @@ export interface Asked {
 }
 
 export interface CallLog {
-  /** Oldest first. */
+  /** Recorded calls, oldest first. */
   list(filter?: { readonly method?: string; readonly since?: number; readonly limit?: number }): readonly RecordedCall[];
-  /** Switches recording on or off; it costs a little in benchmarks. */
+  /** Turns recording on or off, because it takes a little time in benchmarks. */
   record(on: boolean): void;
   clear(): void;
 }
@@ -42,7 +42,7 @@ export function createCallLog(on: boolean): CallLog & { add(call: Omit<RecordedC
   return {
     recording: () => recording,
     add(call) {
-      // The ring is kept as an array in order of age, from `seq % capacity` on.
+      // The ring is an array; its oldest entry is at `seq % capacity`.
       ring[seq % capacity] = { seq, ...call };
       seq += 1;
       return seq - 1;

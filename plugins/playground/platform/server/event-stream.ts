@@ -1,4 +1,4 @@
-/** What happens, as server-sent events, to any number of open pages. */
+/** Sends platform events to any number of open pages, as server-sent events. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PlatformEvent } from "../core.ts";
 
@@ -8,10 +8,10 @@ export interface EventStream {
 }
 
 const maxPages = 20;
-/** A page that reads too slowly is cut off; it connects again and takes the whole state. */
+/** A page that reads too slowly is disconnected. It reconnects and loads the whole state. */
 const maxUnsentBytes = 4 * 1024 * 1024;
 const pulseMs = 15_000;
-/** Calls are announced at most this often: the page asks for them when it shows them. */
+/** Calls are announced at most this often, in milliseconds. The page loads them when it shows them. */
 const callsMs = 250;
 
 export function createEventStream(on: (listener: (event: PlatformEvent) => void) => () => void): EventStream {

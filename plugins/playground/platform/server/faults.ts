@@ -1,19 +1,18 @@
-/** Faults on purpose: what a network and a busy platform do to a bot. */
+/** Injected faults that simulate an unreliable network and a busy platform. */
 import type { RawParams } from "./params.ts";
 
 export const faultKinds = ["drop", "delay", "status", "reset-before", "reset-after", "garbage", "flood", "refuse"] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** What happens to one call. */
+/** The fault for one call. */
 export interface Mishap {
   /**
-   * `drop`: never answered, nothing happens. `delay`: answered after `ms`. `status`: a 5xx answer, nothing happens.
-   * `reset-before`: the connection breaks, nothing happens. `reset-after`: it happens, then the connection breaks.
-   * `garbage`: an HTML page instead of JSON, nothing happens. `flood`: 429 with `retryAfter` seconds.
-   * `refuse`: `status` (default 400) with `description`, nothing happens.
+   * `drop`: no answer, no effect. `delay`: answered after `ms`. `status`: a 5xx answer, no effect. `reset-before`: the connection breaks
+   * before the call has an effect. `reset-after`: the call takes effect, then the connection breaks. `garbage`: an HTML page instead of
+   * JSON, no effect. `flood`: 429 with `retryAfter` seconds. `refuse`: `status` (default 400) with `description`, no effect.
    */
   readonly kind: FaultKind;
-  /** Every kind may be delayed by this time. */
+  /** A delay in milliseconds, which every kind may have. */
   readonly ms?: number;
   readonly status?: number;
   readonly retryAfter?: number;
@@ -21,23 +20,23 @@ export interface Mishap {
 }
 
 export interface Fault extends Mishap {
-  /** A method's name, `file` for the fetching of a file, or `*` for each. */
+  /** A method's name, `file` for downloads, or `*` for all. */
   readonly method: string;
-  /** How many calls it hits. */
+  /** How many calls it affects. */
   readonly times: number;
 }
 
-/** What happens to a call that no fault waits for. */
+/** Returns the fault for a call that no configured fault matches; `undefined` for none. */
 export type Chance = (method: string, params: RawParams) => Mishap | undefined;
 
 export interface Faults {
   add(fault: Fault): void;
-  /** Leaves the rest to chance; `undefined`: to none. */
+  /** Sets the function for all other calls; `undefined` removes it. */
   leaveTo(chance: Chance | undefined): void;
-  /** Faults that are left, with the calls they still hit. */
+  /** The remaining faults, with the number of calls that they still affect. */
   list(): readonly Fault[];
   clear(): void;
-  /** The fault for this call, used up by one. */
+  /** Returns the fault for this call and counts it as used. */
   take(method: string, params?: RawParams): Mishap | undefined;
 }
 
@@ -68,7 +67,7 @@ export function createFaults(): Faults {
   };
 }
 
-/** Checks a fault that came over HTTP. */
+/** Validates a fault that was sent over HTTP. */
 export function parseFault(value: Readonly<Record<string, unknown>>): Fault {
   const { method = "*", times = 1, kind, ms, status, retryAfter, description } = value;
   if (typeof method !== "string" || !/^(?:\*|[A-Za-z]{1,64})$/.test(method)) throw new Error("method: a method's name or *");

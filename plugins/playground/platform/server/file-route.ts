@@ -1,4 +1,4 @@
-/** `/file/bot<token>/<path>`: where bots fetch files; with the faults of a network, as every call. */
+/** `/file/bot<token>/<path>`: serves files to bots. Faults apply here as to every call. */
 import type { ServerResponse } from "node:http";
 import type { Core } from "../core.ts";
 import type { KeptFile } from "../files.ts";
@@ -14,13 +14,13 @@ function refuse(response: ServerResponse, status: number, description: string): 
   response.end(JSON.stringify({ ok: false, error_code: status, description }));
 }
 
-/** Half of the file, and then nothing more. */
+/** Sends half of the file and then breaks the connection. */
 function tear(response: ServerResponse, file: KeptFile): void {
   response.writeHead(200, { "content-type": "application/octet-stream", "content-length": file.bytes.length });
   response.write(file.bytes.subarray(0, Math.floor(file.bytes.length / 2)), () => response.socket?.resetAndDestroy());
 }
 
-/** True when the fault is all the answer there is. */
+/** Applies a fault. Returns true if the fault replaces the answer. */
 async function suffer(fault: Mishap, response: ServerResponse, file: KeptFile): Promise<boolean> {
   switch (fault.kind) {
     case "delay":

@@ -1,4 +1,4 @@
-/** `multipart/form-data`, whole in memory: bodies are bounded by the server before they come here. */
+/** Parses `multipart/form-data` in memory. The server limits the size of bodies beforehand. */
 import { badRequest } from "../errors.ts";
 
 export interface Upload {
@@ -15,13 +15,13 @@ export interface Form {
 const maxParts = 100;
 const blankLine = Buffer.from("\r\n\r\n");
 
-/** The boundary of a content type, or nothing when it is another type. */
+/** The boundary in a content type; `undefined` for other types. */
 export function boundaryOf(contentType: string): string | undefined {
   const match = /^multipart\/form-data\s*;.*?boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType);
   return match?.[1] ?? match?.[2];
 }
 
-/** Reads a body; throws `ApiError` 400 when it is cut short or has more than 100 parts. */
+/** Parses a body. Throws `ApiError` 400 if it is truncated or has more than 100 parts. */
 export function parseMultipart(body: Buffer, boundary: string): Form {
   const form: Form = { fields: Object.create(null) as Record<string, string>, files: Object.create(null) as Record<string, Upload> };
   const mark = Buffer.from(`--${boundary}`);
@@ -43,7 +43,7 @@ export function parseMultipart(body: Buffer, boundary: string): Form {
 function addPart(form: Form, head: string, bytes: Buffer): void {
   const name = /content-disposition:[^\r\n]*?[\s;]name="([^"\r\n]*)"/i.exec(head)?.[1];
   if (name === undefined) throw badRequest("a part of the multipart body has no name");
-  // Quoted by browsers; the common bot libraries write it bare.
+  // Browsers quote the name; the common bot libraries do not.
   const named = /content-disposition:[^\r\n]*?[\s;]filename=(?:"([^"\r\n]*)"|([^"\r\n;]+))/i.exec(head);
   const fileName = named?.[1] ?? named?.[2];
   if (fileName === undefined) {
@@ -54,7 +54,7 @@ function addPart(form: Form, head: string, bytes: Buffer): void {
   form.files[name] = { bytes: Buffer.from(bytes), fileName: decodeName(fileName), mimeType };
 }
 
-/** Browsers percent-encode quotes and line breaks in names; only those are undone. */
+/** Undoes the percent-encoding of quotes and line breaks, the only characters that browsers encode in names. */
 function decodeName(name: string): string {
   return name
     .replace(/%22/g, '"')

@@ -1,12 +1,13 @@
-/** Who may use the page and its API: this machine, and of browsers only the page itself. */
+/** Decides who may use the page and its API: only this machine and, in browsers, only the page itself. */
 import type { IncomingHttpHeaders } from "node:http";
 
 const loopbackHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?$/;
 
 /**
- * Why a request is refused, or nothing.
+ * Why a request is refused, or `undefined`.
  *
- * The name in `Host` is checked so that no other site's name can be pointed here; `Origin` so that no other page can write here.
+ * `Host` is checked so that no other site's domain can be rebound to this machine; `Origin` so that no other page can send requests that
+ * change something.
  */
 export function refusal(method: string, headers: IncomingHttpHeaders): string | undefined {
   const host = headers.host ?? "";

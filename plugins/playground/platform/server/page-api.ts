@@ -1,4 +1,4 @@
-/** What the chat page works with: its files, and REST and events below `/_playground/`. */
+/** Serves the chat page: its files, and its REST API and events below `/_playground/`. */
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ const safeHeaders = {
   "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-cache",
 };
-/** Only what a browser shows without running anything is shown in place; the rest is downloaded. */
+/** Types that browsers display without executing anything. Other files are downloaded. */
 const shownTypes = /^(?:image\/(?:png|jpeg|gif|webp)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+)$/;
 const maxBodyBytes = 51 * 1024 * 1024;
 

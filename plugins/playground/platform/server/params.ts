@@ -1,4 +1,4 @@
-/** Parameters of one call, whichever way they came; the platform takes numbers and JSON as text too. */
+/** Reads the parameters of a call from any source. Like the platform, it accepts numbers and JSON as text. */
 import { badRequest } from "../errors.ts";
 import { boundaryOf, parseMultipart, type Upload } from "./multipart.ts";
 
@@ -11,7 +11,7 @@ export interface Params {
 
 const none: Readonly<Record<string, Upload>> = {};
 
-/** Reads query and body. A parameter of the body wins over one of the query. */
+/** Parses query and body. Parameters in the body take precedence. */
 export function parseParams(query: string, contentType: string, body: Buffer): Params {
   const fromQuery = query === "" ? undefined : Object.fromEntries(new URLSearchParams(query));
   if (body.length === 0) return { raw: fromQuery ?? {}, files: none };
@@ -68,7 +68,7 @@ export function flagOf(params: RawParams, name: string): boolean {
   return typeof value === "string" ? ["true", "1", "yes", "t", "y"].includes(value.toLowerCase()) : value === 1;
 }
 
-/** A JSON value: as it is, or written as text in a form. */
+/** A JSON value, either as is or as text in a form. */
 export function jsonOf(params: RawParams, name: string, what: string): unknown {
   const value = params[name];
   if (value === undefined || value === null || value === "") return undefined;

@@ -1,4 +1,4 @@
-/** The state that the page begins with. */
+/** The initial state for the page. */
 import type { Core } from "../core.ts";
 import { reactionEmoji } from "../people/reactions.ts";
 import type { Bot, Room } from "../world.ts";

@@ -1,0 +1,116 @@
+/** What a command of a plugin is handed: each part is made when the command first uses it. */
+import { programCommand } from "../../contract/command.ts";
+import { PluginError } from "../../contract/errors.ts";
+import { scopedStore } from "../../host/scope.ts";
+import { visible } from "../../log/visible.ts";
+import type { CliCall, PluginStore } from "../../sdk/contract.ts";
+import { createIds } from "../../state/ids.ts";
+import type { Store } from "../../state/store.ts";
+import type { CommandContext } from "../context.ts";
+import { openPreset } from "./preset-section.ts";
+import { createQuestions } from "./questions.ts";
+import { createSecretFiles } from "./secret-files.ts";
+
+interface Called {
+  readonly plugin: string;
+  readonly presets: readonly string[];
+  readonly args: CliCall["args"];
+  readonly options: CliCall["options"];
+  readonly prepares: boolean;
+  readonly json: boolean;
+}
+
+const progressAfterMs = 1_000;
+/** For a command that has heard a signal. */
+const graceMs = 5_000;
+
+/** `close` releases what the command has opened. */
+export function openCall(context: CommandContext, called: Called): { readonly call: CliCall; close(): Promise<void> } {
+  const { plugin, presets, args, options, prepares, json } = called;
+  const { terminal, now } = context;
+  let opened: Promise<Store> | undefined;
+  const open = () => (opened ??= context.openState({ create: prepares }));
+  /** Before the first start of a gateway there is nothing to read, and a command that only looks makes no state. */
+  const isEmpty = async () => prepares && opened === undefined && !(await context.hasState());
+  const stop = createStop();
+  const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  const call: CliCall = {
+    args,
+    options,
+    program: programCommand,
+    store: lateStore({ isEmpty, open: async () => scopedStore(await open(), `plugin:${plugin}`, now) }),
+    get signal() {
+      return stop.signal();
+    },
+    ...(isTerminal ? { terminal: createQuestions(process) } : {}),
+    say(line) {
+      if (json) return;
+      if (typeof line === "string") terminal.line(visible(line));
+      else terminal.table([line.map(visible)]);
+    },
+    async progress(doing, work) {
+      const timer = setTimeout(() => terminal.note(`${doing} ...`), progressAfterMs);
+      return await work.finally(() => clearTimeout(timer));
+    },
+    preset(id) {
+      if (!presets.includes(id)) throw new PluginError("plugin_invalid", { plugin, reason: `it declares no preset ${id}` });
+      return openPreset(context, id);
+    },
+    secretFiles: createSecretFiles({ plugin, stateDirectory: context.stateDirectory }),
+    async gateway() {
+      const running = await context.gateway();
+      if (running === null) return undefined;
+      const { watched } = ((await running.describe()) ?? {}) as { readonly watched?: Readonly<Record<string, Watched>> };
+      return { url: running.url, watched: watched?.[plugin] ?? [] };
+    },
+    now,
+    newId: createIds(now),
+  };
+  return {
+    call,
+    async close() {
+      stop.forget();
+      const store = await opened?.catch(() => undefined);
+      await store?.close();
+    },
+  };
+}
+
+type Watched = NonNullable<Awaited<ReturnType<CliCall["gateway"]>>>["watched"];
+
+/** Signals end the process as usual until the command asks for them. */
+function createStop(): { signal(): AbortSignal; forget(): void } {
+  const stopping = new AbortController();
+  let listens = false;
+  const stop = () => {
+    forget();
+    setTimeout(() => process.exit(1), graceMs).unref();
+    stopping.abort();
+  };
+  const forget = () => {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+  };
+  return {
+    signal() {
+      if (!listens) {
+        listens = true;
+        process.once("SIGINT", stop);
+        process.once("SIGTERM", stop);
+      }
+      return stopping.signal;
+    },
+    forget,
+  };
+}
+
+/** Opened by the first call that needs it. */
+function lateStore({ isEmpty, open }: { isEmpty(): Promise<boolean>; open(): Promise<PluginStore> }): PluginStore {
+  return {
+    get: async (key) => ((await isEmpty()) ? null : await (await open()).get(key)),
+    set: async (key, value, options) => await (await open()).set(key, value, options),
+    delete: async (key) => ((await isEmpty()) ? false : await (await open()).delete(key)),
+    list: async (options) => ((await isEmpty()) ? [] : await (await open()).list(options)),
+    update: async (key, change, options) => await (await open()).update(key, change, options),
+  };
+}

@@ -1,0 +1,64 @@
+/** Runs a command of a plugin, and prints what it answers. */
+import { HostError } from "../../contract/errors.ts";
+import type { Json } from "../../contract/types.ts";
+import { type Asked, lateAnswer, pluginDeadlines, withDeadline } from "../../host/deadline.ts";
+import type { CliAnswer, CliCommand } from "../../sdk/contract.ts";
+import type { Run } from "../declare.ts";
+import type { Terminal } from "../output/terminal.ts";
+import { openCall } from "./plugin-call.ts";
+import { givenOptions } from "./plugin-options.ts";
+
+type Parsed = Readonly<Record<string, unknown>> & { readonly json?: boolean };
+
+/** `presets`: ids of those that the plugin declares. */
+export function runnerOf(asked: Asked, command: CliCommand, presets: readonly string[]): Run<readonly (string | undefined)[], Parsed> {
+  return async (context, args, parsed) => {
+    const json = parsed.json === true;
+    const { call, close } = openCall(context, {
+      plugin: asked.plugin,
+      presets,
+      args,
+      options: givenOptions(command.options, parsed),
+      prepares: command.prepares === true,
+      json,
+    });
+    try {
+      const run = async () => await command.run(call);
+      const ms = command.timeoutSeconds === undefined ? pluginDeadlines.cli : command.timeoutSeconds * 1_000;
+      const late = () => {
+        // What the command still waits for must not keep the process.
+        setTimeout(() => process.exit(), 1_000).unref();
+        return lateAnswer(asked, ms);
+      };
+      const answer = ms === 0 ? await run() : await withDeadline(run(), ms, late);
+      if (answer.failed === "usage") throw new HostError("usage", { reason: sentenceOf(answer).replace(/\.$/, "") });
+      if (json) context.terminal.json(answer.failed === true && answer.data === null ? failure(answer) : answer.data);
+      else show(answer, context.terminal);
+      return answer.failed === true ? 1 : 0;
+    } finally {
+      await close();
+    }
+  };
+}
+
+const sentenceOf = ({ lines }: CliAnswer): string => lines.map((line) => (typeof line === "string" ? line : line.join(" "))).join(" ");
+
+/** A plugin that failed and has no data has said why in its lines; those who read JSON are to know it, too. */
+function failure(answer: CliAnswer): Json {
+  return { ok: false, error: sentenceOf(answer), code: "plugin_command_failed" };
+}
+
+function show({ lines }: CliAnswer, terminal: Terminal): void {
+  let rows: (readonly string[])[] = [];
+  const flush = () => {
+    if (rows.length > 0) terminal.table(rows);
+    rows = [];
+  };
+  for (const line of lines) {
+    if (typeof line === "string") {
+      flush();
+      terminal.line(line);
+    } else rows.push(line);
+  }
+  flush();
+}

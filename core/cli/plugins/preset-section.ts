@@ -1,0 +1,115 @@
+/** The section of a preset in the configuration, for commands of its plugin: they read it, and change nothing beside it. */
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { editConfig } from "../../config/editing/edit.ts";
+import { getPath } from "../../config/path.ts";
+import type { LoadedConfig } from "../../config/reading/load.ts";
+import { createSecrets } from "../../config/secrets.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
+import type { Json } from "../../contract/types.ts";
+import { compileHooks } from "../../gateway/hook-problems.ts";
+import type { CliCall } from "../../sdk/contract.ts";
+import { parseBasePath } from "../../webhooks/mapping/address.ts";
+import { pluginProblems } from "../config.ts";
+import type { CommandContext } from "../context.ts";
+import { type Declared, readDeclarations, readyPlugins } from "./declarations.ts";
+
+type CliPreset = ReturnType<CliCall["preset"]>;
+
+const tokenFileName = "hook-token";
+const tokenBytes = 32;
+
+export function openPreset(context: CommandContext, id: string): CliPreset {
+  const { configFile, env, terminal } = context;
+  let declared: Promise<readonly Declared[]> | undefined;
+  const declarations = async (loaded: LoadedConfig) => {
+    declared ??= readDeclarations(loaded, await context.stateDirectory(), terminal);
+    return await declared;
+  };
+  const secrets = createSecrets({ env, directory: dirname(resolve(configFile.file)) });
+
+  async function edit(path: readonly string[], value: unknown): Promise<boolean> {
+    const known = await declarations(await context.load());
+    const check: NonNullable<Parameters<typeof editConfig>[3]>["check"] = (checked) => pluginProblems(known, checked, env);
+    return (await editConfig(configFile.file, path, value, { env, check })).changed;
+  }
+
+  return {
+    async settings() {
+      const { checkable } = await context.load();
+      return getPath(checkable.hooks, [id]) as Json | undefined;
+    },
+    secret: (value, key) => secrets.resolve(value, `hooks.${id}.${key}`),
+    async token() {
+      const { token } = (await context.load()).checkable.hooks;
+      if (token === undefined) throw new HostError("secret_unavailable", { path: "hooks.token", reason: "it is not set" });
+      return secrets.resolve(token, "hooks.token");
+    },
+    async hooks() {
+      const loaded = await context.load();
+      return hooksOf(id, { loaded, declared: await declarations(loaded), env });
+    },
+    set: (path, value) => edit(["hooks", id, ...path], value),
+    async enableHooks() {
+      const { checkable } = await context.load();
+      const { token, enabled } = checkable.hooks;
+      // Before the server is switched on, which is an error without a token.
+      const tokenFile = token === undefined ? writeToken(dirname(configFile.file)) : undefined;
+      if (tokenFile !== undefined) await edit(["hooks", "token"], { file: tokenFile }).catch(withoutFile(tokenFile));
+      if (!enabled) await edit(["hooks", "enabled"], true);
+      return { changed: !enabled, ...(tokenFile === undefined ? {} : { tokenFile }) };
+    },
+  };
+}
+
+function hooksOf(
+  id: string,
+  { loaded, declared, env }: { readonly loaded: LoadedConfig; readonly declared: readonly Declared[]; readonly env: CommandContext["env"] },
+): Awaited<ReturnType<CliPreset["hooks"]>> {
+  const { checkable } = loaded;
+  const { hooks } = checkable;
+  const plugins = readyPlugins(declared);
+  const preset = plugins.flatMap(({ presets = [] }) => presets).find((one) => one.id === id);
+  const base = {
+    enabled: hooks.enabled,
+    hasToken: hooks.token !== undefined,
+    path: `${parseBasePath(hooks.path) ?? ""}/${preset?.path ?? id}`,
+  };
+  if (preset === undefined) return base;
+  // An account brings its preset along, so the preset is looked at as if there were one.
+  const presets = hooks.presets.includes(id) ? hooks.presets : [...hooks.presets, id];
+  const { table } = compileHooks(plugins, loaded, env, { ...checkable, hooks: { ...hooks, presets } });
+  const answering = table.mappings.find(({ match }) => match.path === preset.path);
+  if (answering === undefined) return base;
+  const answeredBy = answering.preset === undefined ? ("mapping" as const) : ("preset" as const);
+  const fault = answering.faulty
+    ? table.problems.find(({ severity, section }) => severity === "error" && section === answering.at)
+    : undefined;
+  if (!answering.faulty) return { ...base, answeredBy };
+  const reason = fault === undefined ? `${answering.at} has an error.` : `${fault.path} ${fault.message}.`;
+  return { ...base, answeredBy, problem: { reason, fix: fault?.hint ?? "Correct it." } };
+}
+
+/** A token that the configuration does not name is of no use. */
+function withoutFile(file: string): (error: unknown) => never {
+  return (error) => {
+    rmSync(file, { force: true });
+    throw error;
+  };
+}
+
+/** Never replaces a file that is there: it may be another program's. */
+function writeToken(directory: string): string {
+  let file = join(directory, tokenFileName);
+  for (let number = 2; existsSync(file); number += 1) file = join(directory, `${tokenFileName}-${number}`);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const descriptor = openSync(file, "wx", 0o600);
+    writeSync(descriptor, `${randomBytes(tokenBytes).toString("base64url")}\n`);
+    closeSync(descriptor);
+  } catch (thrown) {
+    throw new HostError("token_not_written", { file, reason: reasonOf(thrown) }, { cause: thrown });
+  }
+  return file;
+}

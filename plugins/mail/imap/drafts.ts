@@ -1,0 +1,73 @@
+/** The drafts folder of a mailbox that is read by IMAP. */
+import type { ImapFlow } from "imapflow";
+import { type DraftFolder, SourceError } from "../source.ts";
+import { withoutStall } from "./deadline.ts";
+import { faultOf } from "./faults.ts";
+
+export function createDraftFolder({
+  host,
+  user,
+  connected,
+  settle,
+}: {
+  readonly host: string;
+  readonly user: string;
+  readonly connected: () => Promise<ImapFlow>;
+  /** Opens the folder again for which the server rings. */
+  readonly settle: () => Promise<void>;
+}): DraftFolder {
+  async function over<T>(work: (open: ImapFlow) => Promise<T>): Promise<T> {
+    try {
+      const open = await connected();
+      return await withoutStall({ client: open, host }, work(open));
+    } catch (error) {
+      throw faultOf(error, host);
+    }
+  }
+
+  return {
+    ...(/^[^@\s]+@[^@\s]+$/.test(user) ? { owner: user } : {}),
+    async has(messageId) {
+      const found = await over(async (open) => {
+        const lock = await open.getMailboxLock(await pathOf(open, host), { readOnly: true });
+        try {
+          return await open.search({ header: { "message-id": messageId } }, { uid: true });
+        } finally {
+          lock.release();
+        }
+      });
+      await settle();
+      if (!found) throw new SourceError("outage", `${host} could not search the drafts.`, "It is tried again by itself.");
+      return found.length > 0;
+    },
+    store: ({ text, begins }) =>
+      over(async (open) => {
+        const path = await pathOf(open, host);
+        await begins();
+        try {
+          await open.append(path, text, ["\\Draft"]);
+        } catch (error) {
+          const { responseStatus, responseText = "" } = error as { readonly responseStatus?: string; readonly responseText?: string };
+          if (responseStatus !== "NO" && responseStatus !== "BAD") throw error;
+          const reason = responseText === "" ? "" : ` (${responseText.slice(0, 200)})`;
+          throw new SourceError(
+            "setup",
+            `${host} does not take a draft into ${path}${reason}.`,
+            "Check the room and the rights of the mailbox.",
+          );
+        }
+      }),
+  };
+}
+
+async function pathOf(open: ImapFlow, host: string): Promise<string> {
+  const folders = (await open.list()).filter(({ specialUse }) => specialUse === "\\Drafts");
+  // What the server says counts more than a name that looks like it.
+  const folder = folders.find(({ specialUseSource }) => specialUseSource === "extension") ?? folders[0];
+  if (folder !== undefined) return folder.path;
+  throw new SourceError(
+    "setup",
+    `The mailbox at ${host} has no drafts folder.`,
+    "Create a folder named Drafts, or remove reply from the mailbox.",
+  );
+}

@@ -1,0 +1,68 @@
+/** How a connection to a mail server is encrypted, and which certificate is accepted. */
+import { connect as connectPlain } from "node:net";
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
+import type { ImapTransport } from "imapflow";
+import { isLoopback, type TlsSetting } from "../settings.ts";
+import { SourceError } from "../source.ts";
+
+export interface Encryption {
+  readonly mode: "tls" | "starttls" | "none";
+  /** Certificates that sign the server's, as PEM text; absent: those that Node trusts. */
+  readonly ca?: string;
+  /** SHA-256 of the server's own certificate, as hexadecimal digits. */
+  readonly fingerprint?: string;
+}
+
+/** `read` returns the text of a file that the configuration names. Throws for what would send a password unprotected. */
+export function encryptionOf(
+  tls: TlsSetting,
+  { host, read }: { readonly host: string; readonly read: (file: string) => string },
+): Encryption {
+  if (tls === false && !isLoopback(host))
+    throw new SourceError("setup", `tls is false, which would send the password to ${host} unprotected.`, 'Set tls to true or "starttls".');
+  if (tls === false) return { mode: "none" };
+  if (tls === true || tls === "starttls") return { mode: tls === true ? "tls" : tls };
+  const { mode = "tls", caFile, fingerprint256 } = tls;
+  return {
+    mode,
+    ...(caFile === undefined ? {} : { ca: read(caFile) }),
+    ...(fingerprint256 === undefined ? {} : { fingerprint: plainDigits(fingerprint256) }),
+  };
+}
+
+/**
+ * A pinned certificate is compared by its fingerprint, before anything is sent over the connection. Node offers
+ * no way to accept a certificate that it does not trust, so the comparison needs a transport of its own.
+ */
+export function pinnedTransport({ ca, fingerprint }: Encryption & { readonly fingerprint: string }): ImapTransport {
+  const options: ConnectionOptions = { rejectUnauthorized: ca !== undefined, ...(ca === undefined ? {} : { ca }) };
+  const begin = (to: ConnectionOptions, host: string, onSecure: () => void): TLSSocket => {
+    const socket = connectTls({ ...to, ...options }, () => {
+      const found = plainDigits(socket.getPeerCertificate().fingerprint256 ?? "");
+      if (found === fingerprint) onSecure();
+      else socket.destroy(otherCertificate(host, found));
+    });
+    return socket;
+  };
+  return {
+    connect: ({ host, port, servername, secure }, onConnect) =>
+      secure ? begin({ host, port, ...named(servername) }, host, onConnect) : connectPlain({ host, port }, onConnect),
+    upgrade: (socket, { host, port, servername }, onSecure) =>
+      begin({ socket: socket as unknown as TLSSocket, host, port, ...named(servername) }, host, onSecure),
+  };
+}
+
+const named = (servername: string | false | undefined) => (servername ? { servername } : {});
+
+function otherCertificate(host: string, found: string): SourceError {
+  const pairs = found.match(/../g)?.join(":") ?? "none";
+  return new SourceError(
+    "setup",
+    `The certificate of ${host} is another one than tls.fingerprint256 names: ${pairs}.`,
+    "Set tls.fingerprint256 to the new one if you know that the server has changed its certificate.",
+  );
+}
+
+function plainDigits(fingerprint: string): string {
+  return fingerprint.replaceAll(":", "").toUpperCase();
+}

@@ -1,0 +1,117 @@
+/** Logs in by OAuth: access tokens are asked for with a refresh token, and a refresh token that the provider replaces is stored. */
+import { createHash } from "node:crypto";
+import type { PluginHost } from "service-gateway/sdk";
+import { isLoopback, type OAuthSettings } from "../settings.ts";
+import { SourceError } from "../source.ts";
+
+export interface OAuthTokens {
+  /** Identifies what the configuration says, without containing it. */
+  login(): string;
+  /** Whether `access` asks the provider. */
+  isFresh(): boolean;
+  /** One that is valid for a minute at least. */
+  access(): Promise<string>;
+  /** The server refused the last one: the next is a new one. */
+  forget(): void;
+}
+
+/** What the provider sends is short. */
+const maxAnswerCharacters = 100_000;
+const answerMs = 20_000;
+
+export function createOAuthTokens(
+  { tokenUrl, clientId, clientSecret, refreshToken, scope }: OAuthSettings,
+  {
+    account,
+    host,
+    secret,
+  }: {
+    readonly account: string;
+    readonly host: Pick<PluginHost, "store" | "now">;
+    /** Returns the text of a secret; `key` is its place below `oauth`. */
+    readonly secret: (value: unknown, key: string) => string;
+  },
+): OAuthTokens {
+  const place = `oauth:imap:${account}`;
+  let current: { readonly token: string; readonly until: number } | undefined;
+
+  const configured = (): string => secret(refreshToken, "refreshToken");
+  const login = (): string =>
+    createHash("sha256")
+      .update(JSON.stringify([tokenUrl, clientId, configured()]))
+      .digest("hex");
+
+  /** The newest refresh token that grew out of the configured one. */
+  async function latest(): Promise<string> {
+    const kept = (await host.store.get(place)) as { readonly login?: string; readonly refreshToken?: string } | null;
+    // Read as a secret, so that the log leaves it out.
+    return kept?.login === login() && kept.refreshToken !== undefined ? secret(kept.refreshToken, "refreshToken") : configured();
+  }
+
+  async function refresh(): Promise<string> {
+    const url = addressOf(tokenUrl);
+    const form = new URLSearchParams({ grant_type: "refresh_token", client_id: clientId, refresh_token: await latest() });
+    if (clientSecret !== undefined) form.set("client_secret", secret(clientSecret, "clientSecret"));
+    if (scope !== undefined) form.set("scope", scope);
+    const { access_token: token, expires_in: seconds, refresh_token: rotated } = await ask(url, form);
+    if (typeof token !== "string") throw new SourceError("outage", `${url.host} sent no access token.`, "It is tried again by itself.");
+    if (typeof rotated === "string" && rotated !== "")
+      await host.store.set(place, { login: login(), refreshToken: secret(rotated, "refreshToken") });
+    const lifeMs = (typeof seconds === "number" && seconds > 0 ? seconds : 300) * 1_000;
+    current = { token: secret(token, "refreshToken"), until: host.now() + lifeMs - 60_000 };
+    return token;
+  }
+
+  const valid = (): string | undefined => (current !== undefined && current.until > host.now() ? current.token : undefined);
+  return {
+    login,
+    isFresh: () => valid() === undefined,
+    access: async () => valid() ?? refresh(),
+    forget() {
+      current = undefined;
+    },
+  };
+}
+
+function addressOf(tokenUrl: string): URL {
+  const url = URL.canParse(tokenUrl) ? new URL(tokenUrl) : undefined;
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url;
+  throw new SourceError("setup", "oauth.tokenUrl is not an address with https.", "Set it to the token endpoint of the provider.");
+}
+
+async function ask(url: URL, form: URLSearchParams): Promise<{ readonly [field: string]: unknown }> {
+  let status: number;
+  let text: string;
+  try {
+    const response = await fetch(url, { method: "POST", body: form, redirect: "error", signal: AbortSignal.timeout(answerMs) });
+    status = response.status;
+    text = (await response.text()).slice(0, maxAnswerCharacters);
+  } catch {
+    throw new SourceError("outage", `${url.host} does not answer, which gives out access tokens.`, "It is tried again by itself.");
+  }
+  const answer = parsed(text);
+  if (status === 200) return answer;
+  const code = typeof answer.error === "string" && /^[a-z_]{1,40}$/.test(answer.error) ? answer.error : String(status);
+  if (code === "invalid_grant")
+    throw new SourceError(
+      "revoked",
+      `${url.host} does not accept the refresh token any more (invalid_grant).`,
+      "Log in again and set oauth.refreshToken to the new refresh token. Refresh tokens end by a changed password, a withdrawn consent and long disuse.",
+    );
+  if (status === 400 || status === 401)
+    throw new SourceError(
+      "login",
+      `${url.host} refused to give out an access token (${code}).`,
+      "Check oauth.clientId, oauth.clientSecret and oauth.scope.",
+    );
+  throw new SourceError("outage", `${url.host} gave out no access token (${code}).`, "It is tried again by itself.");
+}
+
+function parsed(text: string): { readonly [field: string]: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as { readonly [field: string]: unknown }) : {};
+  } catch {
+    return {};
+  }
+}

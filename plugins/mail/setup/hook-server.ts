@@ -1,0 +1,39 @@
+/** Steps that every mailbox needs: the hook server is on, and a mapping answers deliveries of its mail. */
+import type { CliCall } from "service-gateway/sdk";
+import { SourceError } from "../source.ts";
+import { done, kept, type Steps } from "./steps.ts";
+
+type Preset = ReturnType<CliCall["preset"]>;
+
+export async function prepareHooks(steps: Steps, preset: Preset, source: string): Promise<void> {
+  const { enabled, hasToken, path, answeredBy, problem } = await preset.hooks();
+  await steps.step("mapping", "Looking at the mappings", async () => {
+    if (answeredBy === undefined)
+      throw new SourceError(
+        "setup",
+        `Nothing answers at ${path}: the plugin mail is switched off.`,
+        "Remove plugins.entries.mail.enabled from the configuration, or set it to true.",
+      );
+    if (problem !== undefined) throw new SourceError("setup", `Deliveries at ${path} are refused: ${problem.reason}`, problem.fix);
+    const by = answeredBy === "preset" ? `the preset ${source}` : "a mapping of yours";
+    return enabled ? kept(`At ${path} answers ${by}.`) : done(`At ${path} answers ${by}.`);
+  });
+  if (steps.dryRun) {
+    await steps.step("hooks.token", "Looking for the hook token", async () =>
+      hasToken ? kept("It is set.") : { outcome: "would", detail: "make a token in a file beside the configuration", value: undefined },
+    );
+    await steps.step("hooks.enabled", "Looking at the hook server", async () =>
+      enabled ? kept("The hook server is on.") : { outcome: "would", detail: "switch the hook server on", value: undefined },
+    );
+    return;
+  }
+  const { tokenFile } = await steps.step("hooks.token", "Setting the hook token", async () => {
+    const made = await preset.enableHooks();
+    return made.tokenFile === undefined
+      ? { ...kept("It is set."), value: made }
+      : { ...done(`A new token is in ${made.tokenFile}.`), value: made };
+  });
+  await steps.step("hooks.enabled", "Switching the hook server on", async () =>
+    enabled && tokenFile === undefined ? kept("The hook server is on.") : done("The hook server is on."),
+  );
+}

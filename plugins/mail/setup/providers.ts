@@ -1,0 +1,84 @@
+/** Mail providers whose server is known by the domain of an address, and what each wants before it lets a program in. */
+
+export interface Provider {
+  readonly name: string;
+  readonly host: string;
+  readonly port?: number;
+  readonly tls?: "starttls";
+  /** What the user has to do, in one or two sentences. */
+  readonly wants: string;
+  /** True: it lets no program in with a password. */
+  readonly refusesPasswords?: boolean;
+}
+
+const gmail: Provider = {
+  name: "Gmail",
+  host: "imap.gmail.com",
+  wants:
+    "Google wants an app password: turn on 2-Step Verification, then create one at https://myaccount.google.com/apppasswords. Without one, use the setup of gmail.",
+};
+const outlook: Provider = {
+  name: "Outlook",
+  host: "outlook.office365.com",
+  refusesPasswords: true,
+  wants:
+    "Microsoft lets no program in with a password: basic authentication for IMAP is off. Register an application with Microsoft and set oauth of the mailbox by hand, or let a rule in Outlook forward the mail to a mailbox of another provider.",
+};
+const fastmail: Provider = {
+  name: "Fastmail",
+  host: "imap.fastmail.com",
+  wants: "Fastmail wants an app password with access to IMAP: Settings, Privacy & Security, Manage app passwords.",
+};
+const icloud: Provider = {
+  name: "iCloud",
+  host: "imap.mail.me.com",
+  wants: "Apple wants an app-specific password: https://account.apple.com, Sign-In and Security.",
+};
+const yahoo: Provider = {
+  name: "Yahoo",
+  host: "imap.mail.yahoo.com",
+  wants: "Yahoo wants an app password: Account Security, Generate app password.",
+};
+const gmx = (host: string): Provider => ({
+  name: "GMX",
+  host,
+  wants:
+    "GMX lets programs in only after you have allowed it: Settings, POP3/IMAP. With two-factor authentication it wants an application-specific password.",
+});
+const webDe: Provider = {
+  name: "WEB.DE",
+  host: "imap.web.de",
+  wants:
+    "WEB.DE lets programs in only after you have allowed it: settings, POP3/IMAP. With two-factor authentication it wants an application-specific password.",
+};
+const proton: Provider = {
+  name: "Proton",
+  host: "127.0.0.1",
+  port: 1143,
+  tls: "starttls",
+  wants: "Proton Mail is read through Proton Mail Bridge on this machine. Use the password that Bridge shows for the mailbox.",
+};
+
+const byDomain: ReadonlyMap<string, Provider> = new Map(
+  (
+    [
+      [gmail, ["gmail.com", "googlemail.com"]],
+      [outlook, ["outlook.com", "outlook.de", "hotmail.com", "hotmail.de", "hotmail.co.uk", "live.com", "live.de", "msn.com"]],
+      [fastmail, ["fastmail.com", "fastmail.fm"]],
+      [icloud, ["icloud.com", "me.com", "mac.com"]],
+      [yahoo, ["yahoo.com", "yahoo.de", "yahoo.co.uk", "yahoo.fr", "yahoo.it", "yahoo.es", "ymail.com", "rocketmail.com"]],
+      [gmx("imap.gmx.net"), ["gmx.de", "gmx.net", "gmx.at", "gmx.ch"]],
+      [gmx("imap.gmx.com"), ["gmx.com"]],
+      [webDe, ["web.de"]],
+      [proton, ["proton.me", "protonmail.com", "pm.me"]],
+    ] as const
+  ).flatMap(([provider, domains]) => domains.map((domain) => [domain, provider] as const)),
+);
+
+/** By the address; else by the server, for a domain of one's own at a provider. */
+export function providerOf(user: string, host?: string): Provider | undefined {
+  const known = byDomain.get(user.slice(user.lastIndexOf("@") + 1).toLowerCase());
+  if (host === undefined || known?.host === host) return known;
+  // A machine's own address says nothing about who answers there.
+  return [...byDomain.values()].find((provider) => provider.host === host.toLowerCase() && provider.port === undefined);
+}

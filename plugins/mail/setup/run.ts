@@ -1,0 +1,105 @@
+/** `webhooks imap run` and `webhooks gmail run`: watches a mailbox in the foreground, and hands its mail over to a gateway by HTTP. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CliAnswer, CliCall, PluginHost, PluginLog } from "service-gateway/sdk";
+import type { MailboxName } from "../handover.ts";
+import { createLease } from "../lease.ts";
+import { watchMailbox } from "../mailbox.ts";
+import type { MailboxSettings } from "../settings.ts";
+import { type MailSource, SourceError } from "../source.ts";
+import { textOf, UsageError } from "./options.ts";
+
+type Host = Parameters<typeof watchMailbox>[0];
+
+const answerMs = 30_000;
+
+export async function runMailbox(call: CliCall, mailbox: MailboxName, settings: MailboxSettings, source: MailSource): Promise<CliAnswer> {
+  const { url, token } = await destinationOf(call, mailbox.source);
+  const lease = createLease(call, mailbox, "run");
+  const lost = await lease.hold();
+  call.say(`Watching ${mailbox.account}; mail goes to ${url.href}. Ctrl-C ends it.`);
+  const watched = watchMailbox(hostOf(call, { url, token }), mailbox, settings, source);
+  await ended(AbortSignal.any([call.signal, lost]));
+  await watched.close();
+  await lease.release();
+  if (call.signal.aborted) return { lines: ["Ended; the next start goes on from here."], data: { ok: true, account: mailbox.account } };
+  return { lines: ["Another process reads this mailbox now."], data: null, failed: true };
+}
+
+async function ended(signal: AbortSignal): Promise<void> {
+  // A timer keeps the process where nothing else does, as between two looks.
+  while (!signal.aborted) await sleep(60_000, undefined, { signal }).catch(() => {});
+}
+
+async function destinationOf(call: CliCall, source: string): Promise<{ readonly url: URL; readonly token: string }> {
+  const preset = call.preset(source);
+  const given = textOf(call, "url");
+  const token = await preset.token();
+  if (given !== undefined) {
+    if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
+      throw new UsageError(
+        `--url is the whole address of the webhook, such as https://gateway.example.org/hooks/${source}, not "${given}".`,
+      );
+    return { url: new URL(given), token };
+  }
+  const gateway = await call.gateway();
+  if (gateway === undefined)
+    throw new SourceError("setup", "No gateway runs on this state.", `Start one with \`${call.program} gateway\`, or give --url.`);
+  return { url: new URL((await preset.hooks()).path, gateway.url), token };
+}
+
+/** What the watcher asks of a gateway, answered by calls to its webhook. */
+function hostOf(call: CliCall, to: { readonly url: URL; readonly token: string }): Host {
+  return {
+    store: call.store,
+    now: call.now,
+    log: logOf(call),
+    // The gateway that runs elsewhere knows its owner; this process has only the terminal.
+    notifyOwner: async () => false,
+    async receive({ body }) {
+      const { detail = "", code = "" } = (body ?? {}) as { readonly detail?: string; readonly code?: string };
+      call.say(`A mail led to no run (${code}). ${detail}`);
+      return { eventId: "", duplicate: false };
+    },
+    hook: (_, payload, { key }) => post(to, payload, key),
+    // What the agent replied is known to the gateway that took the mail.
+    hookResult: async () => undefined,
+  };
+}
+
+async function post(
+  { url, token }: { readonly url: URL; readonly token: string },
+  payload: Parameters<PluginHost["hook"]>[1],
+  key: string,
+): ReturnType<PluginHost["hook"]> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", "idempotency-key": key },
+    body: JSON.stringify(payload),
+    redirect: "error",
+    signal: AbortSignal.timeout(answerMs),
+  });
+  const answer = (await response.json().catch(() => ({}))) as {
+    readonly eventId?: string;
+    readonly error?: string;
+    readonly code?: string;
+    readonly duplicate?: boolean;
+  };
+  // The mail was accepted before, read in part or in another way.
+  if (answer.code === "idempotency_conflict") return { eventId: "", duplicate: true };
+  if (!response.ok)
+    throw Object.assign(new Error(answer.error ?? `${url.host} answered ${response.status}.`), {
+      status: response.status,
+      code: answer.code,
+    });
+  return { eventId: answer.eventId ?? "", duplicate: answer.duplicate === true };
+}
+
+/** Lines of the watcher that matter to the person in front of it; none holds a text of a mail. */
+function logOf(call: CliCall): PluginLog {
+  const line = (fields: object, message: string): void => {
+    const { hint } = fields as { readonly hint?: string };
+    call.say(`${new Date(call.now()).toISOString().slice(11, 19)} ${message}${hint === undefined || hint === "" ? "" : ` ${hint}`}`);
+  };
+  const silent = (): void => {};
+  return { trace: silent, debug: silent, info: line, warn: line, error: line };
+}

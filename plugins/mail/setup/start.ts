@@ -1,0 +1,35 @@
+/** The step of `--since`: reading begins that far back at the first start. */
+import type { CliCall } from "service-gateway/sdk";
+import type { MailboxName } from "../handover.ts";
+import { createLedger } from "../ledger.ts";
+import { kept, type Steps } from "./steps.ts";
+
+/** Before the configuration: a running gateway begins to read as soon as that is written. Resolves with what takes it back. */
+export async function prepareStart(
+  call: CliCall,
+  steps: Steps,
+  mailbox: MailboxName,
+  { sinceMs }: { readonly sinceMs?: number },
+): Promise<() => Promise<void>> {
+  if (sinceMs === undefined) return async () => {};
+  const ledger = createLedger(call, mailbox.source, mailbox.account);
+  const since = call.now() - sinceMs;
+  const begun = await ledger.progress();
+  const planned = await ledger.start();
+  if (begun !== undefined || planned !== undefined) {
+    await steps.step("start", "Looking where reading begins", async () =>
+      kept(
+        begun === undefined
+          ? `Reading begins with the mails since ${timeOf(planned ?? since)}.`
+          : "Reading has begun already, and goes on where it is; teardown lets it begin again.",
+      ),
+    );
+    return async () => {};
+  }
+  await steps.change("start", `begin with the mails since ${timeOf(since)}`, () => ledger.setStart(since));
+  return async () => {
+    if (!steps.dryRun) await ledger.setStart(undefined);
+  };
+}
+
+const timeOf = (at: number) => `${new Date(at).toISOString().slice(0, 16)}Z`;

@@ -1,0 +1,42 @@
+/** `webhooks imap status` and `webhooks gmail status`: how each mailbox is, as the running gateway says. */
+import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
+import { answered, textOf } from "./options.ts";
+
+/** A mailbox as the configuration has it, for when no gateway runs. */
+export interface ConfiguredMailbox {
+  readonly account: string;
+  /** Such as `ada@example.org at imap.example.org`. */
+  readonly where: string;
+  readonly enabled: boolean;
+}
+
+export function showStatus(call: CliCall, source: string, configured: readonly ConfiguredMailbox[]): Promise<CliAnswer> {
+  return answered(async () => {
+    const account = textOf(call, "account");
+    const isAsked = (one: { readonly account: string }) => account === undefined || one.account === account;
+    const mailboxes = configured.filter(isAsked);
+    const gateway = await call.gateway();
+    const watched = (gateway?.watched ?? []).filter((one) => one.source === source && isAsked(one));
+    const data: Json = {
+      running: gateway !== undefined,
+      mailboxes: mailboxes.map(({ account: name, where, enabled }) => {
+        const { state = null, reason = "", fix = "", lastMail, lastSync } = watched.find((one) => one.account === name) ?? {};
+        return { source, account: name, where, enabled, state, reason, fix, lastMail: lastMail ?? null, lastSync: lastSync ?? null };
+      }),
+    };
+    if (mailboxes.length === 0) {
+      const none =
+        account === undefined ? `No mailbox is configured: ${call.program} webhooks ${source} setup` : `There is no mailbox ${account}.`;
+      return { lines: [none], data, ...(account === undefined ? {} : { failed: true }) };
+    }
+    const time = (at: number | undefined) => (at === undefined ? "" : `${new Date(at).toISOString().slice(0, 19)}Z`);
+    const rows = mailboxes.map(({ account: name, where, enabled }) => {
+      const { state, reason = "", fix = "", lastMail, lastSync } = watched.find((one) => one.account === name) ?? {};
+      const shown = state ?? (enabled ? (gateway === undefined ? "configured" : "not read") : "off");
+      return [name, where, shown, time(lastMail), time(lastSync), [reason, fix].join(" ").trim()];
+    });
+    const head = ["account", "mailbox", "state", "last mail", "last read", ""];
+    const note = gateway === undefined ? [`No gateway runs; this is the configuration. Start one: ${call.program} gateway`] : [];
+    return { lines: [head, ...rows, ...note], data };
+  });
+}

@@ -1,0 +1,58 @@
+/** Watches a mailbox for the gateway while no other process reads it. */
+import { once } from "node:events";
+import type { PluginHost } from "service-gateway/sdk";
+import type { MailboxName } from "./handover.ts";
+import { type Condition, createHealth } from "./health.ts";
+import { HeldError, type Lease } from "./lease.ts";
+import type { WatchedMailbox } from "./mailbox.ts";
+import { pause } from "./waits.ts";
+
+/** How soon the gateway notices that the other process has ended, beside the time of its lease. */
+const lookMs = 2_000;
+
+/** `watch` begins anew each time the mailbox is free: what it returned before was closed. */
+export function watchAlone(
+  host: Pick<PluginHost, "log">,
+  mailbox: MailboxName,
+  { lease, watch }: { readonly lease: Lease; readonly watch: () => WatchedMailbox },
+): WatchedMailbox {
+  const health = createHealth(host, mailbox);
+  const closing = new AbortController();
+  let watched: WatchedMailbox | undefined;
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      let lost: AbortSignal;
+      try {
+        lost = await lease.hold();
+      } catch (error) {
+        health.set(conditionOf(error));
+        await pause(lookMs, closing.signal);
+        continue;
+      }
+      watched = watch();
+      const ended = AbortSignal.any([lost, closing.signal]);
+      if (!ended.aborted) await once(ended, "abort");
+      await watched.close();
+      watched = undefined;
+    }
+    await lease.release();
+  }
+
+  const running = run();
+  return {
+    status: () => watched?.status() ?? health.current(),
+    settled: (eventId) => watched?.settled(eventId),
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
+}
+
+/** Another reader is no fault, so the owner is not notified of it. */
+function conditionOf(error: unknown): Condition {
+  if (error instanceof HeldError) return { state: "paused", reason: error.message, fix: error.fix };
+  const why = error instanceof Error ? error.message : String(error);
+  return { state: "retrying", reason: `It cannot be noted who reads the mailbox: ${why}`, fix: "It is tried again by itself." };
+}

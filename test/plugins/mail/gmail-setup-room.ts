@@ -1,0 +1,131 @@
+/** What the tests of `service webhooks gmail` share: a home with a configuration that only names a stand-in for Google. */
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
+import { type Finished, run, type Started, start, temporaryHome } from "../../core/cli/command.ts";
+import { type Google, startGoogle } from "../../support/mail/google.ts";
+
+const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
+const consentPage = /http:\/\/127\.0\.0\.1:\d+\/o\/oauth2\/v2\/auth\?\S+/;
+
+export const hasTerminals = existsSync("/usr/bin/script");
+
+export function createSetupRoom() {
+  let google: Google;
+  let home: string;
+
+  beforeEach(async () => {
+    google = await startGoogle();
+    google.mailbox.deliver({ subject: "The quarterly figures", body: "Hello" });
+    home = temporaryHome();
+    mkdirSync(join(home, ".service"));
+    writeFileSync(join(home, "client.json"), google.accounts.clientFile(), { mode: 0o600 });
+    const roots = { apiRoot: google.url, pubsubRoot: google.url };
+    writeFileSync(
+      room.configFile(),
+      `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail: { accounts: { [google.address]: roots } } } }, null, 2)}\n`,
+      { mode: 0o600 },
+    );
+  });
+
+  afterEach(async () => {
+    await google.close();
+  });
+
+  const args = (command: string, ...more: readonly string[]) => ["webhooks", "gmail", command, "--account", google.address, ...more];
+  const room = {
+    google: () => google,
+    home: () => home,
+    configFile: () => join(home, ".service", "config.jsonc"),
+    config: () => readFileSync(room.configFile(), "utf8"),
+    /** As the file has it: what is a default is not written. */
+    mailbox: () => JSON.parse(room.config().replace("// Mine.", "")).hooks.gmail.accounts[google.address],
+    args,
+    setupArgs: (...more: readonly string[]) => args("setup", "--credentials", join(home, "client.json"), ...more),
+    gmail: (command: string, ...more: readonly string[]) => run(args(command, ...more), { home }),
+    names: () => ["--topic", google.topic, "--subscription", google.subscription],
+    service: (...command: readonly string[]) => run(command, { home }),
+
+    /** Runs the setup, and allows what it asks for in a browser of its own. */
+    async consent(...more: readonly string[]): Promise<Finished> {
+      const setup = start(room.setupArgs("--no-browser", ...more), { home });
+      const said = await setup.until(consentPage);
+      const [page = ""] = consentPage.exec(said) ?? [];
+      expect(await (await fetch(page)).text()).toContain("You can close this window");
+      return await setup.finished;
+    },
+
+    /** Topics and subscriptions at Google. */
+    atGoogle: () =>
+      JSON.stringify([[...google.pubsub.topics], [...google.pubsub.subscriptions].map(([name, { settings }]) => [name, settings])]),
+
+    async startGateway(): Promise<Started & { readonly url: string }> {
+      const gateway = start(["gateway"], { home });
+      const said = await gateway.until(/ready at http:\/\/[^\s,]+/);
+      return { ...gateway, url: /ready at (http:\/\/[^\s,/]+)/.exec(said)?.[1] ?? "" };
+    },
+
+    /** Resolves when the gateway has run so many mails, each to its end. */
+    ran: (count: number) =>
+      vi.waitFor(
+        async () => {
+          const { deliveries } = JSON.parse((await room.service("hooks", "deliveries", "--json")).out);
+          expect(deliveries.filter(({ hook, outcome }: Record<string, unknown>) => hook === "gmail" && outcome !== undefined)).toHaveLength(
+            count,
+          );
+        },
+        { timeout: 20_000, interval: 200 },
+      ),
+
+    /** A directory with an `xdg-open` that only writes down what it is to open. */
+    fakeBrowser(): { readonly path: string; opened(): string | undefined } {
+      const path = join(home, "bin");
+      const file = join(home, "opened");
+      mkdirSync(path);
+      writeFileSync(join(path, "xdg-open"), `#!/bin/sh\nprintf '%s' "$1" > "${file}"\n`);
+      chmodSync(join(path, "xdg-open"), 0o755);
+      return { path, opened: () => (existsSync(file) ? readFileSync(file, "utf8") : undefined) };
+    },
+
+    /** Starts a command at a terminal of its own. */
+    atTerminal(command: readonly string[], { path }: { readonly path?: string } = {}) {
+      const child = spawn("script", ["-qec", [process.execPath, main, ...command].join(" "), "/dev/null"], {
+        env: { PATH: [...(path === undefined ? [] : [path]), process.env.PATH].join(":"), HOME: home, NO_COLOR: "1" },
+      });
+      let shown = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        shown += text;
+      });
+      const finished = new Promise<number | null>((resolve) => child.on("close", resolve));
+      onTestFinished(async () => {
+        child.kill("SIGKILL");
+        await finished;
+      });
+      return {
+        shown: () => shown,
+        /** Resolves with the address of the consent page once `asked` is shown. */
+        page: (asked: string) =>
+          vi.waitFor(
+            () => {
+              expect(shown).toContain(asked);
+              return consentPage.exec(shown)?.[0] ?? "";
+            },
+            { timeout: 10_000, interval: 20 },
+          ),
+        type: (line: string) => child.stdin.write(`${line}\r`),
+        finished,
+      };
+    },
+  };
+  return room;
+}
+
+/** How the steps of a command with `--json` went, such as `topic: done`. */
+export const outcomes = ({ out }: Finished): readonly string[] => {
+  const { steps } = JSON.parse(out) as { readonly steps: readonly { readonly step: string; readonly outcome: string }[] };
+  return steps.map(({ step, outcome }) => `${step}: ${outcome}`);
+};
+
+/** The outcomes of a setup that found everything as it should be are all the same. */
+export const otherThan = (outcome: string, finished: Finished) => outcomes(finished).filter((one) => !one.endsWith(`: ${outcome}`));

@@ -1,0 +1,42 @@
+/** `service webhooks gmail run`, beside a real gateway and without one, each in a process of its own. */
+import { expect, test, vi } from "vitest";
+import { start } from "../../core/cli/command.ts";
+import { startWebhook } from "../../support/mail/webhook.ts";
+import { createSetupRoom } from "./gmail-setup-room.ts";
+
+const room = createSetupRoom();
+
+test("run hands each mail over by HTTP with its key, and the next start goes on from there", async () => {
+  await room.consent();
+  const { url, calls } = await startWebhook("/in/gmail");
+  const watch = async () => {
+    const watching = start(room.args("run", "--url", url), { home: room.home() });
+    await watching.until(/the mailbox is watched/);
+    return watching;
+  };
+  const first = await watch();
+  first.child.kill("SIGTERM");
+  expect((await first.finished).code).toBe(0);
+  const id = room.google().mailbox.deliver({ subject: "Minutes", body: "As agreed" });
+  const second = await watch();
+  await vi.waitFor(() => expect(calls).toHaveLength(1), { timeout: 10_000, interval: 20 });
+  expect(calls[0]?.headers["idempotency-key"]).toBe(`mail:gmail:${room.google().address}:${id}`);
+  expect(JSON.parse(calls[0]?.body ?? "")).toMatchObject({ source: "gmail", messages: [{ id, subject: "Minutes", body: "As agreed" }] });
+  second.child.kill("SIGTERM");
+  const { code, out, err } = await second.finished;
+  expect(code).toBe(0);
+  for (const text of [...room.google().accounts.secrets(), "Minutes"]) expect(out + err).not.toContain(text);
+});
+
+test("a mailbox that the gateway does not watch is read by run, and its mail runs in that gateway", async () => {
+  await room.consent();
+  await room.service("config", "set", `hooks.gmail.accounts["${room.google().address}"].enabled`, "false");
+  await room.startGateway();
+  const watching = start(room.args("run"), { home: room.home() });
+  await watching.until(/the mailbox is watched/);
+  watching.child.kill("SIGTERM");
+  await watching.finished;
+  room.google().mailbox.deliver({ subject: "Minutes", body: "As agreed" });
+  start(room.args("run"), { home: room.home() });
+  await room.ran(1);
+});

@@ -1,0 +1,51 @@
+/** A gateway beside `webhooks gmail run`: it waits for the mailbox, says why, and takes it when the other process has ended. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { start } from "../../core/cli/command.ts";
+import { temporaryDirectory } from "../../support/gateway.ts";
+import { startWebhook } from "../../support/mail/webhook.ts";
+import { createRoom } from "./gmail-room.ts";
+
+const room = createRoom();
+const section = { mode: "poll", pollSeconds: 5 };
+
+/** `run` on the state that the gateway is started on afterwards. */
+async function startRun(directory: string) {
+  const { url } = await startWebhook("/in/gmail");
+  const config = join(directory, "run.json");
+  mkdirSync(join(directory, "state"), { mode: 0o700 });
+  writeFileSync(config, JSON.stringify({ state: { dir: "state" }, ...room.configOf(section) }), { mode: 0o600 });
+  const command = ["webhooks", "gmail", "run", "--account", room.google().address, "--url", url, "--config", config];
+  const watching = start(command, { home: directory });
+  await watching.until(/the mailbox is watched/);
+  return watching;
+}
+
+test("while run reads the mailbox the gateway waits and says why; it takes the mailbox within seconds of a clean end", async () => {
+  const directory = temporaryDirectory();
+  const watching = await startRun(directory);
+  await room.launch(section, { directory });
+  await room.state("paused");
+  expect((await room.status())?.reason).toBe(`\`webhooks gmail run\` reads this mailbox (process ${watching.child.pid}).`);
+  watching.child.kill("SIGTERM");
+  await watching.finished;
+  await room.state("ok", 5_000);
+  room.google().mailbox.deliver({ subject: "Minutes" });
+  await room.arrived(1);
+});
+
+test("of a process that was killed the gateway takes the mailbox when its lease has ended, however long it waited; the owner is not notified", async () => {
+  const directory = temporaryDirectory();
+  const watching = await startRun(directory);
+  let ahead = 0;
+  await room.launch(section, { directory, now: () => Date.now() + ahead });
+  await room.state("paused");
+  watching.child.kill("SIGKILL");
+  await watching.finished;
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  expect(await room.status()).toMatchObject({ state: "paused" });
+  ahead = 31_000;
+  await room.state("ok", 5_000);
+  expect(room.chat().sent).toEqual([]);
+});

@@ -1,0 +1,45 @@
+/**
+ * A gateway in a process of its own that watches a mailbox, and says what that costs: `node test/support/mail/measured-process.ts CONFIG`.
+ * Prints `ready`, and for each line that comes in one line of JSON, after a collection of garbage. The line `begin` counts from there on.
+ */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { createInterface } from "node:readline";
+import { createGateway } from "../../../core/gateway/gateway.ts";
+import mail from "../../../plugins/mail/index.ts";
+import { createEngine } from "../gateway.ts";
+import type { Measured } from "./measured.ts";
+
+const [configFile = ""] = process.argv.slice(2);
+let read = 0;
+let last = "";
+const engine = createEngine(({ inbound }) => {
+  if (inbound.kind !== "hook") return "HEARTBEAT_OK";
+  read += 1;
+  last = /Subject: (.{0,100})/.exec(inbound.text)?.[1] ?? "";
+  return "read";
+});
+const gateway = await createGateway({ configFile, environment: {}, bundled: false, plugins: [mail, engine] });
+const delays = monitorEventLoopDelay({ resolution: 5 });
+delays.enable();
+let used = process.cpuUsage();
+console.log("ready");
+for await (const line of createInterface({ input: process.stdin })) {
+  const found = delays.max;
+  const { user, system } = process.cpuUsage(used);
+  if (line === "begin") used = process.cpuUsage();
+  globalThis.gc?.();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  const measured: Measured = {
+    read,
+    last,
+    heapMb: (heapUsed + external) / 2 ** 20,
+    residentMb: rss / 2 ** 20,
+    cpuMs: (user + system) / 1_000,
+    longestBlockMs: found / 1e6,
+    state: (await gateway.describe()).watched as Measured["state"],
+  };
+  // The collection itself stops the loop.
+  setImmediate(() => delays.reset());
+  console.log(JSON.stringify(measured));
+}
+await gateway.close();

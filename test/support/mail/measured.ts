@@ -1,0 +1,72 @@
+/** The other side of `measured-process.ts`: starts it for a mailbox, and asks it what it measured. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { removeDirectory, temporaryDirectory } from "../gateway.ts";
+import type { MailServer } from "./mail-server.ts";
+
+export interface Measured {
+  /** Mails that the agent has read, and the subject of the last one. */
+  readonly read: number;
+  readonly last: string;
+  /** After a collection of garbage. */
+  readonly heapMb: number;
+  readonly residentMb: number;
+  /** Since `begin`. */
+  readonly cpuMs: number;
+  /** Since the last question. */
+  readonly longestBlockMs: number;
+  readonly state: { readonly mail?: readonly { readonly state: string }[] };
+}
+
+export interface MeasuredGateway {
+  ask(line?: "begin" | "now"): Promise<Measured>;
+  /** Asks until it is as wanted; resolves with the last answer and with the worst block of all. */
+  until(wanted: (measured: Measured) => boolean, ms: number): Promise<Measured>;
+  close(): Promise<void>;
+}
+
+export async function startMeasured(server: MailServer, account: object = {}): Promise<MeasuredGateway> {
+  const directory = temporaryDirectory();
+  const configFile = join(directory, "config.jsonc");
+  const ada = { host: "127.0.0.1", port: server.port, tls: false, user: server.user, password: server.password(), ...account };
+  const hooks = { enabled: true, token: "hook-token-of-the-test", imap: { accounts: { ada } } };
+  const config = { gateway: { port: 0 }, state: { dir: "state" }, agents: { defaults: { engine: "scripted" } }, hooks };
+  writeFileSync(configFile, JSON.stringify(config));
+  const file = fileURLToPath(new URL("measured-process.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--conditions=source", "--expose-gc", file, configFile], { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => String((await lines.next()).value);
+  for (let line = await next(); line !== "ready"; ) line = await next();
+  async function ask(line: "begin" | "now" = "now"): Promise<Measured> {
+    child.stdin.write(`${line}\n`);
+    return JSON.parse(await next()) as Measured;
+  }
+  return {
+    ask,
+    async until(wanted, ms) {
+      const deadline = performance.now() + ms;
+      let longestBlockMs = 0;
+      for (;;) {
+        const measured = await ask();
+        longestBlockMs = Math.max(longestBlockMs, measured.longestBlockMs);
+        if (wanted(measured)) return { ...measured, longestBlockMs };
+        if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${JSON.stringify(measured)}`);
+        await sleep(50);
+      }
+    },
+    async close() {
+      const ended = once(child, "exit");
+      child.stdin.end();
+      await ended;
+      removeDirectory(directory);
+    },
+  };
+}
+
+/** Until the mailbox is watched. */
+export const isWatched = ({ state }: Measured): boolean => state.mail?.[0]?.state === "ok";
