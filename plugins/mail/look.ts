@@ -12,9 +12,11 @@ import type { Take } from "./take.ts";
 const hourMs = 3_600_000;
 const lookedUpAtOnce = 500;
 
+/** When to look next: after a time, in milliseconds, or at a time at which waiting mails may run, epoch milliseconds. */
+export type NextLook = { readonly waitMs: number } | { readonly pausedUntil: number };
+
 export interface Looks {
-  /** Looks once. Resolves with the time until the next look, in milliseconds. */
-  look(): Promise<number>;
+  look(): Promise<NextLook>;
   /** When the mailbox was last read to its end, before this process too; epoch milliseconds. */
   lastSync(): number;
   /** What this process has seen; epoch milliseconds. */
@@ -94,7 +96,7 @@ export function createLooks(
     return recent.length < maxPerHour || oldest === undefined ? undefined : oldest + hourMs;
   }
 
-  async function pauseUntil(until: number, progress: Progress): Promise<number> {
+  async function pauseUntil(until: number, progress: Progress): Promise<NextLook> {
     health.set({
       state: "paused",
       reason: `${maxPerHour} mails came within an hour; the others wait.`,
@@ -102,7 +104,7 @@ export function createLooks(
     });
     // Mails that only wait for their hour are not left out afterwards.
     await ledger.advance({ ...progress, pausedUntil: until });
-    return until - host.now();
+    return { pausedUntil: until };
   }
 
   return {
@@ -120,7 +122,7 @@ export function createLooks(
         found = found.slice(left.length);
       }
       for (const one of found) {
-        if (signal.aborted) return 0;
+        if (signal.aborted) return { waitMs: 0 };
         const until = pausedUntil();
         if (until !== undefined) return pauseUntil(until, progress);
         const isMail = await take(one, progress);
@@ -134,7 +136,7 @@ export function createLooks(
       latest = { ...latest, lastSync };
       await ledger.advance({ cursor: changes.next, lastMail: progress.lastMail, lastSync });
       health.set(conditionOf(source.notices?.()));
-      return Math.min(changes.again ?? Number.POSITIVE_INFINITY, pollSeconds * 1_000);
+      return { waitMs: Math.min(changes.again ?? Number.POSITIVE_INFINITY, pollSeconds * 1_000) };
     },
   };
 }

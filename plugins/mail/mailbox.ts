@@ -82,14 +82,14 @@ export function watchMailbox(
       rings.heard();
       const login = await loginOf(source);
       try {
-        const wait = await looks.look();
+        const next = await looks.look();
         refusedLogins = 0;
         outages = 0;
         await notifyOwner();
         await writing.write();
         // While mails wait for their hour, a ring changes nothing.
-        if (health.current().state === "paused") await writing.waitUntil(host.now() + wait);
-        else await rings.wait(wait);
+        if ("pausedUntil" in next) await writing.waitUntil(next.pausedUntil);
+        else await rings.wait(next.waitMs);
       } catch (error) {
         if (!signal.aborted) await recover(error, login);
       }

@@ -110,6 +110,25 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     expect(left).toContain("4 older mails were left out.");
   });
 
+  test("lets mails beyond maxPerHour wait, those of a downtime too, and reads on each hour: each mail once, in its order", async () => {
+    const clock = { ahead: 0 };
+    const now = () => Date.now() + clock.ahead;
+    // Drafts make a paused mailbox look at the time every five seconds.
+    const account = { maxPerHour: 3, pollSeconds: 5, reply: "draft" };
+    const { directory } = await reader.start({ account, now });
+    await reader.stop();
+    const all = Array.from({ length: 8 }, (_, at) => `Mail ${at}`);
+    for (const subject of all) await server.deliver(letter(subject));
+    await reader.start({ directory, account, now, watched: false });
+    await reader.arrived(3);
+    await reader.logged(/3 mails came within an hour/);
+    for (const count of [6, 8]) {
+      clock.ahead += 3_605_000;
+      await reader.arrived(count, 20_000);
+    }
+    expect(reader.subjects()).toEqual(all);
+  }, 60_000);
+
   test("reads on when a refused password was corrected, without a restart and without a storm of logins", async () => {
     const chat = createLoopback();
     const more = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
