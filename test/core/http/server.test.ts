@@ -355,12 +355,14 @@ describe("listening and closing", () => {
   });
 
   test("a request in flight is finished, and new connections are refused", async () => {
+    const begun = Promise.withResolvers<void>();
     http = await withRoutes([
       {
         method: "GET",
         path: "slow",
         access: "public",
         async handler() {
+          begun.resolve();
           await sleep(100);
           return { body: "done" };
         },
@@ -368,7 +370,7 @@ describe("listening and closing", () => {
     ]);
     const idle = await openSocket(http.port);
     const answer = get("/plugins/demo/slow");
-    await sleep(30);
+    await begun.promise;
     const closing = http.close();
     expect((await answer).text).toBe("done");
     await closing;
@@ -378,11 +380,14 @@ describe("listening and closing", () => {
   });
 
   test("a handler that never answers does not keep the server open", async () => {
-    http = await withRoutes([{ method: "GET", path: "never", access: "public", handler: () => new Promise(() => {}) }], {
-      closeTimeoutMs: 100,
-    });
+    const begun = Promise.withResolvers<void>();
+    const handler = () => {
+      begun.resolve();
+      return new Promise<never>(() => {});
+    };
+    http = await withRoutes([{ method: "GET", path: "never", access: "public", handler }], { closeTimeoutMs: 100 });
     const answer = get("/plugins/demo/never").catch(() => "cut");
-    await sleep(30);
+    await begun.promise;
     await Promise.all([http.close(), http.close()]);
     expect(await answer).toBe("cut");
   });
