@@ -20,10 +20,10 @@ const floors = [
   ["access", "http", "transforms"],
   ["webhooks"],
   ["host"],
-  ["agents", "channels", "testkit"],
+  ["agents", "channels"],
   ["actions", "path"],
   ["gateway"],
-  ["cli", "index"],
+  ["cli", "index", "testkit"],
 ];
 
 /** A room is a folder, or the file of a public door. */

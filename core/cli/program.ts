@@ -58,7 +58,8 @@ interface Program {
   addPlugins(argv: readonly string[]): Promise<void>;
 }
 
-function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
+/** The commands as they are defined; nothing runs before a command line is parsed. */
+export function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
   const program = new Command(programCommand)
     .description("Connects webhooks and chat platforms to an AI agent.")
     .option("--config <file>", "configuration file (default: SERVICE_CONFIG, else ~/.service/config.jsonc)")

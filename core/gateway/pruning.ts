@@ -45,7 +45,11 @@ export function startPruning({
     transcriptsAt = now();
     return { keepTranscriptsMs: keep };
   };
+  let state: "idle" | "pruning" | "closed" = "idle";
   const timer = setInterval(() => {
+    // A disk that is slow gets no second one beside the first.
+    if (state !== "idle") return;
+    state = "pruning";
     void removeOldMedia({ stateDirectory, channels: channels(), now: now() });
     store
       .prune({ now: now(), ...limits, ...ofTranscripts() })
@@ -53,8 +57,17 @@ export function startPruning({
         if (ended !== undefined)
           log.warn({ events: ended, reason: "waited_too_long" }, "events that had waited for seven days have failed");
       })
-      .catch((error: unknown) => log.error({ error: reasonOf(error) }, "old events could not be removed"));
+      .catch((error: unknown) => {
+        // A close ends it in the middle; the next start goes on.
+        if (state !== "closed") log.error({ error: reasonOf(error) }, "old events could not be removed");
+      })
+      .finally(() => {
+        if (state === "pruning") state = "idle";
+      });
   }, pruneEveryMs);
   timer.unref();
-  undo.add(() => clearInterval(timer));
+  undo.add(() => {
+    clearInterval(timer);
+    state = "closed";
+  });
 }

@@ -91,7 +91,8 @@ async function answer(
     return await say(ground, walk, { ending: { ...formatted.stop, ...place }, sayings, inbound, route, presence });
   }
   const { outcome, reason, reply, sayings } = formatted;
-  const kept = agents.keptReply(inbound, reply);
+  // Where the tap that removes texts from replies failed, the reply is not shown to anyone.
+  const kept = reason === "formatting_failed" ? undefined : agents.keptReply(inbound, reply);
   const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
   // The model has answered and is not asked again: the sender learns that the answer could not be sent.
   const apology = outcome === "failed" ? notice(ground, walk, apologyTo(reason, { inbound, to: route.to })) : [];

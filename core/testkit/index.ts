@@ -1,10 +1,27 @@
 /**
  * The door for authors of tests: `service-gateway/testkit`. It needs vitest (4 or later) beside it, and is called inside a test file.
  *
- * So far it holds the rules of the store, and workbenches for transforms and presets. A plugin is tested as `core/host/README.md` shows its examples: loaded into a whole gateway.
+ * `createTestHost` runs plugins in a whole gateway. The others hold one thing against its rules: a channel, a store, a transform, a preset.
  */
 
 export type { Store, StoredEvent } from "../state/index.ts";
+export type {
+  ChannelContractOptions,
+  ChannelFixtures,
+  ChannelPlatform,
+  ChannelPlatformSource,
+  ContractSkip,
+  PlatformAbility,
+} from "./channel/options.ts";
+export { channelContract } from "./channel-contract.ts";
+export type { Ended } from "./host/endings.ts";
+export type { BeforeSend, Delivered, Said } from "./host/loopback.ts";
+export type { AccountState, TestHost, TestHostOptions, WebhookAnswer } from "./host/options.ts";
+export { createTestHost } from "./host/test-host.ts";
+export type { ExpectedEnd, TestHostMatchers } from "./matchers.ts";
+
+import "./matchers.ts";
+
 export { type PresetCase, type PresetTester, presetTester } from "./preset-tester.ts";
 export { type StoreContractOptions, storeContract } from "./store-contract.ts";
 export { type TransformCase, type TransformTester, transformTester } from "./transform-tester.ts";

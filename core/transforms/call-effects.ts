@@ -23,6 +23,11 @@ export interface Call {
   deadline: NodeJS.Timeout | undefined;
 }
 
+export const newCall = (given: Pick<Call, "id" | "limits" | "done">): Call => ({
+  ...{ timers: new Map(), requests: 0, spentMs: 0, printed: 0, settled: undefined, deadline: undefined },
+  ...given,
+});
+
 const maxPrinted = 65_536;
 const perLine = 100;
 const maxTimers = 1_000;

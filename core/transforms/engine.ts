@@ -4,8 +4,8 @@
  * WebAssembly memory.
  */
 import type { QuickJSHandle } from "quickjs-emscripten-core";
-import { type Call, type CallLimits, createCallEffects, type Outcome } from "./call-effects.ts";
-import { TransformError } from "./error.ts";
+import { type Call, type CallLimits, createCallEffects, newCall, type Outcome } from "./call-effects.ts";
+import { failures } from "./failures.ts";
 import type { Files } from "./files.ts";
 import { connectGuest } from "./guest-side.ts";
 import type { Level } from "./printer.ts";
@@ -35,16 +35,8 @@ export interface Engine {
   readonly isSpent: () => boolean;
 }
 
-export async function createEngine({
-  quickjs,
-  files,
-  entry,
-  memoryMb,
-  print,
-  computing,
-  compiledMs,
-  fetch,
-}: EngineOptions): Promise<Engine> {
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const { quickjs, files, entry, memoryMb, print, computing, compiledMs, fetch } = options;
   const { runtime, context } = await quickjs.create(memoryMb);
   const calls = new Map<number, Call>();
   /** The call that is currently computing. */
@@ -92,11 +84,10 @@ export async function createEngine({
     current = undefined;
     if (interrupted) {
       spent = true;
-      const message = `It computed for more than ${call.limits.cpuMs} ms (hooks.transforms.cpuMs)`;
-      end(call, new TransformError("timeout", message, { where: interruptedAt }));
+      end(call, failures.computed(call.limits, interruptedAt));
     } else if (call.settled !== undefined) end(call, call.settled.outcome);
     else if ([...calls.values()].every(({ timers, requests }) => timers.size === 0 && requests === 0)) {
-      end(call, new TransformError("timeout", "Its promise never settles: there is nothing left that it could wait for"));
+      end(call, failures.stuck());
     }
   }
 
@@ -111,16 +102,15 @@ export async function createEngine({
     else effects.print("warn", `a timer of the transform failed: ${String(name)}: ${String(message)}`);
   }
 
-  const memoryError = (): TransformError => new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
   function overMemory(call: Call): void {
     spent = true;
-    call.settled = { outcome: memoryError() };
+    call.settled = { outcome: failures.memory(memoryMb) };
   }
 
   /** Handles a failure of the engine itself, after which it cannot be used again. */
   function broken(error: unknown): void {
     spent = true;
-    const cause = error instanceof RangeError ? new TransformError("threw", "RangeError: Maximum call stack size exceeded") : memoryError();
+    const cause = error instanceof RangeError ? failures.stack() : failures.memory(memoryMb);
     for (const call of calls.values()) end(call, cause);
   }
 
@@ -129,14 +119,7 @@ export async function createEngine({
     if (call === undefined || call.settled !== undefined) return;
     if (kind === "value") call.settled = { outcome: text === "" ? undefined : text };
     else if (text === "out of memory") overMemory(call);
-    else {
-      const message = text.replace(/^TransformError: /, "");
-      call.settled = {
-        outcome: new TransformError(guest.isRefusal(message) ? "refused" : kind === "result" ? "result" : "threw", message, {
-          where: stack,
-        }),
-      };
-    }
+    else call.settled = { outcome: failures.thrown({ kind, text, stack, isRefusal: guest.isRefusal }) };
   }
 
   function end(call: Call, outcome: Outcome): void {
@@ -149,30 +132,19 @@ export async function createEngine({
     call.done(outcome);
   }
 
-  function begin(call: Call, verb: string, enterIt: () => void): void {
-    const { limits } = call;
+  /** `verb` is what the call does, for the sentence when it is late. */
+  function begin({ limits, done }: Pick<Call, "limits" | "done">, verb: string, name: string, ...given: readonly string[]): void {
+    lastId += 1;
+    const call = newCall({ id: lastId, limits, done });
     calls.set(call.id, call);
-    enterIt();
+    enter(call, name, call.id, ...given);
     if (!calls.has(call.id)) return;
-    const late = new TransformError("timeout", `It did not ${verb} within ${limits.timeoutMs / 1_000} s (hooks.transforms.timeoutSeconds)`);
-    call.deadline = setTimeout(() => end(call, late), Math.max(0, limits.timeoutMs - call.spentMs));
+    call.deadline = setTimeout(() => end(call, failures.late(limits, verb)), Math.max(0, limits.timeoutMs - call.spentMs));
   }
 
-  const newCall = (limits: CallLimits, done: Call["done"]): Call => {
-    const id = lastId;
-    lastId += 1;
-    return { id, limits, done, timers: new Map(), requests: 0, spentMs: 0, printed: 0, settled: undefined, deadline: undefined };
-  };
-
   return {
-    load(limits, done) {
-      const call = newCall(limits, done);
-      begin(call, "load", () => enter(call, "load", call.id, entry));
-    },
-    call(name, contextJson, limits, done) {
-      const call = newCall(limits, done);
-      begin(call, "answer", () => enter(call, "call", call.id, name, contextJson));
-    },
+    load: (limits, done) => begin({ limits, done }, "load", "load", entry),
+    call: (name, contextJson, limits, done) => begin({ limits, done }, "answer", "call", name, contextJson),
     isSpent: () => spent,
   };
 }

@@ -10,7 +10,7 @@ import { pause } from "./waits.ts";
 /** How soon the gateway notices that the other process has ended, beside the time of its lease. */
 const lookMs = 2_000;
 
-/** Calls `watch` each time the mailbox becomes free; what it returned the time before is closed by then. */
+/** Calls `watch` each time the mailbox becomes free, after it has closed what `watch` returned before. */
 export function watchAlone(
   host: Pick<PluginHost, "log">,
   mailbox: MailboxName,
@@ -50,7 +50,7 @@ export function watchAlone(
   };
 }
 
-/** The owner is not notified of another reader, which the operator has started. */
+/** The owner is not notified of another reader, because a person started it. */
 function conditionOf(error: unknown): Condition {
   if (error instanceof HeldError) return { state: "paused", reason: error.message, fix: error.fix };
   const why = error instanceof Error ? error.message : String(error);

@@ -53,12 +53,12 @@ export function watchMailboxes(host: PluginHost): void {
     for (const [account, { at, settings }] of gmailMailboxesIn(gmail.settings())) {
       const begin = async (): Promise<Watched> => {
         // Users without such a mailbox need none of this code.
-        const [{ createGmailSource }, { withReadBack }] = await Promise.all([import("./gmail/source.ts"), import("./gmail/read-back.ts")]);
+        const { createGmailSource } = await import("./gmail/source.ts");
         let push: GmailSource["push"];
         const open = () => {
           const source = createGmailSource(account, settings, { host, secret: gmail.secret, at });
           push = source.push;
-          return withReadBack(source, host);
+          return source;
         };
         return { source: "gmail", account, mailbox: watch("gmail", account, settings, open), push: () => push };
       };

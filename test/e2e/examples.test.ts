@@ -12,6 +12,7 @@ import { run } from "../core/cli/desk.ts";
 import { root, sources } from "../house/sources.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import { freePort } from "../support/free-port.ts";
+import { startImapServer } from "../support/mail/imap-server.ts";
 import { answered, answers, botToken, openPlatform, people, type Running, restart } from "./room.ts";
 
 const hasCaddy = existsSync("/usr/bin/caddy");
@@ -23,6 +24,7 @@ const environment = {
   HOOK_TOKEN: "hook-token-of-the-examples",
   BOT_TOKEN: botToken,
   GITHUB_WEBHOOK_SECRET: "github-secret-of-the-examples",
+  MAIL_PASSWORD: "secret-of-ada",
   STRIPE_WEBHOOK_SECRET: "whsec_stripe-secret-of-the-examples",
 };
 const kitchen = -1_001_000_000_001;
@@ -41,7 +43,16 @@ interface Example {
 /** The folder in a home of its own. Only addresses, ids and the reader's own steps differ from what is written. */
 async function startExample(
   name: string,
-  { ready = [], greet = false }: { readonly ready?: readonly string[]; readonly greet?: boolean } = {},
+  {
+    ready = [],
+    greet = false,
+    settings = {},
+  }: {
+    readonly ready?: readonly string[];
+    readonly greet?: boolean;
+    /** Addresses of stand-ins, by the path of their setting. */
+    readonly settings?: Readonly<Record<string, unknown>>;
+  } = {},
 ): Promise<Example> {
   const home = temporaryHome();
   cpSync(join(root, "examples", name), home, { recursive: true });
@@ -61,6 +72,7 @@ async function startExample(
   const set = (path: readonly string[], value: unknown) => {
     text = applyEdits(text, modify(text, [...path], value, {}));
   };
+  for (const [path, value] of Object.entries(settings)) set(path.split("."), value);
   set(["gateway", "port"], 0);
   set(["state", "dir"], "state");
   set(["channels", "botchat", "apiRoot"], platform.url);
@@ -158,6 +170,22 @@ describe("the manual", () => {
     platform.act.say(ada, ada, "anything else?");
     await answered(platform, ada, "anything else?");
     expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain("The backup has finished.");
+  });
+
+  test("mail: a mail of a listed sender arrives as the agent's answer, with the instructions; another one does not run", async () => {
+    const server = await startImapServer();
+    onTestFinished(() => server.close());
+    const place = { host: "127.0.0.1", port: server.port, tls: false, user: server.user };
+    const settings = Object.fromEntries(Object.entries(place).map(([key, value]) => [`hooks.imap.accounts.work.${key}`, value]));
+    const { platform, model, gateway, ada } = await startExample("mail", { greet: true, settings });
+    const watched = async () => (await run(["webhooks", "imap", "status", "--config", gateway.file], { home: gateway.home })).out;
+    await expect.poll(watched).toMatch(/work .* ok/);
+    const mail = (from: string, text: string) => `From: ${from}\r\nTo: ada@example.org\r\nSubject: Lamps\r\n\r\n${text}\r\n`;
+    await server.deliver(mail("eve@elsewhere.example", "Buy our lamps!"));
+    await server.deliver(mail("Bela <bela@example.org>", "The lamps are here."));
+    await answered(platform, ada, "The lamps are here.");
+    expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).toContain("Summarise the mail in two sentences.");
+    expect(spoken(platform, ada)).not.toContain("Buy our lamps!");
   });
 
   test("transform: a large order is reported, a small one is not", async () => {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGateway, type Gateway, type GatewayOptions } from "../../core/gateway/gateway.ts";
+import { inboundProblem } from "../../core/host/answers.ts";
 import {
   type ChannelAccount,
   type ChannelInbound,
@@ -26,6 +27,7 @@ export function temporaryDirectory(): string {
 
 export interface Sent {
   readonly chat: string;
+  readonly thread?: string;
   readonly text: string;
   readonly replaces?: string;
 }
@@ -39,7 +41,14 @@ export interface Loopback {
   /** A person writes; resolves when the event is committed. */
   say(
     text: string,
-    from?: { readonly id?: string; readonly sender?: string; readonly chat?: string; readonly group?: boolean; readonly mention?: boolean },
+    from?: {
+      readonly id?: string;
+      readonly sender?: string;
+      readonly chat?: string;
+      readonly thread?: string;
+      readonly group?: boolean;
+      readonly mention?: boolean;
+    },
   ): Promise<string>;
   /** Something comes that the channel does not recognize. */
   junk(raw: Json): Promise<string>;
@@ -50,6 +59,15 @@ export interface Loopback {
   /** Resolves when so many parts were sent. */
   sentCount(count: number): Promise<void>;
 }
+
+/** An event that the channel made itself. */
+function isInbound(raw: Json): boolean {
+  return typeof raw === "object" && raw !== null && "kind" in raw && inboundProblem(raw) === undefined;
+}
+
+const maxChars = 40_000;
+/** Whole characters, so that none is cut in two. */
+const longestMessage = new RegExp(`[\\s\\S]{1,${maxChars}}`, "gu");
 
 /** A channel without a platform: what is said goes in, what is sent is kept. */
 export function createLoopback(options: { readonly id?: string; readonly previews?: boolean; readonly connects?: boolean } = {}): Loopback {
@@ -76,7 +94,7 @@ export function createLoopback(options: { readonly id?: string; readonly preview
       host: "^0.1.0",
       options: Type.Object({}),
       capabilities: {
-        maxChars: 40_000,
+        maxChars,
         markup: "plain",
         edits: previews,
         threads: true,
@@ -93,12 +111,14 @@ export function createLoopback(options: { readonly id?: string; readonly preview
             loopback.answers();
             if (connects) opened.status({ state: "connected", identity: { id: "bot", username: "loop_bot" } });
           },
-          parse: (raw) => (typeof raw === "object" && raw !== null && "kind" in raw ? (raw as unknown as ChannelInbound) : undefined),
-          render: (reply) => [{ kind: "text", chars: reply.text.length, body: reply.text }],
+          parse: (raw) => (isInbound(raw) ? (raw as unknown as ChannelInbound) : undefined),
+          render: (reply) =>
+            (reply.text.match(longestMessage) ?? []).map((text) => ({ kind: "text", chars: [...text].length, body: text })),
           async send(part, address) {
             await loopback.beforeSend(part);
             return note({
               chat: address.chat,
+              ...(address.thread === undefined ? {} : { thread: address.thread }),
               text: String(part.body),
               ...(part.replaces === undefined ? {} : { replaces: part.replaces }),
             });
@@ -117,7 +137,11 @@ export function createLoopback(options: { readonly id?: string; readonly preview
       const { sender = "7", chat = sender } = from;
       const inbound: ChannelInbound = {
         kind: "message",
-        chat: { id: chat, kind: from.group === true ? "group" : "direct" },
+        chat: {
+          id: chat,
+          kind: from.group === true ? "group" : "direct",
+          ...(from.thread === undefined ? {} : { thread: from.thread }),
+        },
         sender: { id: sender, name: `Person ${sender}` },
         text,
         media: [],

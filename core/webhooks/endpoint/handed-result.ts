@@ -11,8 +11,8 @@ export interface HandedResult {
   readonly reply?: string;
 }
 
-/** Reasons with which a reply was not one: the agent wanted to say nothing, or what removes texts from replies had failed. */
-const unsaid: ReadonlySet<string> = new Set(["no_reply", "heartbeat_ok", "empty_reply", "formatting_failed", "stopped"]);
+/** Reasons of runs whose text is not a reply: the agent wanted to say nothing, or was stopped. */
+const unsaid: ReadonlySet<string> = new Set(["no_reply", "heartbeat_ok", "empty_reply", "stopped"]);
 
 /** `undefined`: the event is not kept any more, or the plugin did not hand it in. */
 export async function handedResult(

@@ -15,27 +15,31 @@ const lookMs = 1_000;
 export function withoutStall<T>({ client, host }: Asked, running: Promise<T>): Promise<T> {
   let received = client.stats().received;
   let quietSince = performance.now();
-  return race(running, { client, host }, () => {
+  const isLate = (): boolean => {
     const now = client.stats().received;
     if (now !== received) quietSince = performance.now();
     received = now;
     return performance.now() - quietSince >= stallMs;
-  });
+  };
+  return race(running, { client, host }, { everyMs: lookMs, isLate });
 }
 
 /** Rejects, and closes the connection, when it is not done in time. */
 export function answeredIn<T>(ms: number, asked: Asked, running: Promise<T>): Promise<T> {
-  const until = performance.now() + ms;
-  return race(running, asked, () => performance.now() >= until);
+  return race(running, asked, { everyMs: ms, isLate: () => true });
 }
 
-async function race<T>(running: Promise<T>, { client, host }: Asked, isLate: () => boolean): Promise<T> {
+async function race<T>(
+  running: Promise<T>,
+  { client, host }: Asked,
+  { everyMs, isLate }: { readonly everyMs: number; readonly isLate: () => boolean },
+): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setInterval(() => {
     if (!isLate()) return;
     reject(new SourceError("outage", `${host} does not answer.`, "It is tried again by itself."));
     client.close();
-  }, lookMs);
+  }, everyMs);
   try {
     return await Promise.race([running, promise]);
   } finally {

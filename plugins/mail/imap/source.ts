@@ -20,7 +20,7 @@ interface Place {
 type Reading<T> = (client: ImapFlow, validity: string, next: number) => Promise<T>;
 
 /** A server that is there answers at once. */
-const answerMs = 4_000;
+const answerMs = 3_000;
 const dayMs = 86_400_000;
 const windowSize = 10_000;
 const maxWindows = 100;
@@ -49,12 +49,12 @@ export function createImapSource(
     if (client?.usable === true && (await answers(client))) return client;
     client?.close();
     client = undefined;
+    limit = undefined;
     const encryption = encryptionOf(tls, { host, read });
     const fresh = await login.with((credentials) => connect(settings, { credentials, encryption }));
     // It was closed while it connected.
     if (closed) fresh.close();
     client = fresh;
-    limit = undefined;
     fresh.on("error", (error) => {
       limit ??= error;
     });
@@ -95,7 +95,7 @@ export function createImapSource(
       for (const one of wanted) {
         const found = await open.search(one, { uid: true });
         if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is tried again by itself.");
-        uids.push(...found);
+        for (const uid of found) uids.push(uid);
       }
       // A range to the end holds the last mail even when that is older.
       const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
@@ -103,7 +103,7 @@ export function createImapSource(
     });
   }
 
-  const [first] = folders;
+  const [first, second] = folders;
   return {
     draft: createDraftFolder({
       host,
@@ -121,7 +121,6 @@ export function createImapSource(
       const found: Found[] = [];
       for (const folder of folders) found.push(...(await changesIn(folder, cursor, lastMail)));
       // The server rings for the folder that is open: that is the first one.
-      const [first, second] = folders;
       if (first !== undefined && second !== undefined) await inFolder(first, async () => {});
       return { found, next: Object.assign({}, cursor, ...found.map(({ next }) => next)) };
     },

@@ -1,6 +1,5 @@
 /** `webhooks gmail status` and `run`. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
-import { withReadBack } from "../gmail/read-back.ts";
 import { createGmailSource } from "../gmail/source.ts";
 import { SourceError } from "../source.ts";
 import { type GmailSection, placeOf, settingsOf } from "./gmail-account.ts";
@@ -40,5 +39,5 @@ export const runGmail = (call: CliCall): Promise<CliAnswer> =>
     // Posted notices arrive at a gateway; here the mailbox is polled.
     const settings = watched.mode === "push" ? { ...watched, mode: "poll" as const, pollSeconds: 30 } : watched;
     const source = createGmailSource(place.name, settings, { host: call, secret: call.preset("gmail").secret, at: place.at });
-    return runMailbox(call, { source: "gmail", account: place.name }, settings, withReadBack(source, call));
+    return runMailbox(call, { source: "gmail", account: place.name }, settings, source);
   });

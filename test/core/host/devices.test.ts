@@ -45,7 +45,8 @@ describe("commands for the command line", () => {
   test.each([
     [{ name: "Mine", commands: [] }, "the name of its cli"],
     [{ name: "mine" }, "needs a list of commands"],
-    [{ name: "mine", commands: [{ name: "do it", run }] }, "the command do it of its cli"],
+    [{ name: "mine", commands: [{ name: "do it now", run }] }, "the command do it now of its cli"],
+    [{ name: "mine", commands: [{ name: "Do it", run }] }, "the command Do it of its cli"],
     [{ name: "mine", commands: [{ name: "list", args: ["a"], run }] }, "must be written <name> or [name]"],
     [{ name: "mine", commands: [{ name: "list" }] }, "has no run function"],
   ])("%j is refused with the reason", (cli, reason) => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../core/gateway/gateway.ts";
 import { freePort } from "../../support/free-port.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { runTests } from "../../support/run-tests.ts";
 
 const page = readFileSync(new URL("../../../core/host/README.md", import.meta.url), "utf8");
 
@@ -13,6 +14,8 @@ const page = readFileSync(new URL("../../../core/host/README.md", import.meta.ur
 const examples = new Map(
   [...page.matchAll(/<!-- example: (\S+) -->\s+```ts\n([\s\S]*?)```/g)].map(([, path = "", code = ""]) => [path, code]),
 );
+
+const examplesIn = (folder: string) => Object.fromEntries([...examples].filter(([path]) => path.startsWith(`${folder}/`)));
 
 let directory: string;
 let gateway: Gateway | undefined;
@@ -56,6 +59,16 @@ describe("the examples of core/host/README.md", () => {
     const token = readFileSync(join(stateDirectory, "gateway-token"), "utf8").trim();
     const answer = await fetch(`${url}/plugins/tally/counts`, { headers: { authorization: `Bearer ${token}` } });
     expect([answer.status, await answer.json()]).toEqual([200, {}]);
+  });
+
+  test("the tests of the plugin pass in a folder of their own", async () => {
+    expect(await runTests(examplesIn("tally"))).toEqual({ passed: 3, failures: [] });
+  });
+
+  test("the channel keeps the contract in a folder of its own, without a skip", async () => {
+    const { passed, failures } = await runTests(examplesIn("lines"));
+    expect(failures).toEqual([]);
+    expect(passed).toBeGreaterThan(30);
   });
 
   test("the channel loads and connects, and a line is answered with a line", async () => {

@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+import { definePlugin } from "../../../core/sdk/contract.ts";
 import { createResults } from "../../../core/webhooks/endpoint/results.ts";
 import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 
@@ -105,6 +106,27 @@ describe("the result of a run", () => {
     open.push(started);
     const { json } = await ask(started, "tell", { prefer: "wait=10" });
     expect(json).toMatchObject({ state: "settled", reply: "the token is [secret]" });
+  });
+
+  test("has no reply whose formatting failed: the tap that failed may be the one that removes secrets", async () => {
+    const redactor = definePlugin({
+      id: "redactor",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup(host) {
+        host.tap("formatting", () => {
+          throw new Error("the redactor is broken");
+        });
+      },
+    });
+    const started = await startGateway({
+      plugins: [createEngine(() => "a word that is to be removed"), redactor],
+      config: { agents: { defaults: { engine: "scripted" } }, hooks: { enabled: true, token, ...exposed } },
+    });
+    open.push(started);
+    const { json } = await ask(started, "tell", { prefer: "wait=10" });
+    expect(json).toMatchObject({ state: "settled", outcome: "failed", reason: "formatting_failed" });
+    expect(JSON.stringify(json)).not.toContain("to be removed");
   });
 
   test("of a run that failed says why, and what to change, without the details that are the operator's", async () => {

@@ -93,6 +93,42 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     expect(reader.subjects()).toEqual(["One", "Two", "Three", "Four", "Five"]);
   }, 60_000);
 
+  test("runs the newest mails only after two days away, counts the others, and reads on", async () => {
+    const account = { maxCatchUp: 3 };
+    const { directory } = await reader.start({ account });
+    await reader.stop();
+    for (const number of [1, 2, 3, 4, 5, 6, 7]) await server.deliver(letter(`Mail ${number}`));
+    const twoDays = 48 * 3_600_000;
+    const { gateway } = await reader.start({ directory, account, now: () => Date.now() + twoDays });
+    await reader.arrived(3);
+    await server.deliver(letter("Later"));
+    await reader.arrived(4);
+    expect(reader.subjects()).toEqual(["Mail 5", "Mail 6", "Mail 7", "Later"]);
+    const store = await openSqliteStore({ directory: gateway.stateDirectory, now: Date.now });
+    const left = (await store.events({ limit: 50, source: "mail" })).flatMap(({ decisions }) => decisions.map(({ detail }) => detail));
+    await store.close();
+    expect(left).toContain("4 older mails were left out.");
+  });
+
+  test("lets mails beyond maxPerHour wait, those of a downtime too, and reads on each hour: each mail once, in its order", async () => {
+    const clock = { ahead: 0 };
+    const now = () => Date.now() + clock.ahead;
+    // Drafts make a paused mailbox look at the time every five seconds.
+    const account = { maxPerHour: 3, pollSeconds: 5, reply: "draft" };
+    const { directory } = await reader.start({ account, now });
+    await reader.stop();
+    const all = Array.from({ length: 8 }, (_, at) => `Mail ${at}`);
+    for (const subject of all) await server.deliver(letter(subject));
+    await reader.start({ directory, account, now, watched: false });
+    await reader.arrived(3);
+    await reader.logged(/3 mails came within an hour/);
+    for (const count of [6, 8]) {
+      clock.ahead += 3_605_000;
+      await reader.arrived(count, 20_000);
+    }
+    expect(reader.subjects()).toEqual(all);
+  }, 60_000);
+
   test("reads on when a refused password was corrected, without a restart and without a storm of logins", async () => {
     const chat = createLoopback();
     const more = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { run, temporaryHome } from "../../core/cli/command.ts";
 import { makeCertificate } from "../../support/mail/certificate.ts";
@@ -275,7 +276,7 @@ test.skipIf(!hasDovecot || !existsSync("/usr/bin/script"))(
     const before = server.password();
     server.password("another-secret");
     // Dovecot looks at its file of passwords once a second.
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await sleep(1_100);
     expect(await typed("another-secret", "--new-password")).toMatch(/done +password +write the password/);
     server.password(before);
     expect(readFileSync(file, "utf8")).toBe("another-secret\n");

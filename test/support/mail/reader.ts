@@ -22,6 +22,8 @@ export interface ReaderOptions {
   readonly more?: object;
   readonly directory?: string;
   readonly plugins?: readonly PluginDefinition[];
+  /** The wall clock; default the machine's. */
+  readonly now?: () => number;
   /** Resolve only once the mailbox is watched; default true. */
   readonly watched?: boolean;
 }
@@ -77,9 +79,14 @@ export function createReader(
     seen,
     subjects: () => seen.map(({ text }) => /Subject: (.+)/.exec(text)?.[1]),
     async start(options = {}) {
-      const { directory, plugins = [], watched = true } = options;
+      const { directory, plugins = [], watched = true, now } = options;
       const config = configOf(options);
-      running = await startGateway({ config, plugins: [mail, engine, ...plugins], ...(directory === undefined ? {} : { directory }) });
+      running = await startGateway({
+        config,
+        plugins: [mail, engine, ...plugins],
+        ...(directory === undefined ? {} : { directory }),
+        ...(now === undefined ? {} : { gateway: { now } }),
+      });
       directories.add(running.directory);
       if (watched) await logged(/the mailbox is watched/);
       return running;

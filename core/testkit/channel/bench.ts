@@ -1,0 +1,171 @@
+/** One channel on the bench: its platform, its account and its connection, for the time of one test. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readAccounts } from "../../channels/index.ts";
+import { createSecrets } from "../../config/index.ts";
+import type { Address, Part } from "../../contract/index.ts";
+import type { ChannelConnection, ChannelDefinition, ChannelInbound, Parsed, Reply } from "../../sdk/contract.ts";
+import { type PlayedClock, realWait, usePlayedClock } from "../host/played-clock.ts";
+import type { ChannelContractOptions, ChannelPlatform, PlatformAbility } from "./options.ts";
+import { createTestAccount, type TestAccount } from "./test-account.ts";
+
+/** How long a rule waits for something that has to come, in real time. */
+const usualPatienceMs = 10_000;
+
+/** What a rule works with. */
+export interface Bench {
+  readonly definition: ChannelDefinition;
+  readonly fixtures: ChannelContractOptions["fixtures"];
+  readonly clock: PlayedClock;
+  readonly test: TestAccount;
+  readonly connection: ChannelConnection;
+  /** Values of the options that hold a secret. */
+  readonly secrets: readonly string[];
+  /** Throws where the contract was given no platform. */
+  readonly platform: ChannelPlatform;
+  /** The section of the configuration that the account was made of. */
+  readonly section: Readonly<Record<string, unknown>>;
+  fail(ability: Exclude<PlatformAbility, "unconfirmed">): Promise<void>;
+  textOf(part: Part): string;
+  /** Starts the connection, has the person write, and resolves with the message and the chat to answer in. */
+  meet(text: string): Promise<{ readonly inbound: ChannelInbound; readonly address: Address }>;
+  render(text: string, address: Address): readonly Part[];
+  /** Closes the connection as the host does. */
+  close(): Promise<void>;
+  /** Waits for a condition; throws the sentence when it does not come. */
+  until(condition: () => boolean | Promise<boolean>, sentence: () => string): Promise<void>;
+  /** Waits for a promise. */
+  ending<T>(work: Promise<T>): Promise<Ending<T>>;
+}
+
+/** An answer with nothing but a text. */
+export function textReply(text: string, more: Partial<Reply> = {}): Reply {
+  return { text, media: [], buttons: [], ...more };
+}
+
+export function isMessage(parsed: Parsed): parsed is ChannelInbound {
+  return parsed !== null && parsed !== undefined && !("silent" in parsed);
+}
+
+/** How a promise ended; `late`: it has not. */
+export type Ending<T> = { readonly value: T } | { readonly error: unknown } | "late";
+
+/** The options of the one account of a section, checked and filled as at a start. */
+export function readSection(definition: ChannelDefinition, section: Readonly<Record<string, unknown>>, directory: string) {
+  const from = { secrets: createSecrets({ env: {}, directory }), environment: {} };
+  const [account] = readAccounts(definition, { dmPolicy: "open", allowFrom: ["*"], ...section }, from);
+  return account;
+}
+
+function channelOf({ channel }: ChannelContractOptions): ChannelDefinition {
+  if (channel.channel === undefined) throw new Error("channelContract needs what defineChannel returned: this plugin declares no channel.");
+  return channel.channel;
+}
+
+function defaultText({ body }: Part): string {
+  if (typeof body === "string") return body;
+  const text = typeof body === "object" && body !== null && "text" in body ? body.text : undefined;
+  if (typeof text === "string") return text;
+  throw new Error("The body of a part is neither a text nor has one: tell the contract how to read it, by fixtures.textOf.");
+}
+
+/** Puts the channel on the bench for one rule, and leaves nothing behind. */
+export async function withBench(
+  options: ChannelContractOptions,
+  run: (bench: Bench) => Promise<void>,
+  { patienceMs = usualPatienceMs }: { readonly patienceMs?: number } = {},
+): Promise<void> {
+  const definition = channelOf(options);
+  const directory = await mkdtemp(join(tmpdir(), "channel-contract-"));
+  const clock = usePlayedClock();
+  let platform: ChannelPlatform | undefined;
+  try {
+    platform = await options.platform?.open();
+    const section = { ...options.options, ...platform?.options };
+    const account = readSection(definition, section, directory);
+    const settings = account?.settings;
+    if (settings === undefined) {
+      const problems = (account?.problems ?? []).map(({ path, message }) => `${path}: ${message}`);
+      throw new Error(`The options of the contract are refused: ${problems.join("; ") || "the account is switched off"}`);
+    }
+    const { now, elapsed } = clock;
+    const test = createTestAccount({ channel: definition.id, options: settings.options, directory, now, elapsed });
+    const connection = definition.open(test.account as never);
+    const bench = createBench({ definition, options, clock, test, connection, platform, section, values: settings.options, patienceMs });
+    try {
+      await run(bench);
+    } finally {
+      await bench.ending(bench.close());
+    }
+  } finally {
+    await platform?.close();
+    clock.release();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function createBench({
+  definition,
+  options: { fixtures },
+  platform,
+  values,
+  patienceMs,
+  ...parts
+}: Pick<Bench, "definition" | "clock" | "test" | "connection" | "section"> & {
+  readonly options: ChannelContractOptions;
+  readonly platform: ChannelPlatform | undefined;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly patienceMs: number;
+}): Bench {
+  const { test, connection } = parts;
+  const bench: Bench = {
+    ...parts,
+    ...{ definition, fixtures },
+    secrets: (definition.secrets ?? []).flatMap((name) => (typeof values[name] === "string" ? [values[name]] : [])),
+    get platform() {
+      if (platform === undefined) throw new Error("This rule needs a platform.");
+      return platform;
+    },
+    async fail(ability) {
+      await bench.platform.fail?.(ability);
+    },
+    textOf: (part) => (fixtures.textOf ?? defaultText)(part),
+    async meet(text) {
+      await connection.start();
+      await bench.platform.write(text);
+      const messages = () => test.received.map(({ raw }) => connection.parse(raw)).filter(isMessage);
+      await bench.until(
+        () => messages().length > 0,
+        () => "The person wrote, and no message was received: call account.receive for each event, and parse it.",
+      );
+      const [inbound] = messages() as [ChannelInbound];
+      const { id, thread } = inbound.chat;
+      const address = { channel: definition.id, account: "default", chat: id, ...(thread === undefined ? {} : { thread }) };
+      return { inbound, address };
+    },
+    render: (text, address) => connection.render(textReply(text), address),
+    async close() {
+      test.abort();
+      await connection.close();
+    },
+    async until(condition, sentence) {
+      for (const from = performance.now(); !(await condition()); await realWait(5))
+        if (performance.now() - from > patienceMs) throw new Error(sentence());
+    },
+    async ending(work) {
+      const ended = work.then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error }),
+      );
+      return await Promise.race([ended, realWait(patienceMs).then(() => "late" as const)]);
+    },
+  };
+  return bench;
+}
+
+/** A short description of a value for an error, without its content where that is long. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 300 ? `${text.slice(0, 300)}...` : text;
+}

@@ -1,0 +1,62 @@
+/** What a channel declares, and what its options let pass. */
+import { checkDeclaration, isObject } from "../../../host/index.ts";
+import type { ChannelCapabilities, ChannelConnection, ChannelDefinition } from "../../../sdk/contract.ts";
+import { type Bench, readSection } from "../bench.ts";
+import type { Rule } from "../rule.ts";
+
+/** What the host calls where a capability is declared. */
+const functionsOf: Partial<Record<keyof ChannelCapabilities, keyof ChannelConnection>> = {
+  edits: "remove",
+  reactions: "react",
+  typing: "typing",
+  menu: "menu",
+  stickers: "findMedia",
+};
+
+/** A value of another type than the schema's. */
+function wrongFor({ type }: { readonly type?: unknown }): unknown {
+  return type === "string" ? { no: "text" } : "no value of this option";
+}
+
+async function refusesWrongOptions({ definition, section, test }: Bench): Promise<void> {
+  const properties = Object.entries(definition.options.properties as Readonly<Record<string, { readonly type?: unknown }>>);
+  for (const [name, schema] of properties) {
+    if (definition.secrets?.includes(name) === true || schema.type === undefined) continue;
+    const { problems = [] } = readSection(definition, { ...section, [name]: wrongFor(schema) }, test.account.directory) ?? {};
+    if (!problems.some(({ path, severity }) => severity === "error" && path.includes(name)))
+      throw new Error(`The option ${name} takes a value of any type: give it a schema that says what it is.`);
+  }
+  const { problems = [] } = readSection(definition, { ...section, optionThatDoesNotExist: 1 }, test.account.directory) ?? {};
+  if (problems.length === 0) throw new Error("An option that does not exist is accepted: a misspelled one would have no effect.");
+}
+
+function declaresSecrets({ options, secrets = [], secretFiles = {} }: ChannelDefinition): void {
+  const looksSecret = /(?:token|secret|password|passphrase|api_?key|private_?key)$/i;
+  for (const [name, schema] of Object.entries(options.properties)) {
+    if (!looksSecret.test(name) || (isObject(schema) && schema.type !== undefined && schema.type !== "string")) continue;
+    if (!secrets.includes(name) && secretFiles[name] === undefined)
+      throw new Error(
+        `The option ${name} looks like a secret: list it in secrets, so that it can be a reference and the log leaves it out.`,
+      );
+  }
+}
+
+export const declarationRules: readonly Rule[] = [
+  {
+    title: "declaration > is valid",
+    async run({ definition }) {
+      checkDeclaration(definition.id, { ...definition, options: undefined, channel: definition, setup() {} });
+    },
+  },
+  {
+    title: "declaration > each capability has its function",
+    async run({ definition: { capabilities }, connection }) {
+      for (const [capability, name] of Object.entries(functionsOf)) {
+        if (capabilities[capability as keyof ChannelCapabilities] === true && typeof connection[name] !== "function")
+          throw new Error(`The capability ${capability} is declared, and the connection has no ${name}().`);
+      }
+    },
+  },
+  { title: "options > a wrong or unknown one is refused by its name", run: refusesWrongOptions },
+  { title: "options > what looks like a secret is declared as one", run: async ({ definition }) => declaresSecrets(definition) },
+];

@@ -1,0 +1,91 @@
+/** How a connection opens and closes. */
+import { reasonOf } from "../../../contract/index.ts";
+import { isThenable } from "../../../stations/index.ts";
+import { realWait } from "../../host/played-clock.ts";
+import type { Bench } from "../bench.ts";
+import type { Rule } from "../rule.ts";
+
+/** What the operating system keeps for this process, besides timers. */
+function openHandles(): readonly string[] {
+  return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|UDP|Pipe|Server|Process|FSEvent|StatWatcher/.test(name));
+}
+
+async function closed(bench: Bench): Promise<void> {
+  const outcome = await bench.ending(Promise.resolve().then(() => bench.connection.close()));
+  if (outcome === "late") throw new Error("close does not end in time.");
+  if ("error" in outcome) throw new Error(`close rejects: ${reasonOf(outcome.error)}. It must end whatever happened before.`);
+}
+
+async function opensNothingYet(bench: Bench): Promise<void> {
+  if (isThenable(bench.connection)) throw new Error("open returns a promise: return the connection, and connect in start.");
+  const before = openHandles().length;
+  const timers = bench.clock.timers();
+  const second = bench.definition.open(bench.test.account as never);
+  await realWait(20);
+  const opened = openHandles().length > before || bench.clock.timers() > timers;
+  await second.close();
+  if (opened) throw new Error("open leaves a socket or a timer before start is called: connect in start.");
+}
+
+async function closesTwice(bench: Bench): Promise<void> {
+  await closed(bench);
+  await closed(bench);
+}
+
+async function leavesNothing(bench: Bench): Promise<void> {
+  const before = openHandles().length;
+  const timers = bench.clock.timers();
+  await bench.connection.start();
+  bench.test.abort();
+  await closed(bench);
+  await closed(bench);
+  const left = () =>
+    [
+      ...(openHandles().length > before ? [`open handles (${openHandles().join(", ")})`] : []),
+      ...(bench.clock.timers() > timers ? [`${bench.clock.timers() - timers} timers`] : []),
+    ].join(" and ");
+  await bench.until(
+    () => left() === "",
+    () => `After close there are ${left()} left: close every socket, and stop every timer.`,
+  );
+}
+
+async function connects(bench: Bench): Promise<void> {
+  const { connection, test } = bench;
+  const outcome = await bench.ending(connection.start());
+  if (outcome === "late") throw new Error("start does not resolve in time although the platform is there.");
+  if ("error" in outcome) throw new Error(`start rejects although the platform is there: ${reasonOf(outcome.error)}.`);
+  await bench.until(
+    () => test.statuses.at(-1)?.state === "connected",
+    () => `start has resolved, and the last status is ${test.statuses.at(-1)?.state ?? "none"}: report connected.`,
+  );
+}
+
+async function survivesOutage(bench: Bench): Promise<void> {
+  await bench.fail("away");
+  const starting = bench.ending(bench.connection.start());
+  const said = () => bench.test.statuses.at(-1);
+  let ended: Awaited<typeof starting> | undefined;
+  void starting.then((outcome) => {
+    ended = outcome;
+  });
+  const isReported = () => {
+    const status = said();
+    return status !== undefined && status.state !== "connecting" && status.state !== "connected" && status.detail !== undefined;
+  };
+  const isRejected = () => ended !== undefined && ended !== "late" && "error" in ended;
+  await bench.until(
+    () => isReported() || isRejected(),
+    () =>
+      `The platform is away, and the status is ${said()?.state ?? "none"}: report waiting with a reason, or let start reject, so that the operator learns it.`,
+  );
+  await closed(bench);
+}
+
+export const lifeRules: readonly Rule[] = [
+  { title: "life > open opens nothing yet", run: opensNothingYet },
+  { title: "life > close may be called twice, and before start", run: closesTwice },
+  { title: "life > start connects and reports it", needs: [], run: connects },
+  { title: "life > close leaves no socket and no timer", needs: [], run: leavesNothing },
+  { title: "life > start reports a platform that is away", needs: ["away"], run: survivesOutage },
+];

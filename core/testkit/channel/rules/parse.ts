@@ -1,0 +1,103 @@
+/** How a channel reads the events of its platform. */
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "vitest";
+import { reasonOf } from "../../../contract/index.ts";
+import { inboundProblem } from "../../../host/index.ts";
+import type { ChannelInbound } from "../../../sdk/contract.ts";
+import { type Bench, isMessage, shown } from "../bench.ts";
+import { frozen, junkLike } from "../junk.ts";
+import type { Rule } from "../rule.ts";
+
+/** Times before are seconds taken for milliseconds, times after are microseconds. */
+const earliestMs = Date.UTC(2000, 0);
+const latestMs = Date.UTC(2100, 0);
+
+function messageOf({ connection }: Pick<Bench, "connection">, raw: Parameters<Bench["connection"]["parse"]>[0]): ChannelInbound {
+  const parsed = connection.parse(frozen(structuredClone(raw)));
+  if (!isMessage(parsed)) throw new Error(`parse makes ${shown(parsed)} of the message ${shown(raw)}.`);
+  return parsed;
+}
+
+async function isTotal({ connection, fixtures }: Bench): Promise<void> {
+  const known = [...fixtures.messages.map(({ raw }) => raw), ...fixtures.own];
+  for (const raw of junkLike(known)) {
+    let parsed: unknown;
+    try {
+      parsed = connection.parse(raw);
+    } catch (error) {
+      throw new Error(`parse throws on ${shown(raw)}: ${reasonOf(error)}. Return undefined for what is not a message.`, { cause: error });
+    }
+    const problem = parsed === undefined ? undefined : inboundProblem(parsed);
+    if (problem !== undefined) throw new Error(`parse makes something unusable of ${shown(raw)}: ${problem}.`);
+  }
+}
+
+async function readsMessages(bench: Bench): Promise<void> {
+  const { fixtures, definition } = bench;
+  if (fixtures.messages.length === 0) throw new Error("The contract needs at least one message in fixtures.messages.");
+  for (const { raw, expect: wanted } of fixtures.messages) expect(messageOf(bench, raw)).toMatchObject(wanted);
+  if (definition.capabilities.threads && fixtures.messages.every(({ expect: { chat } }) => chat?.thread === undefined))
+    throw new Error("The capability threads is declared: the contract needs a message in fixtures.messages whose chat has a thread.");
+}
+
+async function isPure({ connection, fixtures }: Bench): Promise<void> {
+  for (const { raw } of fixtures.messages) {
+    const copy = frozen(structuredClone(raw));
+    let once: unknown;
+    try {
+      once = connection.parse(copy);
+    } catch (error) {
+      throw new Error(`parse changes the event that it reads: ${reasonOf(error)}. The same event is read again later.`, { cause: error });
+    }
+    const again = connection.parse(JSON.parse(JSON.stringify(raw)));
+    if (!isDeepStrictEqual(once, again))
+      throw new Error(`parse makes ${shown(once)} and then ${shown(again)} of the same event: it must depend on the event alone.`);
+  }
+}
+
+async function survivesJson(bench: Bench): Promise<void> {
+  for (const { raw } of bench.fixtures.messages) {
+    const inbound = messageOf(bench, raw);
+    const stored: unknown = JSON.parse(JSON.stringify(inbound));
+    expect(stored, "what parse returns must be JSON").toEqual(inbound);
+  }
+}
+
+async function timesAreMilliseconds(bench: Bench): Promise<void> {
+  for (const { raw } of bench.fixtures.messages) {
+    const { timestamp } = messageOf(bench, raw);
+    const isTime = timestamp === 0 || (timestamp >= earliestMs && timestamp < latestMs);
+    if (!isTime) throw new Error(`The timestamp ${timestamp} is not in epoch milliseconds. Convert it, or return 0 where there is none.`);
+  }
+}
+
+async function ownAreSilent({ connection, fixtures }: Bench): Promise<void> {
+  for (const raw of fixtures.own) {
+    const parsed = connection.parse(frozen(structuredClone(raw)));
+    if (parsed === undefined || isMessage(parsed))
+      throw new Error(
+        `parse makes ${shown(parsed)} of an event of the bot itself, ${shown(raw)}: the bot would answer itself. Return null.`,
+      );
+  }
+}
+
+async function namesAreNoIdentity(bench: Bench): Promise<void> {
+  for (const [before, after] of bench.fixtures.renamed) {
+    const [one, other] = [messageOf(bench, before), messageOf(bench, after)];
+    if (one.sender.id !== other.sender.id)
+      throw new Error(
+        `sender.id is ${one.sender.id}, and ${other.sender.id} after a change of name. Use the platform's unchangeable id: a name never authorises.`,
+      );
+    if (one.chat.id !== other.chat.id) throw new Error(`chat.id is ${one.chat.id}, and ${other.chat.id} after a change of name.`);
+  }
+}
+
+export const parseRules: readonly Rule[] = [
+  { title: "parse > never throws, and returns what the host can use", run: isTotal },
+  { title: "parse > reads each message", run: readsMessages },
+  { title: "parse > is pure", run: isPure },
+  { title: "parse > returns JSON", run: survivesJson },
+  { title: "parse > times are epoch milliseconds", run: timesAreMilliseconds },
+  { title: "parse > events of the bot itself are silent", run: ownAreSilent },
+  { title: "parse > a person keeps their id when their name changes", run: namesAreNoIdentity },
+];

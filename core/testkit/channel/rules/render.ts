@@ -1,0 +1,174 @@
+/** How a channel makes messages of its platform out of a reply. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { type Address, type Part, type Reply, reasonOf } from "../../../contract/index.ts";
+import { partsProblem } from "../../../host/index.ts";
+import { type Bench, shown, textReply } from "../bench.ts";
+import { frozen } from "../junk.ts";
+import type { Rule } from "../rule.ts";
+
+function addressOf({ definition, fixtures, connection }: Bench): Address {
+  const [first] = fixtures.messages;
+  const parsed = first === undefined ? undefined : connection.parse(first.raw);
+  const chat = parsed !== null && parsed !== undefined && "chat" in parsed ? parsed.chat.id : "1";
+  return { channel: definition.id, account: "default", chat };
+}
+
+function partsOf(bench: Bench, reply: Reply): readonly Part[] {
+  let parts: readonly Part[];
+  try {
+    parts = bench.connection.render(frozen(reply), addressOf(bench));
+  } catch (error) {
+    throw new Error(`render throws on ${shown(reply)}: ${reasonOf(error)}.`, { cause: error });
+  }
+  const problem = partsProblem(parts);
+  if (problem !== undefined) throw new Error(`render makes something unusable of ${shown(reply)}: ${problem}.`);
+  return parts;
+}
+
+const joined = (bench: Bench, parts: readonly Part[]) => parts.map((part) => bench.textOf(part)).join("");
+const withoutSpace = (text: string) => text.replace(/\s+/g, "");
+
+/** Distinct words, so that each that is lost or doubled is seen. */
+function words(count: number): string {
+  return Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
+}
+
+function longTexts({ capabilities: { maxChars } }: Bench["definition"]): readonly string[] {
+  const around = [maxChars - 1, maxChars, maxChars + 1, maxChars * 2, maxChars * 2 + 1];
+  return [...around.map((length) => "x".repeat(length)), words(Math.ceil(maxChars / 2)), words(maxChars).replaceAll("9 ", "9\n\n")];
+}
+
+async function keepsLimits(bench: Bench): Promise<void> {
+  const { maxChars } = bench.definition.capabilities;
+  for (const text of longTexts(bench.definition)) {
+    for (const part of partsOf(bench, textReply(text))) {
+      const length = [...bench.textOf(part)].length;
+      if (part.chars > maxChars || length > maxChars)
+        throw new Error(
+          `A text of ${text.length} characters leads to a part of ${Math.max(part.chars, length)}, and maxChars is ${maxChars}: cut it.`,
+        );
+      if (part.chars < length)
+        throw new Error(`A part of ${length} characters says that it has ${part.chars}: count chars as the platform does.`);
+    }
+  }
+}
+
+async function losesNothing(bench: Bench): Promise<void> {
+  for (const text of longTexts(bench.definition)) {
+    const shownText = withoutSpace(joined(bench, partsOf(bench, textReply(text))));
+    if (shownText !== withoutSpace(text))
+      throw new Error(
+        `Of a text of ${text.length} characters the parts show ${shownText.length}, in another order or with others: each has to be there once.`,
+      );
+  }
+}
+
+/** Every text in a value, however deep. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+async function cutsNoCharacter(bench: Bench): Promise<void> {
+  const { maxChars } = bench.definition.capabilities;
+  for (const lead of ["", "x", "xx", "xxx"]) {
+    const text = lead + "😀".repeat(maxChars + 2);
+    const parts = partsOf(bench, textReply(text));
+    if (!parts.flatMap(textsIn).every((one) => one.isWellFormed()))
+      throw new Error("A long text of emoji is cut in the middle of one: a surrogate pair must stay in one part.");
+    if (joined(bench, parts) !== text) throw new Error("A long text of emoji does not arrive whole.");
+  }
+}
+
+async function cutsNoEntity(bench: Bench): Promise<void> {
+  const { maxChars } = bench.definition.capabilities;
+  for (const lead of ["", "x", "xx", "xxx"]) {
+    const texts = partsOf(bench, textReply(lead + "a < b ".repeat(Math.ceil(maxChars / 3)))).flatMap(textsIn);
+    // Only where the channel escapes at all.
+    if (!texts.some((text) => text.includes("&lt;"))) return;
+    if (texts.some((text) => /&(?:l|lt)?$/.test(text) || /^(?:l?t)?;/.test(text)))
+      throw new Error("A long text with < is cut in the middle of &lt;: cut before you escape.");
+  }
+}
+
+/** Texts that models write, and that people make them write. */
+const hostile: readonly string[] = [
+  " ",
+  "\n\n\n",
+  "**",
+  "**open",
+  "```",
+  "```js\nopen",
+  "[link](",
+  "[](http://x)",
+  "<b>",
+  "</b><script>",
+  "&amp;&lt",
+  "| a | b |\n|---|",
+  "> > > quote",
+  "- ".repeat(500),
+  "*".repeat(2_000),
+  "\u0000\u0007",
+  "\ud83d",
+  "\u202eright to left",
+  "👨‍👩‍👧‍👦".repeat(50),
+  "a\u0300".repeat(500),
+];
+
+async function takesHostileTexts(bench: Bench): Promise<void> {
+  const { maxChars } = bench.definition.capabilities;
+  for (const text of hostile) {
+    for (const { chars } of partsOf(bench, textReply(text)))
+      if (chars > maxChars) throw new Error(`A part of ${shown(text)} has ${chars} characters, and maxChars is ${maxChars}.`);
+  }
+}
+
+async function isPure(bench: Bench): Promise<void> {
+  const reply = textReply(`${words(400)} **bold** \`code\``);
+  if (!isDeepStrictEqual(partsOf(bench, reply), partsOf(bench, reply)))
+    throw new Error("render makes different parts of the same reply: it must depend on the reply and the address alone.");
+}
+
+async function partsAreJson(bench: Bench): Promise<void> {
+  for (const text of ["Hello", words(400)]) {
+    const parts = partsOf(bench, textReply(text));
+    if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parts)), parts))
+      throw new Error(`Parts wait in the outbox as JSON, and this changes there: ${shown(parts)}. Leave undefined values and classes out.`);
+  }
+}
+
+async function sendsNothingEmpty(bench: Bench): Promise<void> {
+  const [part] = partsOf(bench, textReply(""));
+  if (part !== undefined) throw new Error(`An empty reply leads to the part ${shown(part)}: a platform refuses an empty message.`);
+}
+
+async function hasButtons(bench: Bench): Promise<void> {
+  const buttons = [[{ text: "Agree", value: "agree-value" }], [{ text: "Decline", value: "decline-value" }]];
+  const texts = partsOf(bench, textReply("Choose:", { buttons })).flatMap(textsIn);
+  for (const wanted of ["Agree", "agree-value", "Decline", "decline-value"])
+    if (!texts.some((text) => text.includes(wanted)))
+      throw new Error(`The capability buttons is declared, and no part contains ${wanted}.`);
+}
+
+async function hasFiles(bench: Bench): Promise<void> {
+  const path = join(bench.test.account.directory, "contract.txt");
+  writeFileSync(path, "contract");
+  const media = [{ path, mimeType: "text/plain", fileName: "contract.txt", size: 8 }];
+  if (partsOf(bench, textReply("", { media })).length === 0)
+    throw new Error("The capability media is declared, and a reply that only brings a file leads to no part.");
+}
+
+export const renderRules: readonly Rule[] = [
+  { title: "render > keeps within maxChars", run: keepsLimits },
+  { title: "render > loses nothing of a long text", run: losesNothing },
+  { title: "render > cuts no character in two", run: cutsNoCharacter },
+  { title: "render > cuts no entity in two", run: cutsNoEntity },
+  { title: "render > takes every text", run: takesHostileTexts },
+  { title: "render > is pure", run: isPure },
+  { title: "render > returns JSON", run: partsAreJson },
+  { title: "render > makes no empty message", run: sendsNothingEmpty },
+  { title: "render > buttons are in a part", capability: "buttons", run: hasButtons },
+  { title: "render > a file alone is a part", capability: "media", run: hasFiles },
+];

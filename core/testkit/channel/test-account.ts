@@ -1,0 +1,121 @@
+/** An account as the host hands it to `open`, with everything recorded that the channel says. */
+import type { Accepted, Json } from "../../contract/index.ts";
+import { createJudgeCaller } from "../../http/index.ts";
+import type { ChannelAccount, ChannelStatus, PluginLog, PluginStore } from "../../sdk/contract.ts";
+
+type At = Parameters<ChannelAccount["receive"]>[1];
+
+/** An event that the channel handed in. */
+export interface Received extends At {
+  readonly raw: Json;
+}
+
+export interface TestAccount {
+  readonly account: ChannelAccount;
+  readonly received: readonly Received[];
+  readonly statuses: readonly ChannelStatus[];
+  /** Each line with its fields, as text. */
+  readonly logged: readonly string[];
+  /** Awaited before an event counts as stored; a throw is what the channel gets. */
+  beforeStore: (event: Received) => void | Promise<void>;
+  /** As at a close: aborts the signal. */
+  abort(): void;
+}
+
+export function createTestAccount({
+  channel,
+  options,
+  directory,
+  now,
+  elapsed,
+}: {
+  readonly channel: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly directory: string;
+  readonly now: () => number;
+  readonly elapsed: () => number;
+}): TestAccount {
+  const received: Received[] = [];
+  const statuses: ChannelStatus[] = [];
+  const logged: string[] = [];
+  const closing = new AbortController();
+  const store = createMemoryStore(now);
+  let ids = 0;
+  const test: TestAccount = {
+    received,
+    statuses,
+    logged,
+    beforeStore: () => {},
+    abort: () => closing.abort(),
+    account: {
+      id: "default",
+      options,
+      log: recordingLog(logged),
+      store,
+      signal: closing.signal,
+      directory,
+      now,
+      newId: () => {
+        ids += 1;
+        return `id-${ids}`;
+      },
+      async receive(raw, at): Promise<Accepted> {
+        const event = { raw, ...at };
+        await test.beforeStore(event);
+        const duplicate = received.some(({ id }) => id === at.id);
+        received.push(event);
+        return { eventId: `${channel}-${at.id}`, duplicate };
+      },
+      check: async () => ({ allowed: true }),
+      debounceMs: () => 0,
+      room: () => undefined,
+      judgeCaller: createJudgeCaller({ elapsed, clientAddress: () => "127.0.0.1" }),
+      calling: () => () => {},
+      status: (status) => void statuses.push(status),
+      commands: () => [{ name: "help", summary: "Lists the commands." }],
+    },
+  };
+  return test;
+}
+
+function recordingLog(lines: string[]): PluginLog {
+  const line = (fields: object, message: string) => void lines.push(`${message} ${renderFields(fields)}`);
+  return { trace: line, debug: line, info: line, warn: line, error: line };
+}
+
+/** Errors have their texts in properties that JSON leaves out. */
+export function renderFields(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    inner instanceof Error ? { ...inner, message: inner.message, stack: inner.stack, cause: inner.cause } : inner,
+  );
+}
+
+function createMemoryStore(now: () => number): PluginStore {
+  const rows = new Map<string, { readonly text: string; readonly until: number }>();
+  const read = (key: string): Json | null => {
+    const row = rows.get(key);
+    return row === undefined || row.until <= now() ? null : (JSON.parse(row.text) as Json);
+  };
+  const write = (key: string, value: Json, ttlSeconds: number | undefined) =>
+    void rows.set(key, {
+      text: JSON.stringify(value),
+      until: ttlSeconds === undefined ? Number.POSITIVE_INFINITY : now() + ttlSeconds * 1_000,
+    });
+  return {
+    get: async (key) => read(key),
+    set: async (key, value, { ttlSeconds } = {}) => write(key, value, ttlSeconds),
+    delete: async (key) => rows.delete(key),
+    list: async ({ prefix = "", limit } = {}) =>
+      [...rows.keys()]
+        .filter((key) => key.startsWith(prefix) && read(key) !== null)
+        .sort()
+        .slice(0, limit)
+        .map((key) => ({ key, value: read(key) })),
+    async update(key, change, { ttlSeconds } = {}) {
+      const next = change(read(key));
+      if (next === null) rows.delete(key);
+      else if (next !== undefined) write(key, next, ttlSeconds);
+      return read(key);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** How events end: read from the state as another process would read it, so that only what is stored is reported. */
+import type { Decision, Outcome } from "../../contract/index.ts";
+import type { EventReport } from "../../state/index.ts";
+import { openSqliteStore } from "../../state/sqlite/index.ts";
+import { realWait } from "./played-clock.ts";
+
+/** How an event ended, and the decisions that led there. */
+export interface Ended {
+  readonly eventId: string;
+  readonly outcome: Outcome;
+  /** Reason code, such as `answered` or `sender_not_allowed`; see `core/CODES.md`. */
+  readonly reason: string;
+  /** The agent and the session that it had a turn in; absent without a turn. */
+  readonly agentId?: string;
+  readonly sessionKey?: string;
+  /** What each station decided, in order: what `service why` prints. */
+  readonly decisions: readonly Decision[];
+}
+
+export interface Endings {
+  /** Resolves when the event has ended; rejects after `patienceMs` of real time. */
+  wait(eventId: string): Promise<Ended>;
+  /** How far the event is; `undefined`: there is no such event. */
+  find(eventId: string): Promise<EventReport | undefined>;
+  /** Everything that has ended, oldest first. */
+  all(): Promise<readonly Ended[]>;
+  /** Events that run, or that could. */
+  moving(): Promise<number>;
+  close(): Promise<void>;
+}
+
+const patienceMs = 10_000;
+const lookEveryMs = 4;
+
+function endedOf({ id, outcome, reason, agentId, sessionKey, decisions }: EventReport): Ended | undefined {
+  if (outcome === undefined) return undefined;
+  return {
+    ...{ eventId: id, outcome, reason: reason ?? "", decisions },
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(sessionKey === undefined ? {} : { sessionKey }),
+  };
+}
+
+export async function openEndings({
+  stateDirectory,
+  now,
+}: {
+  readonly stateDirectory: string;
+  readonly now: () => number;
+}): Promise<Endings> {
+  const store = await openSqliteStore({ directory: stateDirectory, now });
+  return {
+    async wait(eventId) {
+      let waitedMs = 0;
+      for (const from = performance.now(); waitedMs < patienceMs; waitedMs = performance.now() - from) {
+        const report = await store.event(eventId);
+        const ended = report?.state === "settled" ? endedOf(report) : undefined;
+        if (ended !== undefined) return ended;
+        await realWait(lookEveryMs);
+      }
+      const report = await store.event(eventId);
+      const last = report?.decisions.at(-1);
+      throw new Error(
+        `The event ${eventId} did not end within ${patienceMs / 1_000} s: it is ${report?.state ?? "unknown"}` +
+          `${last === undefined ? "" : `, last ${last.code} at ${last.station}`}. Advance the clock if it waits for a time.`,
+      );
+    },
+    find: async (eventId) => (await store.event(eventId)) ?? undefined,
+    async all() {
+      const reports = await store.events({ limit: 10_000, oldestFirst: true });
+      return reports.flatMap((report) => endedOf(report) ?? []);
+    },
+    async moving() {
+      const [{ running }, lanes] = await Promise.all([store.stats(), store.waitingLanes()]);
+      const at = now();
+      return running + lanes.filter(({ due }) => due <= at).length;
+    },
+    close: () => store.close(),
+  };
+}

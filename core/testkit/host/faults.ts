@@ -1,0 +1,56 @@
+/** What goes wrong beside the path of an event: rejections that no code handles, and errors in the gateway's log. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { reasonOf } from "../../contract/index.ts";
+
+/** The level of `error` in the log's lines; `fatal` is above it. */
+const errorLevel = 50;
+
+export interface FaultWatch {
+  /** Stops watching. Returns one line for each rejection that no code handled. */
+  stop(): readonly string[];
+}
+
+export function watchRejections(): FaultWatch {
+  const found: string[] = [];
+  const note = (reason: unknown) => void found.push(`unhandled rejection: ${reasonOf(reason)}`);
+  process.on("unhandledRejection", note);
+  return {
+    stop() {
+      process.off("unhandledRejection", note);
+      return found;
+    },
+  };
+}
+
+interface LogLine {
+  readonly level?: number;
+  readonly msg?: string;
+  readonly error?: unknown;
+  readonly plugin?: string;
+}
+
+function parseLine(line: string): LogLine {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return {};
+  }
+}
+
+function describeLine({ msg = "", error, plugin }: LogLine): string {
+  const reason = typeof error === "object" && error !== null && "message" in error ? error.message : error;
+  const from = plugin === undefined ? "" : ` (plugin ${plugin})`;
+  return `error in the log${from}: ${msg}${reason === undefined ? "" : `: ${String(reason)}`}`;
+}
+
+/** The error lines of a closed gateway's log. */
+export function loggedErrors(stateDirectory: string): readonly string[] {
+  const file = join(stateDirectory, "logs", "gateway.log");
+  if (!existsSync(file)) return [];
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .map(parseLine)
+    .filter(({ level = 0 }) => level >= errorLevel)
+    .map(describeLine);
+}

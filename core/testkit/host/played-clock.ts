@@ -1,0 +1,170 @@
+/**
+ * A clock that a test moves: the time that the gateway and its plugins read, and the timers of this process.
+ *
+ * Timers stay timers of Node, so a test that only waits needs nothing of this. `advance` runs what would fall due in the given time, at
+ * once and in order. There is one clock for all test hosts of a process, because there is one `setTimeout`.
+ */
+
+type Callback = (...values: readonly unknown[]) => void;
+
+interface Entry {
+  /** Played time at which it falls due. */
+  due: number;
+  /** Milliseconds between two runs; absent: it runs once. */
+  readonly every?: number;
+  readonly run: () => void;
+}
+
+export interface PlayedClock {
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Monotonic milliseconds. */
+  elapsed(): number;
+  /** Runs what falls due within `ms`, in order. After each timer, everything that is ready runs first. */
+  advance(ms: number): Promise<void>;
+  /** Timers of this process that have not run, those included that do not keep it alive. */
+  timers(): number;
+  /** Gives the timers of Node back, once every host has released the clock. */
+  release(): void;
+}
+
+/** An interval runs at most this often in one `advance`: a day has too many seconds to play each. */
+const mostRuns = 1_000;
+
+const real = {
+  now: Date.now,
+  setTimeout: globalThis.setTimeout,
+  clearTimeout: globalThis.clearTimeout,
+  setInterval: globalThis.setInterval,
+  clearInterval: globalThis.clearInterval,
+  setImmediate: globalThis.setImmediate,
+};
+
+/** Waits in real time. */
+export function realWait(ms: number): Promise<void> {
+  return new Promise((resolve) => void real.setTimeout(resolve, ms));
+}
+
+/** Lets everything that is ready run. */
+function yieldToLoop(): Promise<void> {
+  return new Promise((resolve) => void real.setImmediate(resolve));
+}
+
+const entries = new Map<NodeJS.Timeout, Entry>();
+let offsetMs = 0;
+let users = 0;
+
+const now = () => real.now() + offsetMs;
+
+/** As Node counts a delay: 1 ms where it is too short, too long or not a number. */
+function delayOf(ms: unknown): number {
+  const delay = Number(ms);
+  return delay >= 1 && delay <= 2_147_483_647 ? Math.trunc(delay) : 1;
+}
+
+function start(kind: "once" | "repeated", run: Callback, ms: unknown, values: readonly unknown[]): NodeJS.Timeout {
+  const delay = delayOf(ms);
+  const entry: Entry = { due: now() + delay, ...(kind === "repeated" && { every: delay }), run: () => run(...values) };
+  const fire = () => {
+    if (kind === "once") entries.delete(handle);
+    else entry.due = now() + delay;
+    entry.run();
+  };
+  const handle: NodeJS.Timeout = kind === "once" ? real.setTimeout(fire, delay) : real.setInterval(fire, delay);
+  entries.set(handle, entry);
+  const { refresh, close } = handle;
+  handle.refresh = () => {
+    entry.due = now() + delay;
+    if (kind === "once") entries.set(handle, entry);
+    return refresh.call(handle);
+  };
+  handle.close = () => {
+    entries.delete(handle);
+    return close.call(handle);
+  };
+  handle[Symbol.dispose] = () => void handle.close();
+  return handle;
+}
+
+/** Timers may be stopped by their number as well. */
+function stop(handle: unknown): void {
+  const found = entries.has(handle as NodeJS.Timeout)
+    ? (handle as NodeJS.Timeout)
+    : [...entries.keys()].find((one) => typeof handle !== "object" && Number(one) === Number(handle));
+  if (found !== undefined) entries.delete(found);
+  real.clearTimeout(handle as NodeJS.Timeout);
+}
+
+function install(): void {
+  const once = (run: Callback, ms?: unknown, ...values: readonly unknown[]) => start("once", run, ms, values);
+  const repeated = (run: Callback, ms?: unknown, ...values: readonly unknown[]) => start("repeated", run, ms, values);
+  // `util.promisify` and `node:timers/promises` have an entrance of their own, and keep real time.
+  const timers = {
+    setTimeout: Object.defineProperties(once, Object.getOwnPropertyDescriptors(real.setTimeout)),
+    setInterval: repeated,
+    clearTimeout: stop,
+    clearInterval: stop,
+  };
+  Object.assign(globalThis, timers);
+}
+
+function uninstall(): void {
+  const { setTimeout, clearTimeout, setInterval, clearInterval } = real;
+  Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval });
+  entries.clear();
+  offsetMs = 0;
+}
+
+function nextDue(until: number): readonly [NodeJS.Timeout, Entry] | undefined {
+  let next: readonly [NodeJS.Timeout, Entry] | undefined;
+  for (const one of entries) if (one[1].due <= until && (next === undefined || one[1].due < next[1].due)) next = one;
+  return next;
+}
+
+/** An error in a timer ends a program; here it is an uncaught exception as well. */
+function runTimer({ run }: Entry): void {
+  try {
+    run();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+async function advance(ms: number): Promise<void> {
+  const until = now() + ms;
+  const runs = new Map<Entry, number>();
+  for (let next = nextDue(until); next !== undefined; next = nextDue(until)) {
+    const [handle, entry] = next;
+    offsetMs += Math.max(0, entry.due - now());
+    if (entry.every === undefined) stop(handle);
+    else {
+      const count = (runs.get(entry) ?? 0) + 1;
+      runs.set(entry, count);
+      entry.due = count < mostRuns ? entry.due + entry.every : until + entry.every;
+    }
+    runTimer(entry);
+    await yieldToLoop();
+  }
+  offsetMs += Math.max(0, until - now());
+}
+
+/** Takes the clock of this process; its time goes on from the real one. */
+export function usePlayedClock(): PlayedClock {
+  users += 1;
+  if (users === 1) install();
+  let released = false;
+  return {
+    now,
+    elapsed: () => performance.now() + offsetMs,
+    advance,
+    timers: () => entries.size,
+    release() {
+      if (released) return;
+      released = true;
+      users -= 1;
+      if (users === 0) uninstall();
+    },
+  };
+}

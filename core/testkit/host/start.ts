@@ -1,0 +1,76 @@
+/** The parts of a test host, started: a gateway on a configuration of its own, its channel, and a view of its state. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createGateway, type Gateway } from "../../gateway/index.ts";
+import { defineEngine, type PluginDefinition } from "../../sdk/contract.ts";
+import { type Endings, openEndings } from "./endings.ts";
+import { createTestChannel, loopbackId, type TestChannel } from "./loopback.ts";
+import type { TestHostOptions } from "./options.ts";
+import type { PlayedClock } from "./played-clock.ts";
+import { testSettings } from "./settings.ts";
+
+const engineId = "test-engine";
+
+/** Answers where no plugin under test does: engines are tried in the order in which they were registered. */
+function testEngine(answer: NonNullable<TestHostOptions["answer"]>): PluginDefinition {
+  return defineEngine({
+    id: engineId,
+    version: "1.0.0",
+    host: "*",
+    async *run(turn) {
+      yield { type: "text", delta: await answer(turn) };
+      yield { type: "done" };
+    },
+  });
+}
+
+/** What runs once a test host is up. */
+export interface Started {
+  readonly gateway: Gateway;
+  readonly channel: TestChannel;
+  readonly endings: Endings;
+  readonly clock: PlayedClock;
+  readonly hookToken: string;
+}
+
+/** Starts everything; on an error nothing is left running. */
+export async function startParts(directory: string, clock: PlayedClock, options: TestHostOptions): Promise<Started> {
+  const { plugins = [], config = {}, answer = (turn) => `heard: ${turn.inbound.text}`, environment = {} } = options;
+  assertFree(plugins);
+  const configFile = join(directory, "config.jsonc");
+  const settings = testSettings(config);
+  await writeFile(configFile, JSON.stringify(settings));
+  const channel = createTestChannel();
+  const gateway = await createGateway({
+    ...{ configFile, environment, home: directory, bundled: false },
+    plugins: [channel.plugin, ...plugins, testEngine(answer)],
+    now: clock.now,
+    elapsed: clock.elapsed,
+  });
+  try {
+    await assertUp(gateway);
+    const endings = await openEndings({ stateDirectory: gateway.stateDirectory, now: clock.now });
+    return { gateway, channel, endings, clock, hookToken: String((settings.hooks as { readonly token?: unknown }).token) };
+  } catch (error) {
+    await gateway.close();
+    throw error;
+  }
+}
+
+/** Of two plugins with one id the gateway takes one. */
+function assertFree(plugins: readonly PluginDefinition[]): void {
+  const taken = plugins.find(({ id }) => id === loopbackId || id === engineId);
+  if (taken !== undefined) throw new Error(`The id ${taken.id} belongs to the test host: give the plugin under test another one.`);
+}
+
+/** A plugin that is left out would fail a test later, and with a worse reason. */
+async function assertUp(gateway: Gateway): Promise<void> {
+  const { plugins, problems } = await gateway.describe();
+  const reasons = [
+    ...plugins.flatMap(({ id, state, reason }) => (state === "failed" ? [reason ?? `The plugin ${id} failed.`] : [])),
+    ...problems
+      .filter(({ severity }) => severity === "error")
+      .map(({ path, message, hint }) => `${path}: ${message}. ${hint ?? ""}`.trim()),
+  ];
+  if (reasons.length > 0) throw new Error(`The test host did not come up:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
+}

@@ -1,0 +1,160 @@
+/** A whole gateway in the process of a test: real stations, a real store, real HTTP, and people who are played by the test. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Json } from "../../contract/index.ts";
+import type { Gateway } from "../../gateway/index.ts";
+import type { Ended } from "./endings.ts";
+import { loggedErrors, watchRejections } from "./faults.ts";
+import type { TestHost, TestHostOptions } from "./options.ts";
+import { realWait, usePlayedClock } from "./played-clock.ts";
+import { type Started, startParts } from "./start.ts";
+
+/** For what runs while the clock moves: long enough for a turn, short enough for a test of one that hangs. */
+const restMs = 1_000;
+
+/**
+ * Starts a whole gateway in this process: the real stations, store and HTTP server, in a temporary directory, with a channel that needs no
+ * platform and a clock that the test moves. Rejects when a plugin does not come up or the configuration has an error, with the reason.
+ *
+ * The timers of the process belong to the test hosts that are open; close each host, best by `await using`.
+ *
+ * @example
+ * test("the owner pairs a device", async () => {
+ *   await using host = await createTestHost({ plugins: [pair] });
+ *   await host.say("/pair");
+ *   expect(host).toHaveDelivered(/code: [A-Z0-9]{4}/);
+ * });
+ */
+export async function createTestHost(options: TestHostOptions = {}): Promise<TestHost> {
+  const directory = await mkdtemp(join(tmpdir(), "gateway-testkit-"));
+  const rejections = watchRejections();
+  const clock = usePlayedClock();
+  let started: Started | undefined;
+  /** Removes everything, also where it could not start. Resolves with what went wrong beside the path. */
+  const remove = async (): Promise<readonly string[]> => {
+    try {
+      await started?.endings.close();
+      await started?.gateway.close();
+      return started === undefined ? [] : loggedErrors(started.gateway.stateDirectory);
+    } finally {
+      clock.release();
+      await rm(directory, { recursive: true, force: true });
+    }
+  };
+  const close = async (): Promise<void> => {
+    const logged = await remove();
+    assertExpected([...rejections.stop(), ...logged], options.allowErrors ?? []);
+  };
+  try {
+    started = await startParts(directory, clock, options);
+  } catch (error) {
+    rejections.stop();
+    await remove();
+    throw error;
+  }
+  return createHost(started, close);
+}
+
+function assertExpected(faults: readonly string[], allowed: readonly RegExp[]): void {
+  const unexpected = faults.filter((fault) => allowed.every((pattern) => fault.search(pattern) < 0));
+  if (unexpected.length === 0) return;
+  throw new Error(`The test host saw errors that the test does not allow:\n${unexpected.map((fault) => `- ${fault}`).join("\n")}`);
+}
+
+function createHost({ gateway, channel, endings, clock, hookToken }: Started, shutDown: () => Promise<void>): TestHost {
+  const ended = new Map<string, Ended>();
+  const note = <E extends Ended>(end: E): E => {
+    ended.set(end.eventId, end);
+    return end;
+  };
+
+  /** Waits until nothing moves: each event has ended, or waits for a time. */
+  async function rest(): Promise<void> {
+    for (const from = performance.now(); performance.now() - from < restMs; await realWait(2)) {
+      // A send that failed waits for its time once the store knows of it.
+      await channel.barrier();
+      if ((await endings.moving()) <= channel.retrying()) return;
+    }
+  }
+
+  let closing: Promise<void> | undefined;
+  const host: TestHost = {
+    url: gateway.url,
+    now: clock.now,
+    async advance(ms) {
+      await rest();
+      await clock.advance(ms);
+      await rest();
+      for (const end of await endings.all()) note(end);
+    },
+    say: async (text, said = {}) => note(await endings.wait(await channel.say(text, said))),
+    deliver: async (path, body, { headers = {} } = {}) => {
+      const { path: base } = gateway.config().hooks;
+      const isText = typeof body === "string";
+      const response = await fetch(`${gateway.url}${base}/${path}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${hookToken}`,
+          "content-type": isText ? "text/plain" : "application/json",
+          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+        },
+        body: isText ? body : JSON.stringify(body),
+      });
+      const answer = parseAnswer(await response.text());
+      const ends: Ended[] = [];
+      for (const eventId of eventIdsOf(answer)) ends.push(note(await endings.wait(eventId)));
+      return { status: response.status, body: answer, ended: ends };
+    },
+    async fetch(path, init = {}) {
+      const headers = new Headers(init.headers);
+      if (!headers.has("authorization")) headers.set("authorization", `Bearer ${await gatewayToken(gateway)}`);
+      return await fetch(new URL(path, gateway.url), { ...init, headers });
+    },
+    async accounts() {
+      const { accounts } = await gateway.describe();
+      return accounts.map(({ channel: id, account, status: { state, detail } }) => ({
+        ...{ channel: id, account, state },
+        ...(detail === undefined ? {} : { detail }),
+      }));
+    },
+    outbox: () => [...channel.outbox],
+    beforeSend: (ask) => {
+      channel.beforeSend = ask;
+    },
+    ended: () => [...ended.values()],
+    async why(event) {
+      const eventId = typeof event === "string" ? event : event.eventId;
+      const found = await endings.find(eventId);
+      if (found === undefined) throw new Error(`There is no event ${eventId}. Ask with the id that say or deliver resolved with.`);
+      return found.decisions;
+    },
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+    [Symbol.asyncDispose]: () => host.close(),
+  };
+  return host;
+}
+
+async function gatewayToken({ stateDirectory }: Gateway): Promise<string> {
+  return (await readFile(join(stateDirectory, "gateway-token"), "utf8")).trim();
+}
+
+function parseAnswer(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+/** Of an answer to a webhook: one event, or a list of them. */
+function eventIdsOf(answer: Json): readonly string[] {
+  if (typeof answer !== "object" || answer === null) return [];
+  const { mode, eventId, eventIds } = answer as { readonly mode?: unknown; readonly eventId?: unknown; readonly eventIds?: unknown };
+  if (mode === "next-heartbeat") return [];
+  const all = Array.isArray(eventIds) ? eventIds : [eventId];
+  return all.filter((id) => typeof id === "string");
+}

@@ -1,0 +1,85 @@
+/** What the credentials of a mailbox open: the calls of the API, the address of the mailbox, and the label that is watched. */
+import type { PluginHost } from "service-gateway/sdk";
+import type { GmailSettings } from "../settings.ts";
+import { SourceError } from "../source.ts";
+import { type Api, createApi, type Profile } from "./api.ts";
+import { createCredentials, identityOf } from "./credentials.ts";
+import type { Wanted } from "./history.ts";
+import type { Tokens } from "./request.ts";
+import { pubsubScope, readScope } from "./scopes.ts";
+import { createTokens } from "./tokens.ts";
+
+export interface Opened {
+  readonly address: string;
+  readonly wanted: Wanted;
+  /** Only when it was asked for just now. */
+  readonly profile?: Profile;
+}
+
+export interface Access {
+  readonly api: Api;
+  /** Identifies the credentials in use. Rejects when they cannot be read. */
+  login(): Promise<string>;
+  /** Opens the mailbox, and asks Google only the first time for the same credentials. */
+  open(): Promise<Opened>;
+  /** The mailbox that was opened last. */
+  opened(): Opened | undefined;
+}
+
+export interface AccessOptions {
+  readonly store: PluginHost["store"];
+  readonly now: () => number;
+  readonly secret: (value: unknown, key: string) => string;
+  /** Path of the settings below `hooks.gmail`; empty, or with its dot. */
+  readonly at: string;
+  readonly signal: AbortSignal;
+}
+
+const withoutToken: Tokens = { token: async () => "none" };
+
+export function createAccess(settings: GmailSettings, { store, now, secret, at, signal }: AccessOptions): Access {
+  const credentials = createCredentials(settings, { secret, store, at });
+  const isService = settings.serviceAccount !== undefined;
+  const tokensFor = (scope: string, subject?: string) =>
+    createTokens(credentials, { scope, ...(subject === undefined ? {} : { subject }), now, signal });
+  // A user's permission holds both scopes; a service account reads as the mailbox, and takes notices as itself.
+  const mailTokens = tokensFor(readScope, isService ? settings.account : undefined);
+  const noticeTokens = settings.emulator ? withoutToken : isService ? tokensFor(pubsubScope) : mailTokens;
+  const api = createApi({ roots: settings.roots, mailTokens, noticeTokens, signal });
+  const login = async () => identityOf(await credentials.read());
+  let opened: (Opened & { readonly login: string }) | undefined;
+
+  return {
+    api,
+    login,
+    opened: () => opened,
+    async open() {
+      if (settings.account === undefined)
+        throw new SourceError("setup", `hooks.gmail.${at}account is not set.`, "Set it to the mail address of the mailbox.");
+      const current = await login();
+      if (opened?.login === current) return opened;
+      const profile = await api.profile();
+      const address = profile.emailAddress;
+      if (address.toLowerCase() !== settings.account.toLowerCase())
+        throw new SourceError(
+          "setup",
+          `The credentials open the mailbox ${address} and not ${settings.account}.`,
+          `Correct hooks.gmail.${at}account, or give the permission as ${settings.account}.`,
+        );
+      opened = { login: current, address, wanted: { label: await labelIdOf(settings.label, api), includeOwn: settings.includeOwn } };
+      return { ...opened, profile };
+    },
+  };
+}
+
+const systemLabel = /^(?:INBOX|STARRED|IMPORTANT|UNREAD|CATEGORY_[A-Z]+)$/;
+
+/** Users know labels by their names, the API by their ids. */
+async function labelIdOf(label: string, api: Pick<Api, "labels">): Promise<string> {
+  if (systemLabel.test(label)) return label;
+  const labels = await api.labels();
+  const found = labels.find(({ id, name }) => id === label || name.toLowerCase() === label.toLowerCase());
+  if (found === undefined)
+    throw new SourceError("setup", `The mailbox has no label ${JSON.stringify(label)}.`, "Correct label, or create it in Gmail.");
+  return found.id;
+}

@@ -1,0 +1,142 @@
+/** One look at a mailbox: what is new is taken in its order, within the bounds on a catch-up and on mails an hour. */
+import { setImmediate } from "node:timers/promises";
+import type { PluginHost } from "service-gateway/sdk";
+import { conditionOf } from "./faults.ts";
+import { type MailboxName, record } from "./handover.ts";
+import type { Health } from "./health.ts";
+import type { Ledger, Progress } from "./ledger.ts";
+import type { MailboxSettings } from "./settings.ts";
+import type { Found, MailSource } from "./source.ts";
+import type { Take } from "./take.ts";
+
+const hourMs = 3_600_000;
+const lookedUpAtOnce = 500;
+
+/** When to look next: after a time, in milliseconds, or at a time at which waiting mails may run, epoch milliseconds. */
+export type NextLook = { readonly waitMs: number } | { readonly pausedUntil: number };
+
+export interface Looks {
+  look(): Promise<NextLook>;
+  /** When the mailbox was last read to its end, before this process too; epoch milliseconds. */
+  lastSync(): number;
+  /** What this process has seen; epoch milliseconds. */
+  latest(): { readonly lastMail?: number; readonly lastSync?: number };
+}
+
+export function createLooks(
+  host: Pick<PluginHost, "receive" | "now">,
+  mailbox: MailboxName,
+  {
+    settings,
+    source,
+    ledger,
+    health,
+    take,
+    signal,
+  }: {
+    readonly settings: MailboxSettings;
+    readonly source: Pick<MailSource, "baseline" | "changesSince" | "notices">;
+    readonly ledger: Ledger;
+    readonly health: Health;
+    readonly take: Take;
+    readonly signal: AbortSignal;
+  },
+): Looks {
+  const { maxCatchUp, maxPerHour, pollSeconds } = settings;
+  let lastSync = host.now();
+  let latest: ReturnType<Looks["latest"]> = {};
+  /** When mails of the last hour were handed over. */
+  let recent: number[] = [];
+
+  async function begin(): Promise<Progress> {
+    const known = await ledger.progress();
+    if (known !== undefined) return known;
+    const at = host.now();
+    const since = await ledger.start();
+    const progress =
+      since === undefined
+        ? { cursor: await source.baseline(), lastMail: at, lastSync: at }
+        : { cursor: {}, lastMail: since, lastSync: at, since };
+    await ledger.advance(progress);
+    if (since !== undefined) await ledger.setStart(undefined);
+    return progress;
+  }
+
+  async function unknownOf(found: readonly Found[]): Promise<readonly Found[]> {
+    const unknown: Found[] = [];
+    for (let at = 0; at < found.length; at += lookedUpAtOnce) {
+      // Ten thousand lookups at once would block the event loop.
+      if (at > 0) await setImmediate();
+      const some = found.slice(at, at + lookedUpAtOnce);
+      const known = await Promise.all(some.map(({ id }) => ledger.knows(id)));
+      unknown.push(...some.filter((_, index) => known[index] !== true));
+    }
+    return unknown;
+  }
+
+  async function leaveOut(progress: Progress, left: readonly Found[]): Promise<Progress> {
+    const key = `mail:${mailbox.source}:${mailbox.account}:left-out:${left[0]?.id}:${left.length}`;
+    await record(host, mailbox, { code: "mail_left_out", key, detail: `${left.length} older mails were left out.` });
+    // A source may find them again.
+    await Promise.all(left.map((one) => ledger.note(one)));
+    return advance(progress, left, { isMail: false });
+  }
+
+  async function advance(progress: Progress, handled: readonly Found[], { isMail }: { readonly isMail: boolean }): Promise<Progress> {
+    const cursor = Object.assign({}, progress.cursor, ...handled.map(({ next }) => next));
+    const next = { ...progress, cursor, ...(isMail ? { lastMail: host.now() } : {}) };
+    await ledger.advance(next);
+    return next;
+  }
+
+  /** Until when further mails wait, epoch milliseconds; `undefined` while more may run. */
+  function pausedUntil(): number | undefined {
+    recent = recent.filter((at) => at > host.now() - hourMs);
+    const [oldest] = recent;
+    return recent.length < maxPerHour || oldest === undefined ? undefined : oldest + hourMs;
+  }
+
+  async function pauseUntil(until: number, progress: Progress): Promise<NextLook> {
+    health.set({
+      state: "paused",
+      reason: `${maxPerHour} mails came within an hour; the others wait.`,
+      fix: "Raise maxPerHour of the mailbox if so many are meant to run.",
+    });
+    // Mails that only wait for their hour are not left out afterwards.
+    await ledger.advance({ ...progress, pausedUntil: until });
+    return { pausedUntil: until };
+  }
+
+  return {
+    lastSync: () => lastSync,
+    latest: () => latest,
+    async look() {
+      let progress = await begin();
+      lastSync = progress.lastSync;
+      const changes = await source.changesSince(progress.cursor, progress);
+      const wasAway = host.now() - Math.max(progress.lastSync, progress.pausedUntil ?? 0) > hourMs;
+      let found = await unknownOf(changes.found);
+      if (wasAway && found.length > maxCatchUp) {
+        const left = found.slice(0, found.length - maxCatchUp);
+        progress = await leaveOut(progress, left);
+        found = found.slice(left.length);
+      }
+      for (const one of found) {
+        if (signal.aborted) return { waitMs: 0 };
+        const until = pausedUntil();
+        if (until !== undefined) return pauseUntil(until, progress);
+        const isMail = await take(one, progress);
+        if (isMail) {
+          recent.push(host.now());
+          latest = { ...latest, lastMail: host.now() };
+        }
+        progress = await advance(progress, [one], { isMail });
+      }
+      lastSync = host.now();
+      latest = { ...latest, lastSync };
+      await ledger.advance({ cursor: changes.next, lastMail: progress.lastMail, lastSync });
+      health.set(conditionOf(source.notices?.()));
+      return { waitMs: Math.min(changes.again ?? Number.POSITIVE_INFINITY, pollSeconds * 1_000) };
+    },
+  };
+}

@@ -1,0 +1,14 @@
+/** Escapes a text, and cuts it after that. */
+import type { Json } from "service-gateway/sdk";
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(() => ({
+  render({ text, buttons }) {
+    const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+    const pieces = escaped.match(/[\s\S]{1,200}/gu) ?? [];
+    return pieces.map((piece) => ({ kind: "text", chars: [...piece].length, body: { text: piece, buttons } as unknown as Json }));
+  },
+}));
+
+export const broken: Broken = { channel, caughtBy: "render > cuts no entity in two", says: /cut before you escape/ };

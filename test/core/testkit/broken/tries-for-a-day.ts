@@ -1,0 +1,13 @@
+/** Says of a block that the same call may succeed later. */
+import { ChannelError } from "service-gateway/sdk/channel";
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(({ send }) => ({
+  send: (part, address, signal) =>
+    send(part, address, signal).catch((error: unknown) => {
+      throw error instanceof ChannelError ? new ChannelError(error.reason, { retryable: true, fate: error.fate }) : error;
+    }),
+}));
+
+export const broken: Broken = { channel, caughtBy: "send > a refusal for good is not tried again", says: /or it is tried for a day/ };

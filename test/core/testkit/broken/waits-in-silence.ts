@@ -1,0 +1,21 @@
+/** Tries for ever to connect, and says nothing. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(({ start }, account) => ({
+  async start() {
+    const answers = () =>
+      fetch(account.options.url).then(
+        () => true,
+        () => false,
+      );
+    while (!account.signal.aborted && !(await answers()));
+    await start();
+  },
+}));
+
+export const broken: Broken = {
+  channel,
+  caughtBy: "life > start reports a platform that is away",
+  says: /the status is none: report waiting/,
+};

@@ -1,0 +1,311 @@
+/** The test host as an author of a plugin uses it: everything here is imported by the names that a stranger has. */
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { definePlugin, definePreset, Type } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
+import { createTestHost } from "service-gateway/testkit";
+import { describe, expect, test } from "vitest";
+import { runTests } from "../../../support/run-tests.ts";
+
+/** Reminds after a time, by a timer of its own. */
+const reminder = definePlugin({
+  id: "reminder",
+  version: "1.0.0",
+  host: "^0.1.0",
+  options: Type.Object({ text: Type.String({ default: "It is time." }) }),
+  setup(host, { text }) {
+    host.command({
+      name: "remind",
+      summary: "Reminds in so many minutes.",
+      args: "MINUTES",
+      role: "owner",
+      async run({ args, route }) {
+        await host.store.set("last", args, { ttlSeconds: 3_600 });
+        setTimeout(() => route.to && void host.notify(route.to, text), Number(args) * 60_000);
+        return `In ${args} minutes.`;
+      },
+    });
+    host.command({ name: "last", summary: "The last one.", role: "allowed", run: async () => `last: ${await host.store.get("last")}` });
+    host.route({ method: "GET", path: "last", access: "gateway", handler: async () => ({ body: { last: await host.store.get("last") } }) });
+  },
+});
+
+const plugins = [reminder];
+
+describe("a test host", () => {
+  test("a command is answered in the chat of the person who wrote it", async () => {
+    await using host = await createTestHost({ plugins });
+    expect(await host.say("/remind 5")).toMatchObject({ outcome: "answered" });
+    expect(host.outbox()).toMatchObject([{ chat: "owner", text: "In 5 minutes.", buttons: [], media: [] }]);
+    expect(host).toHaveDelivered("In 5 minutes.");
+    expect(host).toHaveDelivered(/^In \d+ minutes\.$/, { chat: "owner" });
+    expect(host).not.toHaveDelivered("It is time.");
+    expect(host).not.toHaveDelivered("In 5 minutes.", { chat: "ada" });
+    expect(host).toHaveEnded({ outcome: "answered" });
+    expect(host).not.toHaveEnded({ outcome: "failed" });
+  });
+
+  test("only the owner may use a command of the owner; the trace says why", async () => {
+    await using host = await createTestHost({ plugins });
+    const refused = await host.say("/remind 5", { from: "ada" });
+    expect(refused).toMatchObject({ outcome: "refused", reason: "owner_required" });
+    expect(await host.why(refused)).toContainEqual(expect.objectContaining({ code: "owner_required", verdict: "refused" }));
+    await expect(host.why("none")).rejects.toThrow("There is no event none");
+  });
+
+  test("a played clock runs the timers of a plugin, and what they send is there when it stands", async () => {
+    await using host = await createTestHost({ plugins, config: { plugins: { entries: { reminder: { options: { text: "Tea!" } } } } } });
+    const before = host.now();
+    await host.say("/remind 5");
+    await host.advance(299_000);
+    expect(host).not.toHaveDelivered("Tea!");
+    await host.advance(2_000);
+    expect(host.outbox().map(({ text }) => text)).toEqual(["In 5 minutes.", "Tea!"]);
+    expect(host.now() - before).toBeGreaterThanOrEqual(301_000);
+  });
+
+  test("the time to live of stored values follows the played clock", async () => {
+    await using host = await createTestHost({ plugins });
+    await host.say("/remind 5");
+    await host.say("/last", { from: "ada" });
+    await host.advance(3_601_000);
+    await host.say("/last", { from: "ada" });
+    expect(
+      host
+        .outbox()
+        .filter(({ chat }) => chat === "ada")
+        .map(({ text }) => text),
+    ).toEqual(["last: 5", "last: null"]);
+  });
+
+  test("a text without a command is answered by the engine of the host, or as the test says", async () => {
+    await using host = await createTestHost();
+    await host.say("Hello");
+    expect(host).toHaveDelivered("heard: Hello");
+    await using other = await createTestHost({ answer: ({ messages }) => `${messages.length} messages` });
+    await other.say("Hello");
+    expect(other).toHaveDelivered("1 messages");
+  });
+
+  test("in a group the bot answers only what addresses it, in the thread of the message", async () => {
+    await using host = await createTestHost();
+    expect(await host.say("Hello", { group: true })).toMatchObject({ outcome: "silent" });
+    expect(await host.say("Hello, bot", { group: true, thread: "9", mention: true, from: "ada" })).toMatchObject({ outcome: "answered" });
+    expect(host).toHaveDelivered("heard: Hello, bot", { chat: "group", thread: "9" });
+    expect(host.outbox()).toHaveLength(1);
+  });
+
+  test("an event with an id that was seen before runs no second time", async () => {
+    await using host = await createTestHost();
+    const first = await host.say("Hello", { id: "one" });
+    const second = await host.say("Hello", { id: "one" });
+    expect(second.eventId).toBe(first.eventId);
+    expect(host.outbox()).toHaveLength(1);
+  });
+
+  test("a send that the platform puts off is made when the clock has moved", async () => {
+    await using host = await createTestHost();
+    let asked = 0;
+    host.beforeSend(() => {
+      asked += 1;
+      if (asked === 1) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 3_600_000, fate: "not-sent" });
+    });
+    const saying = host.say("Hello");
+    await expect.poll(() => asked).toBe(1);
+    await host.advance(3_599_000);
+    expect([asked, host.outbox()]).toEqual([1, []]);
+    await host.advance(1_000);
+    expect(await saying).toMatchObject({ outcome: "answered" });
+    expect(host).toHaveDelivered("heard: Hello");
+  });
+
+  test("a webhook is answered, and what it led to has ended", async () => {
+    const uptime = definePreset({
+      id: "uptime",
+      version: "1.0.0",
+      host: "^0.1.0",
+      path: "uptime",
+      mappings: [{ messageTemplate: "{{ monitor }} is {{ status }}" }],
+    });
+    await using host = await createTestHost({ plugins: [uptime], config: { hooks: { presets: ["uptime"] } } });
+    // What a webhook leads to goes to where the agent last had a conversation.
+    const early = await host.deliver("uptime", { monitor: "site", status: "down" });
+    expect(early).toMatchObject({ status: 202, body: { ok: true }, ended: [{ outcome: "silent", reason: "no_recipient" }] });
+    await host.say("Hello");
+    expect(await host.deliver("uptime", { monitor: "site", status: "up" })).toMatchObject({ ended: [{ outcome: "answered" }] });
+    expect(host).toHaveDelivered("site is up", { chat: "owner" });
+    expect(await host.deliver("uptime", {}, { headers: { Authorization: "Bearer wrong" } })).toMatchObject({ status: 401, ended: [] });
+    expect(await host.deliver("nothing", {})).toMatchObject({ status: 404, ended: [] });
+  });
+
+  test("a route of a plugin is asked with the gateway's token, or with the one that the test gives", async () => {
+    await using host = await createTestHost({ plugins });
+    await host.say("/remind 5");
+    expect(await (await host.fetch("/plugins/reminder/last")).json()).toEqual({ last: "5" });
+    expect((await host.fetch("/plugins/reminder/last", { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
+  });
+
+  test("two hosts share the clock and nothing else", async () => {
+    await using one = await createTestHost({ plugins });
+    await using other = await createTestHost({ plugins });
+    await one.say("/remind 5");
+    await other.say("/last");
+    expect(other).toHaveDelivered("last: null");
+    await one.advance(300_000);
+    expect(one).toHaveDelivered("It is time.");
+    expect(other).not.toHaveDelivered("It is time.");
+  });
+});
+
+describe("a test host that is closed", () => {
+  test("leaves no file and no timer of its own", async () => {
+    const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
+    const before = readdirSync(tmpdir()).filter((name) => name.startsWith("gateway-testkit-"));
+    const host = await createTestHost({ plugins });
+    expect(globalThis.setTimeout).not.toBe(setTimeout);
+    await host.close();
+    await host.close();
+    expect([globalThis.setTimeout, globalThis.setInterval]).toEqual([setTimeout, setInterval]);
+    expect([globalThis.clearTimeout, globalThis.clearInterval]).toEqual([clearTimeout, clearInterval]);
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("gateway-testkit-"))).toEqual(before);
+    await expect(fetch(host.url)).rejects.toThrow();
+  });
+
+  test("fails the test for an error in the log, unless the test allows it", async () => {
+    const faulty = definePlugin({
+      id: "faulty",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup(host) {
+        host.command({
+          name: "fault",
+          summary: "Logs an error.",
+          role: "anyone",
+          run() {
+            host.log.error({}, "the kettle is empty");
+            return "done";
+          },
+        });
+      },
+    });
+    const host = await createTestHost({ plugins: [faulty] });
+    await host.say("/fault");
+    await expect(host.close()).rejects.toThrow(
+      /saw errors that the test does not allow:\n- error in the log \(plugin faulty\): the kettle is empty$/,
+    );
+    await using allowing = await createTestHost({ plugins: [faulty], allowErrors: [/kettle is empty/] });
+    await allowing.say("/fault");
+  });
+});
+
+test("a rejection that no code handles fails the test in which it came", async () => {
+  const { passed, failures } = await runTests({
+    "stray.test.ts": `
+      import { createTestHost } from "service-gateway/testkit";
+      import { test } from "vitest";
+      test("before", async () => {
+        await using host = await createTestHost();
+      });
+      test("stray", async () => {
+        await using host = await createTestHost({ answer: () => { void Promise.reject(new Error("the kettle is empty")); return "Tea"; } });
+        await host.say("Hello");
+      });
+    `,
+  });
+  expect(passed).toBe(1);
+  expect(failures.join("\n")).toContain("- unhandled rejection: the kettle is empty");
+});
+
+describe("a test host that cannot start", () => {
+  test("says which plugin did not come up, and why", async () => {
+    const broken = definePlugin({
+      id: "broken",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup() {
+        throw new Error("no kettle");
+      },
+    });
+    await expect(createTestHost({ plugins: [broken] })).rejects.toThrow(/did not come up:\n- [^\n]*broken[^\n]*no kettle/);
+    await expect(createTestHost({ plugins: [{ ...broken, host: "^9.0.0" }] })).rejects.toThrow(/broken[^\n]*\^9/);
+  });
+
+  test("takes no plugin with an id of its own", async () => {
+    await expect(createTestHost({ plugins: [{ ...reminder, id: "loopback" }] })).rejects.toThrow(
+      "The id loopback belongs to the test host",
+    );
+  });
+
+  test("says what is wrong with the configuration", async () => {
+    const config = { plugins: { entries: { reminder: { options: { text: 7 } } } } };
+    await expect(createTestHost({ plugins, config })).rejects.toThrow(/plugins\.entries\.reminder\.options\.text/);
+  });
+});
+
+describe("the matchers", () => {
+  test("show in a failure what was sent, and how the events ended", async () => {
+    await using host = await createTestHost();
+    const delivered = () => expect(host).toHaveDelivered(/tea/, { chat: "ada" });
+    expect(delivered).toThrow("expected the host to have delivered /tea/ in the chat ada. It delivered:\nnothing");
+    await host.say("Hello");
+    expect(delivered).toThrow("It delivered:\n- owner: heard: Hello");
+    expect(() => expect(host).not.toHaveDelivered("Hello")).toThrow("expected the host not to have delivered Hello.");
+    expect(() => expect(host).toHaveEnded({ outcome: "failed" })).toThrow(
+      /to have ended \{"outcome":"failed"\}\. They ended:\n- answered \(\w+\), event /,
+    );
+  });
+
+  test("say what they need when they are given something else", () => {
+    expect(() => expect({}).toHaveDelivered("x")).toThrow("toHaveDelivered needs what createTestHost resolved with");
+  });
+});
+
+describe("the played clock", () => {
+  /** Notes the times at which its timers run. */
+  const ticking = (seen: string[]) =>
+    definePlugin({
+      id: "ticking",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup(host) {
+        const start = host.now();
+        const note = (name: string) => void seen.push(`${name} ${Math.round((host.now() - start) / 1_000)}`);
+        const every = setInterval(note, 60_000, "minute");
+        const stopped = setTimeout(note, 30_000, "stopped");
+        const byNumber = setTimeout(note, 30_000, "by number");
+        const put = setTimeout(note, 90_000, "put off");
+        clearTimeout(stopped);
+        clearTimeout(Number(byNumber));
+        setTimeout(() => put.refresh(), 60_000);
+        host.onClose(() => clearInterval(every));
+      },
+    });
+
+  test("runs timers in the order of their time, each interval as often as it falls due", async () => {
+    const seen: string[] = [];
+    await using host = await createTestHost({ plugins: [ticking(seen)] });
+    await host.advance(185_000);
+    expect(seen).toEqual(["minute 60", "minute 120", "put off 150", "minute 180"]);
+  });
+
+  test("a month passes in one step", async () => {
+    await using host = await createTestHost();
+    const before = host.now();
+    await host.advance(30 * 24 * 60 * 60_000);
+    expect(host.now() - before).toBeGreaterThanOrEqual(30 * 24 * 60 * 60_000);
+    expect(await host.say("Hello again")).toMatchObject({ outcome: "answered" });
+  });
+
+  test("an agent that is late is stopped when the clock has reached its limit", async () => {
+    let turns = 0;
+    const answer = () => {
+      turns += 1;
+      return new Promise<string>(() => {});
+    };
+    await using host = await createTestHost({ answer });
+    const saying = host.say("Hello");
+    await expect.poll(() => turns).toBe(1);
+    await host.advance(3_600_000);
+    expect(await saying).toMatchObject({ outcome: "failed" });
+  });
+});
