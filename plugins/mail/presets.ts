@@ -2,7 +2,8 @@
 import type { PresetDefinition } from "service-gateway/sdk";
 
 const messageTemplate = [
-  "New mail from {{ messages[0].from }}",
+  // What `run` has found out about the sender, with an empty line below; a gateway that reads the mail itself puts it above the wrapper.
+  "{{ origin }}New mail from {{ messages[0].from }}",
   "Subject: {{ messages[0].subject }}",
   "",
   "{{ messages[0].snippet }}",

@@ -60,7 +60,8 @@ function hostOf(call: CliCall, to: { readonly url: URL; readonly token: string }
       call.say(`A mail led to no run (${code}). ${detail}`);
       return { eventId: "", duplicate: false };
     },
-    hook: (_, payload, { key }) => post(to, payload, key),
+    // The preset begins the message with it: over HTTP it has no place of its own.
+    hook: (_, payload, { key, origin = "" }) => post(to, { ...(payload as object), origin: `${origin}\n\n` }, key),
     // What the agent replied is known to the gateway that took the mail.
     hookResult: async () => undefined,
   };

@@ -36,7 +36,14 @@ test("a mailbox that the gateway does not watch is read by run, and its mail run
   await watching.until(/the mailbox is watched/);
   watching.child.kill("SIGTERM");
   await watching.finished;
-  room.google().mailbox.deliver({ subject: "Minutes", body: "As agreed" });
+  const id = room.google().mailbox.deliver({ subject: "Minutes", body: "As agreed" });
   start(room.args("run"), { home: room.home() });
   await room.ran(1);
+  const { deliveries } = JSON.parse((await room.service("hooks", "deliveries", "--json")).out);
+  // What the agent reads is the transcript of the session.
+  const { out } = await room.service("sessions", "show", `hook:gmail:${id}`);
+  expect([deliveries.length, out]).toEqual([
+    1,
+    expect.stringContaining("The sender of this mail is not verified: the address may be forged."),
+  ]);
 });
