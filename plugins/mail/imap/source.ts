@@ -86,11 +86,12 @@ export function createImapSource(
     }
   }
 
-  async function changesIn(folder: string, cursor: Cursor, lastMail: number): Promise<readonly Found[]> {
+  /** A folder without a place, or one that was made again, is searched by time, from `from` on, epoch milliseconds. */
+  async function changesIn(folder: string, cursor: Cursor, from: number): Promise<readonly Found[]> {
     const place = cursor[folder] as unknown as Place | undefined;
     return inFolder(folder, async (open, validity, next) => {
       const renumbered = place === undefined || place.validity !== validity;
-      const wanted = renumbered ? [{ since: new Date(lastMail - dayMs) }] : windows(place.uid + 1, next).map((uid) => ({ uid }));
+      const wanted = renumbered ? [{ since: new Date(from - dayMs) }] : windows(place.uid + 1, next).map((uid) => ({ uid }));
       const uids: number[] = [];
       for (const one of wanted) {
         const found = await open.search(one, { uid: true });
@@ -117,9 +118,9 @@ export function createImapSource(
       for (const folder of folders) cursor[folder] = await inFolder(folder, async (_, validity, next) => ({ validity, uid: next - 1 }));
       return cursor;
     },
-    async changesSince(cursor, { lastMail }) {
+    async changesSince(cursor, { lastMail, since }) {
       const found: Found[] = [];
-      for (const folder of folders) found.push(...(await changesIn(folder, cursor, lastMail)));
+      for (const folder of folders) found.push(...(await changesIn(folder, cursor, since ?? lastMail)));
       // The server rings for the folder that is open: that is the first one.
       if (first !== undefined && second !== undefined) await inFolder(first, async () => {});
       return { found, next: Object.assign({}, cursor, ...found.map(({ next }) => next)) };

@@ -258,3 +258,26 @@ async function expectReasons({ stateDirectory }: TestGateway["gateway"], codes: 
     await store.close();
   }
 }
+
+test("reading that begins in the past reaches every folder, also when maxPerHour stops it in the first one", async () => {
+  const scripted = await startImapServer();
+  server = scripted;
+  const clock = { ahead: 0 };
+  const now = () => Date.now() + clock.ahead;
+  const since = Date.now() - 48 * 3_600_000;
+  const hours = (count: number) => new Date(Date.now() - count * 3_600_000);
+  const older = letter("Older").replace(/^Date: .*$/m, `Date: ${hours(47).toUTCString()}`);
+  const newer = letter("Newer").replace(/^Date: .*$/m, `Date: ${hours(1).toUTCString()}`);
+  scripted.deliverAll([older], { at: hours(47) });
+  await scripted.deliver(newer, "Work");
+  const directory = temporaryDirectory();
+  const store = await openSqliteStore({ directory: join(directory, "state"), now });
+  await store.set("plugin:mail", "start:imap:ada", since);
+  await store.close();
+  const account = { maxPerHour: 1, pollSeconds: 5, reply: "draft", folders: ["Work", "INBOX"] };
+  await reader.start({ directory, account, now, watched: false });
+  await reader.logged(/1 mails came within an hour/);
+  clock.ahead = 3_605_000;
+  await reader.arrived(2, 20_000);
+  expect(reader.subjects()).toEqual(["Newer", "Older"]);
+}, 40_000);
