@@ -6,23 +6,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { startGoogle } from "../support/mail/google.ts";
+import { notingEngine } from "../support/mail/noting-engine.ts";
 import { configure, kill, restart, stop } from "./room.ts";
-
-/** Notes the event of each turn of a mail; a turn that runs again after a kill is one of the same event. */
-const engine = `
-import { appendFileSync } from "node:fs";
-import { join } from "node:path";
-import { defineEngine } from "service-gateway/sdk";
-export default defineEngine({
-  id: "reader", version: "1.0.0", host: "^0.1.0",
-  async *run(turn) {
-    const subject = /Subject: (\\S+)/.exec(turn.inbound.text)?.[1];
-    if (subject) appendFileSync(join(import.meta.dirname, "runs"), subject + " " + turn.inbound.id + "\\n");
-    yield { type: "text", delta: "read" };
-    yield { type: "done" };
-  },
-});
-`;
 
 const mails = 200;
 
@@ -35,7 +20,7 @@ test("mail that comes into a Gmail mailbox while the process is killed is one ev
   Object.assign(google.mailbox.faults, { isShuffled: true, pageSize: 25 });
   google.pubsub.faults.isDoubled = true;
   const home = temporaryHome();
-  writeFileSync(join(home, "reader.ts"), engine);
+  writeFileSync(join(home, "reader.ts"), notingEngine);
   const gmail = {
     account: google.address,
     credentials: google.accounts.clientFile(),

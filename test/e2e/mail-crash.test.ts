@@ -6,23 +6,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { hasDovecot, startDovecot } from "../support/mail/dovecot.ts";
+import { notingEngine } from "../support/mail/noting-engine.ts";
 import { configure, kill, restart, stop } from "./room.ts";
-
-/** Notes the event of each turn of a mail; a turn that runs again after a kill is one of the same event. */
-const engine = `
-import { appendFileSync } from "node:fs";
-import { join } from "node:path";
-import { defineEngine } from "service-gateway/sdk";
-export default defineEngine({
-  id: "reader", version: "1.0.0", host: "^0.1.0",
-  async *run(turn) {
-    const subject = /Subject: (\\S+)/.exec(turn.inbound.text)?.[1];
-    if (subject) appendFileSync(join(import.meta.dirname, "runs"), subject + " " + turn.inbound.id + "\\n");
-    yield { type: "text", delta: "read" };
-    yield { type: "done" };
-  },
-});
-`;
 
 const mails = 40;
 
@@ -31,7 +16,7 @@ describe.skipIf(!hasDovecot)("mail that comes in while the process is killed", (
     const server = await startDovecot();
     onTestFinished(() => server.close());
     const home = temporaryHome();
-    writeFileSync(join(home, "reader.ts"), engine);
+    writeFileSync(join(home, "reader.ts"), notingEngine);
     const account = {
       host: "127.0.0.1",
       port: server.port,
