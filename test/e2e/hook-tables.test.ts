@@ -106,11 +106,14 @@ describe("endpoints", () => {
   });
 
   test("effect 1: wake queues a system event, and mode now runs a heartbeat that has it", async () => {
+    const beatWith = (text: string) => plain.turn(({ inbound }) => inbound.request?.heartbeat?.events.join().includes(text) === true);
     await plain.post("wake", { text: "effect one, later", mode: "next-heartbeat" });
     await plain.post("wake", { text: "effect one, now", mode: "now" });
-    const turn = await plain.turn(({ inbound }) => inbound.request?.heartbeat?.events.join().includes("effect one, now") === true);
-    expect(turn.sessionKey).toBe("agent:main:main");
-    expect(turn.inbound.request?.heartbeat?.events.join()).toContain("effect one, later");
+    const now = await beatWith("effect one, now");
+    // A heartbeat that another test asked for may have taken the first of the two.
+    const later = await beatWith("effect one, later");
+    expect(now.sessionKey).toBe("agent:main:main");
+    expect(plain.turns.indexOf(later)).toBeLessThanOrEqual(plain.turns.indexOf(now));
   });
 
   test("effect 2: agent runs in a session of its own, replies to the channel, and its summary is in the main session", async () => {
