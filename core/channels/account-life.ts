@@ -19,11 +19,16 @@ function isInTheWay(closing: Closing, name: string, { holds }: OpenAccount): boo
   return closing.name === name || closing.holds.some((held) => holds.includes(held));
 }
 
+/** How long the calls of an account that was replaced may take to end. */
+const retireMs = 10_000;
+
 export interface AccountLife {
   /** Connects an account that has not begun; waits for no connection. */
   begin(name: string, account: OpenAccount): void;
   /** Begins to close. Once its deadline is over it is given up: what it still hands in is refused. */
   shut(name: string, account: OpenAccount): void;
+  /** Takes nothing more in, lets its calls end, and closes. Another account has taken its place. */
+  retire(name: string, account: OpenAccount): void;
   /** Resolves when every account that was shut has closed, or was given up. */
   ended(): Promise<unknown>;
 }
@@ -52,6 +57,27 @@ export function createAccountLife(options: {
     });
   }
 
+  /** From then on what comes from it is refused. */
+  function close(account: OpenAccount): Promise<void> {
+    const { channel, id, plugin } = account.live;
+    account.closed = true;
+    account.stop.abort();
+    return account.connection.close().catch((error: unknown) => {
+      log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and is given up");
+    });
+  }
+
+  async function endCalls({ connection, calls }: OpenAccount): Promise<void> {
+    await connection.pause?.().catch(() => {});
+    await calls.ended(retireMs);
+  }
+
+  function leave(name: string, { live: { channel }, holds }: OpenAccount, ended: Promise<void>): void {
+    const entry: Closing = { channel, name, holds, ended };
+    closing.add(entry);
+    void ended.then(() => closing.delete(entry));
+  }
+
   return {
     begin(name, account) {
       if (account.started) return;
@@ -60,19 +86,17 @@ export function createAccountLife(options: {
       if (before.length === 0) connect(account);
       else
         void Promise.all(before.map(({ ended }) => ended)).then(() => {
-          if (options.isStarted() && !account.closed) connect(account);
+          if (options.isStarted() && !account.closed && !account.replaced) connect(account);
         });
     },
-    shut(name, account) {
-      const { channel, id, plugin } = account.live;
-      account.closed = true;
-      account.stop.abort();
-      const ended = account.connection.close().catch((error: unknown) => {
-        log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and is given up");
-      });
-      const entry: Closing = { channel, name, holds: account.holds, ended };
-      closing.add(entry);
-      void ended.then(() => closing.delete(entry));
+    shut: (name, account) => leave(name, account, close(account)),
+    retire(name, account) {
+      account.replaced = true;
+      leave(
+        name,
+        account,
+        endCalls(account).then(() => close(account)),
+      );
     },
     ended: () => Promise.all([...closing].map(({ ended }) => ended)),
   };

@@ -14,6 +14,7 @@ import { type Contacts, createContacts } from "./contact.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { type OpenAccountOptions, openAccount } from "./open-account.ts";
 import { createOpenAccounts } from "./open-accounts.ts";
+import { type RenewedAccounts, renewAccounts } from "./renewed-accounts.ts";
 import { type FailedAccount, wantedAccounts } from "./wanted-accounts.ts";
 
 export interface AccountReport {
@@ -46,6 +47,11 @@ export interface Accounts {
    * only an account that holds what another one has not let go yet starts after that one has closed, or has been given up.
    */
   apply(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void>;
+  /**
+   * Opens the accounts of a plugin's channels with the definitions of its new instance, without connecting them. Throws `PluginError`
+   * where an account that is open now could not be opened: then nothing has changed.
+   */
+  renew(channels: AccountsOptions["channels"]): RenewedAccounts;
   /** Connects those that are not yet started; does not wait for the platforms. */
   start(): void;
   /** Takes nothing more in; sending goes on. */
@@ -146,6 +152,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
     allTried: () => open.entries().every(([name]) => states.wasTried(name)),
     parse: (event, gathered) =>
       parseEvent(event, gathered, event.account === undefined ? undefined : open.find(event.source, event.account)),
+    renew: (renewed) =>
+      renewAccounts(renewed, {
+        ...{ options, open, life, configured },
+        openOne: (settings) => openAccount(settings, { ...options, channels: renewed, states, holds: heldAlone(settings), contact }),
+        follow: () => configured.config !== undefined && follow(configured.config, configured.disabled),
+      }),
     async apply(config, disabled) {
       follow(config, disabled);
       await states.keepOnly((name) => open.named(name) !== undefined || failures.has(name)).catch(() => {});

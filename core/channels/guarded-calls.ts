@@ -2,7 +2,7 @@
 import { PluginError } from "../contract/index.ts";
 import { type Asked, callAtOnce, callPlugin, pluginDeadlines, pluginFault, unusable } from "../host/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
-import { isThenable, type TimedCall } from "../stations/index.ts";
+import { isThenable, type TimedCall, type UnderWay } from "../stations/index.ts";
 
 export interface GuardOptions {
   readonly plugin: string;
@@ -12,6 +12,8 @@ export interface GuardOptions {
   readonly onFault: (error: Error) => void;
   /** Default: the calls are not timed. */
   readonly timed?: TimedCall;
+  /** Takes note of each call whose answer is awaited. */
+  readonly underWay?: Pick<UnderWay, "add">;
 }
 
 export interface GuardedCalls {
@@ -35,14 +37,18 @@ export interface GuardedCalls {
   withoutAnswer(call: string, run: () => void): void;
 }
 
-export function createGuardedCalls({ plugin, name, onFault, timed = (_, call) => call() }: GuardOptions): GuardedCalls {
+export function createGuardedCalls({ plugin, name, onFault, timed = (_, call) => call(), underWay }: GuardOptions): GuardedCalls {
   const asked = (call: string): Asked => ({ plugin, doing: `${call} of ${name}` });
   const watched = <T>(call: string, run: () => T): T => timed({ plugin, hook: `${call} of ${name}` }, run);
   const noted = (error: unknown) => {
     if (error instanceof PluginError) onFault(error);
     return error;
   };
-  const timely: GuardedCalls["timely"] = (call, deadlineMs, run) => callPlugin(asked(call), deadlineMs, () => watched(call, run));
+  const begun = <T>(answer: Promise<T>): Promise<T> => {
+    underWay?.add(answer);
+    return answer;
+  };
+  const timely: GuardedCalls["timely"] = (call, deadlineMs, run) => begun(callPlugin(asked(call), deadlineMs, () => watched(call, run)));
   const started = <T>(call: string, run: () => T): T => {
     try {
       return watched(call, run);
@@ -55,7 +61,7 @@ export function createGuardedCalls({ plugin, name, onFault, timed = (_, call) =>
     ...{ onFault, asked, noted, timely, started },
     async within(call, run, { wrong, signal } = {}) {
       try {
-        const value = await callPlugin(asked(call), pluginDeadlines[call], () => watched(call, run), { signal });
+        const value = await begun(callPlugin(asked(call), pluginDeadlines[call], () => watched(call, run), { signal }));
         const problem = wrong?.(value);
         if (problem !== undefined) throw unusable(asked(call), problem);
         return value;

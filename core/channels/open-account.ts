@@ -17,7 +17,7 @@ import { createClientAddress, createJudgeCaller } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
 import { controlSuffix, type Store } from "../state/index.ts";
-import { isThenable, type TimedCall } from "../stations/index.ts";
+import { createUnderWay, isThenable, type TimedCall, type UnderWay } from "../stations/index.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
 import type { Contact } from "./contact.ts";
@@ -30,11 +30,15 @@ export interface OpenAccount {
   readonly fingerprint: string;
   readonly stop: AbortController;
   readonly holds: readonly string[];
+  /** Calls into the connection whose answers are awaited. */
+  readonly calls: UnderWay;
   /** Replaced at reload, without a restart. */
   access: AccountAccess;
   options: Readonly<Record<string, unknown>>;
   status: ChannelStatus;
   started: boolean;
+  /** Another one has taken its place: it ends what it began. */
+  replaced: boolean;
   /** From the moment it begins to close: what comes from it is refused. */
   closed: boolean;
   /** The commands that its menu was made of, as text. */
@@ -80,6 +84,7 @@ export function openAccount(
   const accountLog = log.child({ channel, account: id });
   const connecting: ChannelStatus = { state: "connecting" };
   const holder: { open?: OpenAccount } = {};
+  const calls = createUnderWay();
   const opened = openConnection(definition, {
     id,
     options: values as never,
@@ -121,6 +126,7 @@ export function openAccount(
     plugin,
     name: `${channel}:${id}`,
     timed: options.timed,
+    underWay: calls,
     onFault: createFaultLog({ log: accountLog, plugin, now }),
   });
   const live: LiveAccount = {
@@ -146,10 +152,12 @@ export function openAccount(
     fingerprint,
     stop,
     holds,
+    calls,
     access,
     options: values,
     status: connecting,
     started: false,
+    replaced: false,
     closed: false,
   };
   holder.open = created;

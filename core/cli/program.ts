@@ -138,9 +138,9 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
   })
     .option(...acceptNewState)
     .action(handle(async () => (await import("./start/gateway.ts")).runGateway, starts));
-  add(program, "dev", {
-    summary: "Run a gateway with the playground, the echo engine and hooks.",
-    example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0`,
+  add(program, "dev [plugin]", {
+    summary: "Run a gateway with the playground, the echo engine and hooks; a plugin's folder is loaded and followed.",
+    example: `${programCommand} dev\n${programCommand} dev ./my-plugin --config ./config.jsonc\n${programCommand} dev --state /tmp/try --port 0`,
   })
     .option("--port <number>", "port of the gateway; 0 picks a free port", portNumber)
     .option("--page-port <number>", "port of the playground page; 0 picks a free port", portNumber)

@@ -16,6 +16,7 @@ import type { GatewayOptions } from "./options.ts";
 import { watchOwnership } from "./ownership.ts";
 import { startPruning } from "./pruning.ts";
 import { followConfig } from "./reload.ts";
+import { createReplacing, type ReplacedPlugin } from "./replace-plugin.ts";
 import { cleaner, createDescribing, type GatewayDescription, type Life, type Readiness } from "./report.ts";
 import { registerActions } from "./routes/actions.ts";
 import { registerControl } from "./routes/control.ts";
@@ -39,6 +40,12 @@ export interface Gateway {
   receive(event: RawEvent): Promise<Accepted>;
   readiness(): Readiness;
   describe(): Promise<GatewayDescription>;
+  /**
+   * Reads the files of a plugin again and replaces it by what they say now, while everything else goes on: events under way end on the
+   * old instance, the next event meets the new one. Throws `HostError` that says what is wrong; the old one then stays. `name`: as
+   * `plugins.load` or the option `load` names it.
+   */
+  replacePlugin(name: string): Promise<ReplacedPlugin>;
   /**
    * Logs an uncaught error, such as one that a plugin's timer threw. `ending`: the process ends because of it, so the line is written at
    * once.
@@ -83,7 +90,8 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
   const { readiness, describe, found } = createDescribing(base, { runtime, plugins, hookSide, hookTokens, life, address });
   for (const problem of found()) tellProblem(log, problem);
-  const { server, handIn } = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
+  const http = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
+  const { server, handIn } = http;
   undo.add(() => server.close());
   // Before the server, so that requests that wait for a run are answered.
   undo.add(() => hookSide.results.close());
@@ -104,7 +112,9 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   watchEventLoop({ hooks: runtime.hooks, log, undo });
   startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
   following.reload = followConfig({ ...base, runtime, heartbeat, found, results: hookSide.results });
-  const gateway = createHandle({ base, runtime, heartbeat, life, url: address.url, readiness, describe });
+  const drainMs = () => config().gateway.drainSeconds * 1_000;
+  const replacePlugin = createReplacing({ ...base, plugins, runtime, http, hookSide, drainMs });
+  const gateway = createHandle({ base, runtime, heartbeat, life, url: address.url, readiness, describe, replacePlugin });
   watchOwnership({ ...base, onLost: options.onLost ?? (() => void gateway.close()) });
   life.up = true;
   // Whatever the engine loads lazily is there before the first message asks for it.
@@ -169,8 +179,9 @@ function createHandle(parts: {
   readonly url: string;
   readonly readiness: Gateway["readiness"];
   readonly describe: Gateway["describe"];
+  readonly replacePlugin: Gateway["replacePlugin"];
 }): Gateway {
-  const { base, runtime, heartbeat, life, url, readiness, describe } = parts;
+  const { base, runtime, heartbeat, life, url, readiness, describe, replacePlugin } = parts;
   const { config, log, stateDirectory, undo } = base;
   let closing: Promise<void> | undefined;
   async function close(): Promise<void> {
@@ -187,7 +198,7 @@ function createHandle(parts: {
     await undo.run();
   }
   return {
-    ...{ url, stateDirectory, config, readiness, describe },
+    ...{ url, stateDirectory, config, readiness, describe, replacePlugin },
     receive: (event) => runtime.path.receive(event),
     logStray(error, { ending }) {
       if (!ending) return log.error({ error }, "unhandled promise rejection");

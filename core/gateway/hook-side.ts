@@ -22,6 +22,8 @@ export interface HookSide {
   readonly mappings: () => MappingTable;
   /** What is wrong with the mappings, also while an error elsewhere keeps the hook server off. */
   readonly problems: () => readonly Problem[];
+  /** Compiles the mappings again: a plugin that was replaced may bring other presets. */
+  readonly recompile: () => void;
   readonly policies: ReturnType<typeof hookPolicies>;
   readonly transforms: Transforms;
   /** Loads the transforms that mappings name, so that the first delivery finds them loaded, and logs those that cannot be. */
@@ -74,7 +76,7 @@ export function createHookSide(parts: {
 function currentMappings(
   { loaded, runtime, secrets }: { readonly loaded: () => LoadedConfig; readonly runtime: Runtime; readonly secrets: Secrets },
   policies: HookSide["policies"],
-): Pick<HookSide, "mappings" | "problems"> {
+): Pick<HookSide, "mappings" | "problems" | "recompile"> {
   const compile = (of: LoadedConfig, hooks: GatewayConfig["hooks"]): MappingTable => {
     const where = { configDirectory: of.directory, transformsDir: hooks.transformsDir };
     const table = compileMappings({
@@ -96,5 +98,11 @@ function currentMappings(
     known = { of, table, problems: isOff ? compile(of, of.checkable.hooks).problems : table.problems };
     return known;
   };
-  return { mappings: () => current().table, problems: () => current().problems };
+  return {
+    mappings: () => current().table,
+    problems: () => current().problems,
+    recompile() {
+      known = undefined;
+    },
+  };
 }

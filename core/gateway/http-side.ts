@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/index.ts";
-import { type Accepted, HostError, reasonOf } from "../contract/index.ts";
+import { type Accepted, HostError, PluginError, reasonOf } from "../contract/index.ts";
 import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
 import { createHttpServer, type HttpServer, routeAddress } from "../http/index.ts";
 import { createRedactor, type Log } from "../log/index.ts";
 import type { RouteDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
-import type { TimedCall } from "../stations/index.ts";
+import type { TimedCall, UnderWay } from "../stations/index.ts";
 import { withPlace } from "../transforms/index.ts";
 import {
   acceptHanded,
@@ -46,15 +46,17 @@ function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token:
 function guardRoute(
   plugin: string,
   definition: RouteDefinition,
-  { timed, log }: { readonly timed: TimedCall; readonly log: Log },
+  { timed, underWay, log }: { readonly timed: TimedCall; readonly underWay: Pick<UnderWay, "add">; readonly log: Log },
 ): RouteDefinition {
   const asked = { plugin, doing: `${definition.method} ${routeAddress(plugin, definition.path)}` };
   return {
     ...definition,
     async handler(request) {
-      const answer = await callPlugin(asked, pluginDeadlines.route, () =>
+      const answering = callPlugin(asked, pluginDeadlines.route, () =>
         timed({ plugin, hook: asked.doing }, () => definition.handler(request)),
       );
+      underWay.add(answering);
+      const answer = await answering;
       const problem = routeAnswerProblem(answer);
       if (problem !== undefined) throw unusable(asked, problem);
       const { body, events } = answer;
@@ -95,6 +97,8 @@ export interface HttpSide {
   readonly server: HttpServer;
   /** Takes in a delivery that did not come over HTTP. */
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
+  /** Other routes of a plugin, guarded. Throws `PluginError` where one is taken. */
+  readonly renewRoutes: HttpServer["renew"];
 }
 
 export function createHttpSide(parts: {
@@ -123,9 +127,11 @@ export function createHttpSide(parts: {
     previousGatewayToken: gatewayTokens.previous,
     deviceToken: deviceTokens(runtime.registry.devices, log),
   });
+  const guarded = (plugin: string, definition: RouteDefinition) =>
+    guardRoute(plugin, definition, { timed: runtime.hooks.timed, underWay: runtime.path.underWay, log });
   for (const { plugin, definition } of runtime.registry.routes) {
     try {
-      server.route(plugin, guardRoute(plugin, definition, { timed: runtime.hooks.timed, log }));
+      server.route(plugin, guarded(plugin, definition));
     } catch (error) {
       log.error({ plugin, path: definition.path }, reasonOf(error));
     }
@@ -171,5 +177,18 @@ export function createHttpSide(parts: {
   const inner = { ...hooks, settings: () => config().hooks };
   const replay = (eventId: string) => replayDelivery(eventId, { ...inner, store, table: mappings });
   for (const route of hookRoutes({ recordings, replay })) server.manage(route);
-  return { server, handIn: (delivery) => acceptHanded(delivery, inner) };
+  return {
+    server,
+    handIn: (delivery) => acceptHanded(delivery, inner),
+    renewRoutes(plugin, definitions) {
+      try {
+        return server.renew(
+          plugin,
+          definitions.map((definition) => guarded(plugin, definition)),
+        );
+      } catch (error) {
+        throw new PluginError("plugin_invalid", { plugin, reason: reasonOf(error) }, { cause: error });
+      }
+    },
+  };
 }

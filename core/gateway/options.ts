@@ -11,6 +11,8 @@ export interface GatewayOptions {
   readonly home?: string;
   /** Plugins beside those that the configuration names; for embedders and tests. */
   readonly plugins?: readonly PluginDefinition[];
+  /** Paths of plugins beside those that the configuration names, relative to its directory. */
+  readonly load?: readonly string[];
   /** Whether the plugins that come with the package are loaded; default true. */
   readonly bundled?: boolean;
   /** Where log lines go besides the file in the state directory; default nowhere. */

@@ -62,8 +62,10 @@ export function followConfig(parts: {
 }): () => Promise<Reloaded> {
   const { current, runtime, heartbeat, log, undo } = parts;
   const started = current.loaded.config;
-  const plugins = [...runtime.registry.plugins.values()];
-  const problemsOf = (checked: CheckedConfig) => [...checked.problems, ...pluginProblems(plugins, checked, parts.environment)];
+  const problemsOf = (checked: CheckedConfig) => [
+    ...checked.problems,
+    ...pluginProblems([...runtime.registry.plugins.values()], checked, parts.environment),
+  ];
   const withLastGood = (fresh: LoadedConfig): { readonly loaded: LoadedConfig; readonly kept: readonly string[] } => {
     const good = keepLastGood(fresh, current.loaded, { env: parts.environment, problemsOf });
     if (good === undefined) return { loaded: fresh, kept: [] };

@@ -11,6 +11,8 @@ import type { Undo } from "./undo.ts";
 export interface StartOptions {
   /** Plugins beside those that the configuration names. */
   readonly plugins?: readonly PluginDefinition[];
+  /** Paths of plugins beside those that the configuration names. */
+  readonly load?: readonly string[];
   /** Whether the plugins that come with the package are loaded; default true. */
   readonly bundled?: boolean;
   readonly pluginSetupMs?: number;
@@ -36,14 +38,11 @@ export async function bringUpPlugins(parts: {
   readonly undo: Undo;
 }): Promise<Plugins> {
   const { options, runtime, loaded, undo } = parts;
-  const stop = new AbortController();
-  undo.add(() => stop.abort());
   const plugins = await createPlugins({
     hooks: runtime.hooks,
     registry: runtime.registry,
     store: parts.store,
     log: parts.log,
-    signal: stop.signal,
     now: parts.now,
     newId: runtime.newId,
     receive: (event) => runtime.path.receive(event),
@@ -54,11 +53,12 @@ export async function bringUpPlugins(parts: {
       settings: (id) => presetSettings(parts.config(), id),
       secret: (value, path) => parts.secrets.resolve(value, path),
     },
-    config: loaded.config,
+    config: parts.config,
     configDirectory: loaded.directory,
     disabled: loaded.disabled,
     loader: parts.loader,
     ...(options.plugins === undefined ? {} : { given: options.plugins }),
+    ...(options.load === undefined ? {} : { load: options.load }),
     bundled: options.bundled ?? true,
     ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
   });

@@ -10,8 +10,9 @@ import { checkPresets } from "./presets.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 
-function invalid(plugin: string, reason: string): PluginError {
-  return new PluginError("plugin_invalid", { plugin, reason });
+/** `field`: what to look for in the file, where it is not the declaration as a whole. */
+function invalid(plugin: string, reason: string, field?: string): PluginError {
+  return new PluginError("plugin_invalid", { plugin, reason, ...(field !== undefined && { field }) });
 }
 
 /** The default export as a declaration; throws `PluginError` naming the plugin and what is wrong. */
@@ -20,19 +21,22 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
     throw invalid(name, "it has no default export made by definePlugin, defineChannel or defineEngine");
   const declared = exported as Partial<Record<keyof PluginDefinition, unknown>>;
   const { id, version, host, requires, options, setup } = declared;
-  if (typeof id !== "string" || !idPattern.test(id)) throw invalid(name, "its id must be a to z, 0 to 9 and -, beginning with a letter");
-  if (typeof version !== "string" || valid(version) === null) throw invalid(id, `its version must be a semantic version such as 1.0.0`);
+  if (typeof id !== "string" || !idPattern.test(id))
+    throw invalid(name, "its id must be a to z, 0 to 9 and -, beginning with a letter", "id");
+  if (typeof version !== "string" || valid(version) === null)
+    throw invalid(id, "its version must be a semantic version such as 1.0.0", "version");
   if (typeof host !== "string" || validRange(host) === null)
-    throw invalid(id, "its host range must be a semantic version range such as ^0.1.0");
+    throw invalid(id, "its host range must be a semantic version range such as ^0.1.0", "host");
   if (requires !== undefined && !(Array.isArray(requires) && requires.every((entry) => typeof entry === "string")))
-    throw invalid(id, "requires must be a list of plugin ids");
-  if (options !== undefined && (typeof options !== "object" || options === null)) throw invalid(id, "options must be a TypeBox schema");
-  if (typeof setup !== "function") throw invalid(id, "it has no setup function");
+    throw invalid(id, "requires must be a list of plugin ids", "requires");
+  if (options !== undefined && (typeof options !== "object" || options === null))
+    throw invalid(id, "options must be a TypeBox schema", "options");
+  if (typeof setup !== "function") throw invalid(id, "it has no setup function", "setup");
   if (!satisfies(sdkVersion, host)) throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
   checkPresets(exported as PluginDefinition);
   checkChannel(id, (exported as PluginDefinition).channel);
   const wrongCli = cliProblem((exported as PluginDefinition).cli);
-  if (wrongCli !== undefined) throw invalid(id, wrongCli);
+  if (wrongCli !== undefined) throw invalid(id, wrongCli, "cli");
   checkCodes(id, (exported as PluginDefinition).codes);
   return exported as PluginDefinition;
 }
@@ -44,18 +48,23 @@ function checkChannel(id: string, channel: ChannelDefinition | undefined): void 
   if (channel === undefined) return;
   const { options, open, capabilities } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
   if (typeof (options as { readonly properties?: unknown } | undefined)?.properties !== "object")
-    throw invalid(id, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none");
-  if (typeof open !== "function") throw invalid(id, "its channel has no open function");
-  if (typeof capabilities !== "object" || capabilities === null) throw invalid(id, "its channel has no capabilities");
+    throw invalid(id, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none", "options");
+  if (typeof open !== "function") throw invalid(id, "its channel has no open function", "open");
+  if (typeof capabilities !== "object" || capabilities === null) throw invalid(id, "its channel has no capabilities", "capabilities");
   const { maxChars, markup, messageIds } = capabilities as Partial<Record<string, unknown>>;
   if (!Number.isInteger(maxChars) || Number(maxChars) < 1)
-    throw invalid(id, "capabilities.maxChars of its channel must be a whole number above 0");
-  if (markup !== "plain" && markup !== "rich") throw invalid(id, 'capabilities.markup of its channel must be "plain" or "rich"');
+    throw invalid(id, "capabilities.maxChars of its channel must be a whole number above 0", "maxChars");
+  if (markup !== "plain" && markup !== "rich") throw invalid(id, 'capabilities.markup of its channel must be "plain" or "rich"', "markup");
   if (messageIds !== undefined && !isIdFormat(messageIds))
-    throw invalid(id, "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description");
+    throw invalid(
+      id,
+      "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description",
+      "messageIds",
+    );
   for (const name of switches) {
     const value = (capabilities as Partial<Record<string, unknown>>)[name];
-    if (value !== undefined && typeof value !== "boolean") throw invalid(id, `capabilities.${name} of its channel must be true or false`);
+    if (value !== undefined && typeof value !== "boolean")
+      throw invalid(id, `capabilities.${name} of its channel must be true or false`, name);
   }
 }
 
@@ -75,10 +84,10 @@ const outcomes: readonly unknown[] = [undefined, "answered", "silent", "refused"
 function checkCodes(id: string, codes: PluginDefinition["codes"]): void {
   for (const [name, code] of Object.entries(codes ?? {})) {
     const { meaning, hint, outcome } = (code ?? {}) as Partial<Record<keyof CodeDefinition, unknown>>;
-    if (!codeName.test(name)) throw invalid(id, `the name of its code ${name} must be a to z, 0 to 9 and _, beginning with a letter`);
+    if (!codeName.test(name)) throw invalid(id, `the name of its code ${name} must be a to z, 0 to 9 and _, beginning with a letter`, name);
     if (typeof meaning !== "string" || meaning === "" || typeof hint !== "string")
-      throw invalid(id, `its code ${name} needs a meaning and a hint, both texts`);
-    if (!outcomes.includes(outcome)) throw invalid(id, `the outcome of its code ${name} must be answered, silent, refused or failed`);
+      throw invalid(id, `its code ${name} needs a meaning and a hint, both texts`, name);
+    if (!outcomes.includes(outcome)) throw invalid(id, `the outcome of its code ${name} must be answered, silent, refused or failed`, name);
   }
 }
 

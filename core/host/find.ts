@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HostError, reasonOf } from "../contract/index.ts";
 
@@ -11,6 +11,8 @@ export interface PluginSource {
   readonly name: string;
   /** The module to load. */
   readonly file: string;
+  /** The folder whose files are read again with it; default: the folder of `file`. */
+  readonly folder?: string;
   readonly bundled: boolean;
 }
 
@@ -31,8 +33,10 @@ export function bundledPlugins(): readonly PluginSource[] {
 export function namedPlugin(name: string, configDirectory: string): PluginSource {
   const isPath = name.startsWith(".") || name.startsWith("~/") || isAbsolute(name);
   try {
-    const file = isPath ? moduleAt(resolve(configDirectory, name.replace(/^~(?=\/)/, homedir()))) : packageAt(name, configDirectory);
-    return { name, file, bundled: false };
+    if (!isPath) return { name, file: packageAt(name, configDirectory), bundled: false };
+    const path = resolve(configDirectory, name.replace(/^~(?=\/)/, homedir()));
+    const file = moduleAt(path);
+    return { name, file, bundled: false, folder: file === path ? dirname(path) : path };
   } catch (error) {
     throw new HostError("plugin_not_found", { plugin: name, reason: reasonOf(error) }, { cause: error });
   }

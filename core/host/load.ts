@@ -10,8 +10,8 @@ import { pluginDeadlines, withDeadline } from "./deadline.ts";
 import type { PluginSource } from "./find.ts";
 
 export interface Loader {
-  /** The module's default export. */
-  load(source: PluginSource): Promise<unknown>;
+  /** The module's default export. `again`: its files are read again, although this process has loaded them before. */
+  load(source: PluginSource, options?: { readonly again?: boolean }): Promise<unknown>;
 }
 
 interface Module {
@@ -84,18 +84,18 @@ export function createLoader(options: { readonly cacheDirectory: string; readonl
 
   const late = () => new Error(`its code waits for something at its top level, for more than ${loadMs / 1_000} s`);
 
-  async function read({ file, bundled }: PluginSource): Promise<Module> {
-    if (bundled && !options.fresh) return withDeadline(importBundled(file), loadMs, late);
+  async function read({ file, folder = dirname(file), bundled }: PluginSource, again: boolean): Promise<Module> {
+    if (bundled && !again) return withDeadline(importBundled(file), loadMs, late);
     // Not in the plugin's time: the transpiler itself takes long on a machine that is busy.
     const jiti = await foreign();
-    if (options.fresh) forget(jiti.cache, dirname(file));
+    if (again) forget(jiti.cache, folder);
     return withDeadline(jiti.import<Module>(file), loadMs, late);
   }
 
   return {
-    async load(source) {
+    async load(source, { again = options.fresh } = {}) {
       try {
-        return (await read(source)).default;
+        return (await read(source, again)).default;
       } catch (error) {
         throw new HostError("plugin_load_failed", { plugin: source.name, reason: reasonOf(error) }, { cause: error });
       }

@@ -10,6 +10,7 @@ import type {
   PresetDefinition,
   RouteDefinition,
 } from "../sdk/contract.ts";
+import { replaced } from "../stations/index.ts";
 
 export interface Owned<T> {
   readonly plugin: string;
@@ -20,9 +21,8 @@ export type DeviceCheck = (token: string) => boolean | Promise<boolean>;
 
 export type WatchReport = Parameters<PluginHost["status"]>[0];
 
-export interface Registry {
-  /** What is declared and not switched off, also what failed: its schema still says what its section may hold. */
-  readonly plugins: Map<string, PluginDefinition>;
+/** What plugins register. */
+export interface Registrations {
   readonly channels: Map<string, Owned<ChannelDefinition>>;
   readonly engines: Map<string, Owned<EngineDefinition>>;
   readonly presets: Map<string, Owned<PresetDefinition>>;
@@ -34,14 +34,28 @@ export interface Registry {
   readonly watched: Owned<WatchReport>[];
   /** Called when the configuration was edited. */
   readonly changes: Owned<() => void>[];
-  readonly ready: Owned<() => void | Promise<void>>[];
-  readonly close: Owned<() => void | Promise<void>>[];
 }
 
-export function createRegistry(): Registry {
-  const lists = { commands: [], routes: [], devices: [], checks: [], watched: [], changes: [], ready: [], close: [] };
-  return { plugins: new Map(), channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
+/** Of all plugins of a gateway. */
+export interface Registry extends Registrations {
+  /** What is declared and not switched off, also what failed: its schema still says what its section may hold. */
+  readonly plugins: Map<string, PluginDefinition>;
 }
+
+/** Of one plugin. */
+export interface OwnRegistry extends Registrations {
+  readonly ready: (() => void | Promise<void>)[];
+  readonly close: (() => void | Promise<void>)[];
+}
+
+function registrations(): Registrations {
+  const lists = { commands: [], routes: [], devices: [], checks: [], watched: [], changes: [] };
+  return { channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
+}
+
+export const createRegistry = (): Registry => ({ ...registrations(), plugins: new Map() });
+
+export const createOwnRegistry = (): OwnRegistry => ({ ...registrations(), ready: [], close: [] });
 
 /** The engines, and the plugin of each. */
 export function enginesOf({ engines }: Pick<Registry, "engines">): {
@@ -56,33 +70,45 @@ export function enginesOf({ engines }: Pick<Registry, "engines">): {
   };
 }
 
+function taken(plugin: string, what: string, by: string): PluginError {
+  return new PluginError("plugin_invalid", { plugin, reason: `the ${what} is already provided by ${by}` });
+}
+
 export function addUnique<T extends { readonly id: string }>(
   map: Map<string, Owned<T>>,
   kind: string,
   plugin: string,
   definition: T,
 ): void {
-  const taken = map.get(definition.id);
-  if (taken !== undefined)
-    throw new PluginError("plugin_invalid", { plugin, reason: `the ${kind} ${definition.id} is already provided by ${taken.plugin}` });
+  const other = map.get(definition.id);
+  if (other !== undefined) throw taken(plugin, `${kind} ${definition.id}`, other.plugin);
   map.set(definition.id, { plugin, definition });
 }
 
-/** Forgets what a plugin registered before it failed. */
-export function removePlugin(registry: Registry, plugin: string): void {
-  for (const map of [registry.channels, registry.engines, registry.presets]) {
-    for (const [id, owned] of map) if (owned.plugin === plugin) map.delete(id);
+const maps = ["channels", "engines", "presets"] as const;
+const lists = ["commands", "routes", "devices", "checks", "watched", "changes"] as const;
+const kinds = { channels: "channel", engines: "engine", presets: "preset" } as const;
+
+/** Throws `PluginError` where a plugin registered what another one provides. */
+export function checkUnique(registry: Registrations, own: Registrations, plugin: string): void {
+  for (const name of maps) {
+    for (const id of own[name].keys()) {
+      const other = registry[name].get(id);
+      if (other !== undefined && other.plugin !== plugin) throw taken(plugin, `${kinds[name]} ${id}`, other.plugin);
+    }
   }
-  for (const list of [
-    registry.commands,
-    registry.routes,
-    registry.devices,
-    registry.checks,
-    registry.watched,
-    registry.changes,
-    registry.ready,
-  ]) {
-    const kept = (list as Owned<unknown>[]).filter((owned) => owned.plugin !== plugin);
-    (list as Owned<unknown>[]).splice(0, list.length, ...kept);
+}
+
+/** Puts what a plugin registered in the place of what it had registered before. */
+export function enter(registry: Registrations, own: Registrations, plugin: string): void {
+  for (const name of maps) {
+    const map = registry[name] as Map<string, Owned<unknown>>;
+    const entries = replaced([...map], ([, owned]) => owned.plugin === plugin, [...own[name]]);
+    map.clear();
+    for (const [id, owned] of entries) map.set(id, owned);
+  }
+  for (const name of lists) {
+    const list = registry[name] as Owned<unknown>[];
+    list.splice(0, list.length, ...replaced(list, (owned) => owned.plugin === plugin, own[name]));
   }
 }

@@ -4,18 +4,18 @@ import { type Accepted, type Address, type Json, PluginError, type RawEvent } fr
 import type { Log } from "../log/index.ts";
 import type { PluginHost, PluginStore } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
-import { type HookName, type Hooks, type HookTable, isThenable } from "../stations/index.ts";
+import { type HookName, type HookTable, isThenable, type PluginTap } from "../stations/index.ts";
 import { type HandedDelivery, handedResult } from "../webhooks/index.ts";
 import { tapProblems } from "./answers.ts";
 import { type Asked, unusable } from "./deadline.ts";
 import { noticeEvent } from "./notice.ts";
-import { addUnique, type Registry } from "./registry.ts";
+import { addUnique, type OwnRegistry } from "./registry.ts";
 
 export interface ScopeOptions {
-  readonly hooks: Hooks;
   readonly store: Store;
   readonly log: Log;
-  readonly registry: Registry;
+  /** What this plugin alone registers. */
+  readonly registry: OwnRegistry;
   readonly signal: AbortSignal;
   readonly now: () => number;
   readonly newId: () => string;
@@ -66,16 +66,13 @@ function checked<N extends HookName>(asked: Asked & { readonly doing: N }, fn: H
   return tap as unknown as HookTable[N];
 }
 
-/**
- * `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later.
- * Taps take effect with `commit`, after `setup` went well: a hook cannot forget the tap of a plugin that failed.
- */
+/** `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later. */
 export function createScope(
   id: string,
   options: ScopeOptions,
-): { readonly host: PluginHost; readonly close: () => void; readonly commit: () => void } {
+): { readonly host: PluginHost; readonly close: () => void; readonly taps: readonly PluginTap[] } {
   const { registry } = options;
-  const taps: (() => void)[] = [];
+  const taps: PluginTap[] = [];
   let open = true;
   const registering = (what: string) => {
     if (!open) throw new PluginError("plugin_invalid", { plugin: id, reason: `${what} was called after setup` });
@@ -118,7 +115,7 @@ export function createScope(
     },
     tap(hook, fn, tapOptions) {
       registering("tap");
-      taps.push(() => options.hooks.tap(id, hook, checked({ plugin: id, doing: hook }, fn), tapOptions));
+      taps.push({ hook, fn: checked({ plugin: id, doing: hook }, fn) as PluginTap["fn"], ...tapOptions });
     },
     command(definition) {
       registering("command");
@@ -165,19 +162,17 @@ export function createScope(
     },
     onReady(fn) {
       registering("onReady");
-      registry.ready.push({ plugin: id, definition: fn });
+      registry.ready.push(fn);
     },
     onClose(fn) {
-      registry.close.push({ plugin: id, definition: fn });
+      registry.close.push(fn);
     },
   };
   return {
     host,
+    taps,
     close() {
       open = false;
-    },
-    commit() {
-      for (const tap of taps) tap();
     },
   };
 }

@@ -24,21 +24,49 @@ export interface RouteDeps extends Access {
 /** Headers with credentials of the gateway itself. Handlers never receive them. */
 const ownCredentials: readonly string[] = ["authorization", product.tokenHeader];
 
-/** Registers one route at `path`, which begins with `/`. */
-export function registerRoute(app: FastifyInstance, path: string, definition: RouteDefinition, deps: RouteDeps): void {
-  const { access, schema, rawBody = false, maxBodyBytes = defaultBodyBytes } = definition;
-  let validator: ReturnType<typeof compile> | undefined;
+/** What answers at a route now: a plugin that is replaced brings another definition, or none. fastify cannot remove a route. */
+export interface LiveRoute {
+  current: RouteDefinition | undefined;
+}
+
+/** What the server asks of a route before its handler runs. */
+export class RouteConfig {
+  readonly #route: LiveRoute;
+
+  constructor(route: LiveRoute) {
+    this.#route = route;
+  }
+
+  get rawBody(): boolean {
+    return this.#route.current?.rawBody === true;
+  }
+
+  get maxBodyBytes(): number {
+    return this.#route.current?.maxBodyBytes ?? defaultBodyBytes;
+  }
+
+  /** A public route with a raw body verifies a signature. Platforms call it under any host name they were given. */
+  get anyHost(): boolean {
+    return this.rawBody && this.#route.current?.access === "public";
+  }
+}
+
+const gone = () => new HttpProblem("not_found", "There is nothing at this address.");
+
+/** Registers one route at `path`, which begins with `/`. The method of its definition stays. */
+export function registerRoute(app: FastifyInstance, path: string, route: LiveRoute & { current: RouteDefinition }, deps: RouteDeps): void {
+  let compiled: { readonly schema: TSchema; readonly validator: ReturnType<typeof compile> } | undefined;
   app.route({
-    method: definition.method as HTTPMethods,
+    method: route.current.method as HTTPMethods,
     url: path,
-    // A public route with a raw body verifies a signature. Platforms call it under any host name they were given.
-    config: { rawBody, maxBodyBytes, anyHost: access === "public" && rawBody },
+    config: { live: new RouteConfig(route) },
     onRequest(request, reply, done) {
       const decide = (problem: HttpProblem | undefined): void => {
         if (problem === undefined) done();
         else sendProblem(reply, problem);
       };
-      const verdict = deps.requireAccess(request.raw, access);
+      const { current } = route as LiveRoute;
+      const verdict = current === undefined ? gone() : deps.requireAccess(request.raw, current.access);
       if (verdict instanceof Promise) void verdict.then(decide, done);
       else decide(verdict);
     },
@@ -47,8 +75,12 @@ export function registerRoute(app: FastifyInstance, path: string, definition: Ro
       done(null, payload);
     },
     async handler(request, reply) {
+      const definition = (route as LiveRoute).current;
+      if (definition === undefined) throw gone();
+      const { access, schema, rawBody = false } = definition;
       if (schema !== undefined) {
-        validator ??= compile(schema);
+        if (compiled?.schema !== schema) compiled = { schema, validator: compile(schema) };
+        const { validator } = compiled;
         const body = request.body ?? {};
         const [first] = validator.Check(body) ? [] : validator.Errors(body);
         if (first !== undefined) throw new HttpProblem("invalid_payload", `${fieldName(first.instancePath)} ${first.message}.`);
@@ -122,10 +154,8 @@ function sendAnswer(reply: FastifyReply, answer: RouteAnswer, stream: (events: A
 export function registerBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request, _payload, done) => {
-    const { rawBody = false, maxBodyBytes = defaultBodyBytes } = request.routeOptions.config as {
-      readonly rawBody?: boolean;
-      readonly maxBodyBytes?: number;
-    };
+    const { rawBody = false, maxBodyBytes = defaultBodyBytes } =
+      (request.routeOptions.config as { readonly live?: RouteConfig }).live ?? {};
     if (request.is404) {
       done(null, undefined);
       return;

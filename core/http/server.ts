@@ -10,10 +10,11 @@ import { createClientAddress } from "./client-address.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { type HealthDeps, registerHealth } from "./health.ts";
 import { createHostCheck } from "./host-check.ts";
+import { createPluginRoutes, type PluginRoutes } from "./plugin-routes.ts";
 import { HttpProblem, jsonType, type ProblemCode, problems, renderProblem } from "./problem.ts";
 import { reachWarning } from "./reach.ts";
-import { registerBodyParser, registerRoute } from "./route.ts";
-import { createRouteTable, routeAddress } from "./route-table.ts";
+import { type LiveRoute, type RouteConfig, registerBodyParser, registerRoute } from "./route.ts";
+import { createRouteTable } from "./route-table.ts";
 import { sendProblem } from "./send.ts";
 
 export interface HttpServerOptions extends HealthDeps {
@@ -31,12 +32,10 @@ export interface HttpServerOptions extends HealthDeps {
   readonly closeTimeoutMs?: number;
 }
 
-export interface HttpServer {
+export interface HttpServer extends PluginRoutes {
   readonly app: FastifyInstance;
   /** The client's address, taking `gateway.trustedProxies` into account. */
   readonly clientAddress: (request: IncomingMessage) => string;
-  /** Registers a plugin's route, below `/plugins/<id>/` unless its path begins with `/`. Call it before `listen`. */
-  route(pluginId: string, definition: RouteDefinition): void;
   /** Registers a route of the gateway itself. */
   manage(definition: RouteDefinition): void;
   listen(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>;
@@ -77,10 +76,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     else sendProblem(reply, new HttpProblem("method_not_allowed", "This address takes another method.", { allow: allowed.join(", ") }));
   });
 
-  const add = (path: string, definition: RouteDefinition): void => {
-    registerRoute(app, path, definition, deps);
+  const add = (path: string, definition: RouteDefinition): LiveRoute => {
+    const route = { current: definition };
+    registerRoute(app, path, route, deps);
     table.add(definition.method, path);
+    return route;
   };
+  const isTaken = (path: string, method: string): boolean => isReserved(path, config().hooks.path) || table.has(method, path);
 
   let closing: Promise<void> | undefined;
   const sockets = new Set<Socket>();
@@ -103,12 +105,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return {
     app,
     clientAddress,
-    route(pluginId, definition) {
-      const path = routeAddress(pluginId, definition.path);
-      const taken = isReserved(path, config().hooks.path) || table.has(definition.method, path);
-      if (taken) throw new Error(`The route ${definition.method} ${path} is taken already`);
-      add(path, definition);
-    },
+    ...createPluginRoutes({ add, isTaken }),
     manage(definition) {
       add(definition.path, definition);
     },
@@ -200,7 +197,7 @@ function registerHostCheck(app: FastifyInstance, config: () => GatewayConfig): v
  * nothing.
  */
 function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string): boolean {
-  if ((routeOptions.config as { readonly anyHost?: boolean } | undefined)?.anyHost === true) return true;
+  if ((routeOptions.config as { readonly live?: RouteConfig } | undefined)?.live?.anyHost === true) return true;
   // A plugin's route below the hooks.path of a later configuration is still not a hook.
   return routeOptions.url === "/*" && isBelow(url.split("?", 1)[0] ?? "", basePath(hooksPath));
 }

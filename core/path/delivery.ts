@@ -3,7 +3,7 @@
 import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
 import { ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
-import type { Hooks } from "../stations/index.ts";
+import type { Hooks, Visit } from "../stations/index.ts";
 import type { Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
@@ -37,6 +37,8 @@ export interface DeliveryOptions {
   readonly hooks: Hooks;
   readonly store: Store;
   readonly trace: Trace;
+  /** Absent where the rows are not those of an event on its way. */
+  readonly visit?: Visit;
   readonly now: () => number;
   readonly random: () => number;
   readonly signal: AbortSignal;
@@ -196,9 +198,13 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   }
 }
 
-async function sendOnce({ part, address }: OutboxRow, contact: Contact, { hooks, signal }: DeliveryOptions): Promise<Receipt | undefined> {
+async function sendOnce(
+  { part, address }: OutboxRow,
+  contact: Contact,
+  { hooks, signal, visit }: DeliveryOptions,
+): Promise<Receipt | undefined> {
   const succeeded = contact.sending();
-  const answer = await hooks.delivery(part, address, signal);
+  const answer = await hooks.delivery(part, address, signal, visit);
   if (answer !== undefined) succeeded();
   return answer?.value;
 }

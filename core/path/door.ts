@@ -2,6 +2,7 @@
 
 import type { RawEvent, Silent } from "../contract/index.ts";
 import type { AcceptedEvent, NewEvent } from "../state/index.ts";
+import type { UnderWay } from "../stations/index.ts";
 import type { Lanes } from "./lanes.ts";
 
 export interface ReceiveOptions extends Pick<NewEvent, "fingerprint" | "settled" | "follows"> {
@@ -15,6 +16,8 @@ export interface Path {
   start(): Promise<void>;
   /** Resolves when the event is committed. */
   receive(event: RawEvent, options?: ReceiveOptions): Promise<AcceptedEvent>;
+  /** The units on their way, and what else a plugin is asked meanwhile. */
+  readonly underWay: UnderWay;
   /** Whether a unit of that lane waits for a turn of another lane, which runs in the same session. */
   waitsForSession(lane: string): boolean;
   /** Aborts sends that wait; what they would have sent goes out at the next start. */

@@ -6,7 +6,7 @@
 import { type Decision, findCode, type Inbound, type Receipt, type Reply } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Ending, Unit } from "../state/index.ts";
-import type { Hooks } from "../stations/index.ts";
+import type { Hooks, UnderWay, Visit } from "../stations/index.ts";
 
 /** Who is not let in may write as often as they like; once an hour is enough for the operator. */
 const repeatMs = 60 * 60_000;
@@ -82,20 +82,29 @@ function placeOf({ lane }: Unit, inbound: Inbound | undefined): string {
 }
 
 export interface Report extends Omit<Ended, "ms"> {
+  readonly visit: Visit;
   readonly receipts: readonly Receipt[];
   readonly usage: Reply["usage"] | undefined;
 }
 
-export function createReport({ log, hooks }: { readonly log: Log; readonly hooks: Hooks }): (report: Report) => void {
+export function createReport({
+  log,
+  hooks,
+  underWay,
+}: {
+  readonly log: Log;
+  readonly hooks: Hooks;
+  readonly underWay: UnderWay;
+}): (report: Report) => void {
   const tellEnd = createEndedLine(log);
-  return ({ unit, inbound, end, at, deciding, receipts, usage }) => {
+  return ({ unit, visit, inbound, end, at, deciding, receipts, usage }) => {
     const [leader] = unit.events;
     if (leader === undefined) return;
     const ms = at - leader.acceptedAt;
     const { outcome, reason, agentId, sessionKey } = end;
     tellEnd({ unit, inbound, end, at, deciding, ms });
     // Observers are not waited for: a slow one must not hold its lane up.
-    void hooks.settled({
+    const record = {
       eventId: unit.id,
       source: leader.source,
       kind: leader.kind,
@@ -107,6 +116,7 @@ export function createReport({ log, hooks }: { readonly log: Log; readonly hooks
       ...(agentId === undefined ? {} : { agentId }),
       ...(sessionKey === undefined ? {} : { sessionKey }),
       ...(usage === undefined ? {} : { usage }),
-    });
+    };
+    underWay.add(hooks.settled(record, visit));
   };
 }

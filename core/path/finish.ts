@@ -17,7 +17,7 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
   const { now, random } = clock;
   const account = accounts.get;
   const sending = { hooks, store, now, random, signal, account, contact: accounts.contact };
-  const report = createReport({ log, hooks });
+  const report = createReport({ log, hooks, underWay: ground.underWay });
   const reportUnread = createUnreadLine(log);
   const apologize = createUndelivered({
     ...{ store, now, signal },
@@ -26,10 +26,17 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
     // Its rows wait in the store, like those that an earlier process left.
     deliver: (rows, how) => deliver(rows, { ...sending, ...how, resumed: true }),
   });
-  return async ({ unit, trace }, said) => {
+  return async ({ unit, trace, visit }, said) => {
     const { ending, rows, inbound, usage } = said;
     const once = onceOf(ending, said.failure);
-    const delivered = await deliver(rows, { ...sending, trace, resumed: unit.stage === "delivery", admission: said.admission, once });
+    const delivered = await deliver(rows, {
+      ...sending,
+      trace,
+      visit,
+      resumed: unit.stage === "delivery",
+      admission: said.admission,
+      once,
+    });
     if (delivered.interrupted === true) throw new Interrupted();
     const failure = said.failure ?? delivered.failure;
     const undelivered = failure !== undefined && ending.outcome === "answered";
@@ -47,6 +54,6 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
     if (!(await persist(() => store.settle(settlement), signal))) return;
     // What it gave back may have been due meanwhile.
     if (end.unread === true && end.sessionKey !== undefined) lanes.notify(end.sessionKey, 0);
-    report({ unit, inbound, end, at, deciding, receipts: sent.receipts, usage });
+    report({ unit, visit, inbound, end, at, deciding, receipts: sent.receipts, usage });
   };
 }

@@ -1,6 +1,6 @@
 /** What every step of an event stands on, and the value that walks over it. */
 import type { Unit } from "../state/index.ts";
-import type { Visit } from "../stations/index.ts";
+import type { UnderWay, Visit } from "../stations/index.ts";
 import type { Path } from "./door.ts";
 import type { Trace } from "./ending.ts";
 import type { Lanes } from "./lanes.ts";
@@ -28,4 +28,5 @@ export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts"
   readonly newTrace: () => Trace;
   readonly lanes: Pick<Lanes, "notify">;
   readonly receive: Path["receive"];
+  readonly underWay: UnderWay;
 }

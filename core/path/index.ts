@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { reasonOf } from "../contract/index.ts";
+import { createUnderWay } from "../stations/index.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
 import type { Path } from "./door.ts";
 import { Trace } from "./ending.ts";
@@ -38,16 +39,21 @@ export function createPath(options: PathOptions): Path {
     onError: (error, unitId) => log.debug({ event: unitId, what: "reaction", error: reasonOf(error) }, "not removed"),
   });
   const sessions = createSessionTurns(signal);
+  const underWay = createUnderWay();
   const lanes = createLanes({
     store,
     now,
     maxConcurrent: agents.maxConcurrent,
-    run: (unit, slot) => run(unit, slot),
+    run(unit, slot) {
+      const running = run(unit, slot);
+      underWay.add(running);
+      return running;
+    },
     onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not answer"),
   });
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {
-    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, receive },
+    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, receive, underWay },
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),
   };
   const run = createRun(ground, {
@@ -61,5 +67,5 @@ export function createPath(options: PathOptions): Path {
     await lanes.start();
   }
 
-  return { lanes, start, receive, waitsForSession: sessions.waits, interrupt: () => interruption.abort() };
+  return { lanes, start, receive, underWay, waitsForSession: sessions.waits, interrupt: () => interruption.abort() };
 }

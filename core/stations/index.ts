@@ -1,5 +1,16 @@
 /** The stations of an event, and the table of their hook points. */
-export { createHooks, type FormattingContext, type HookName, type Hooks, type HookTable, type TapInfo, type TapOrder } from "./stations.ts";
+export type { HookName } from "./hook-names.ts";
+export { replaced } from "./replaced.ts";
+export {
+  createHooks,
+  type FormattingContext,
+  type Hooks,
+  type HookTable,
+  type PluginTap,
+  type TapInfo,
+  type TapOrder,
+} from "./stations.ts";
 export type { TapRun, TimedCall } from "./tap-times.ts";
 export { isThenable } from "./thenable.ts";
+export { createUnderWay, type UnderWay } from "./under-way.ts";
 export { carried, passedBy, Visit } from "./visit.ts";

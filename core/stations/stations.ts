@@ -9,7 +9,6 @@ import {
   type Address,
   type Inbound,
   type Part,
-  PluginError,
   type Receipt,
   type Refusal,
   type Reply,
@@ -20,9 +19,11 @@ import {
   type TurnRecord,
 } from "../contract/index.ts";
 import type { StoredEvent } from "../state/index.ts";
+import { callbackOf, type Tap } from "./guarded-tap.ts";
+import { type HookName, hookNames } from "./hook-names.ts";
+import { replaced } from "./replaced.ts";
 import { type RecentTaps, TapTimes, type TimedCall } from "./tap-times.ts";
-import { isThenable } from "./thenable.ts";
-import type { Visit } from "./visit.ts";
+import { carried, type Visit } from "./visit.ts";
 
 /** The context of a reply at the formatting station. */
 export interface FormattingContext {
@@ -64,19 +65,6 @@ type WithVisit<F> = F extends (...args: infer A) => infer R ? (...args: [...A, v
 /** The stations as the gateway's own taps see them, with the visit. Plugins do not receive it. */
 export type OwnHookTable = { readonly [N in keyof HookTable]: N extends "delivery" | "settled" ? HookTable[N] : WithVisit<HookTable[N]> };
 
-/** The name of a station that plugins can tap. */
-export type HookName = keyof HookTable;
-
-export const hookNames = [
-  "ingress",
-  "gating",
-  "routing",
-  "turn",
-  "formatting",
-  "delivery",
-  "settled",
-] as const satisfies readonly HookName[];
-
 /**
  * Time limits of taps in milliseconds. For a turn, this is the time to return its stream; the agent's settings limit how long the stream
  * runs.
@@ -108,6 +96,13 @@ export interface TapInfo {
   readonly order: TapOrder;
 }
 
+/** A tap of a plugin, as it is registered. */
+export interface PluginTap<N extends HookName = HookName> {
+  readonly hook: N;
+  readonly fn: OwnHookTable[N];
+  readonly order?: TapOrder;
+}
+
 export interface Hooks {
   tap<N extends HookName>(
     plugin: string,
@@ -125,8 +120,14 @@ export interface Hooks {
     visit: Visit,
   ): Promise<Answered<AsyncIterable<TurnEvent> | Silent | null> | undefined>;
   formatting(reply: Reply, context: FormattingContext, visit: Visit): Promise<Reply>;
-  delivery(part: Part, address: Address, signal: AbortSignal): Promise<Answered<Receipt> | undefined>;
-  settled(record: TurnRecord): Promise<void>;
+  /** Without a visit, as for what an earlier process left: the taps that are registered now. */
+  delivery(part: Part, address: Address, signal: AbortSignal, visit?: Visit): Promise<Answered<Receipt> | undefined>;
+  settled(record: TurnRecord, visit: Visit): Promise<void>;
+  /**
+   * Puts other taps in the place of those of a plugin. An event that is under way meets the taps that were registered when its visit
+   * began.
+   */
+  replace(plugin: string, taps: readonly PluginTap[]): void;
   /** All taps in the order in which they run, for `plugins list`. */
   taps(): readonly TapInfo[];
   /** Measures how long a call into a plugin blocks the event loop. */
@@ -135,99 +136,9 @@ export interface Hooks {
   lately(): RecentTaps;
 }
 
-/** The callback that tapable passes to each tap after its arguments. */
-type Done = (error: Error | null, answer?: unknown) => void;
-
-/** A tap with its precomputed properties. A turn passes about a dozen taps, so running one creates no closures and no lists. */
-interface Tap {
-  readonly plugin: string;
-  readonly hook: HookName;
-  readonly deadlineMs: number;
-  readonly run: (...values: readonly unknown[]) => unknown;
-  /** Handles an answer or failure; depends on the kind of the hook. */
-  readonly judge: (done: Done, error: PluginError | null, answer?: unknown) => void;
-  readonly times: TapTimes;
-}
-
-function failureOf({ plugin, hook }: Tap, thrown: unknown): PluginError {
-  if (thrown instanceof PluginError) return thrown;
-  return new PluginError("plugin_tap_failed", { plugin, hook, reason: reasonOf(thrown) }, { cause: thrown });
-}
-
-/** Runs one tap with its deadline. Failures become a `PluginError` that names the plugin and the hook. */
-function runTap(tap: Tap, done: Done, first: unknown, second?: unknown, third?: unknown, fourth?: unknown): void {
-  let result: unknown;
-  const begun = performance.now();
-  try {
-    result = tap.run(first, second, third, fourth);
-    tap.times.ran(tap, begun);
-  } catch (thrown) {
-    tap.times.ran(tap, begun);
-    tap.judge(done, failureOf(tap, thrown));
-    return;
-  }
-  if (isThenable(result)) wait(tap, done, result);
-  else tap.judge(done, null, result);
-}
-
-/** A tap whose answer is pending. */
-class Pending {
-  readonly tap: Tap;
-  readonly #done: Done;
-  readonly #timer: NodeJS.Timeout;
-  #open = true;
-
-  constructor(tap: Tap, done: Done) {
-    this.tap = tap;
-    this.#done = done;
-    this.#timer = setTimeout(late, tap.deadlineMs, this);
-    tap.times.waiting.add(this);
-  }
-
-  end(error: PluginError | null, answer?: unknown): void {
-    if (!this.#open) return;
-    this.#open = false;
-    clearTimeout(this.#timer);
-    this.tap.times.ended(this);
-    this.tap.judge(this.#done, error, answer);
-  }
-}
-
-function late(pending: Pending): void {
-  const { plugin, hook, deadlineMs } = pending.tap;
-  pending.end(new PluginError("plugin_tap_timeout", { plugin, hook, seconds: deadlineMs / 1_000 }));
-}
-
-function wait(tap: Tap, done: Done, result: PromiseLike<unknown>): void {
-  const pending = new Pending(tap, done);
-  result.then(
-    (answer) => pending.end(null, answer),
-    (thrown: unknown) => pending.end(failureOf(tap, thrown)),
-  );
-}
-
-/** The function that tapable calls. Only the gateway's own taps receive the visit. */
-function callbackOf(tap: Tap): (...args: never[]) => void {
-  const own = tap.plugin === "core";
-  switch (tap.hook) {
-    case "settled":
-      return (first: unknown, done: Done) => runTap(tap, done, first);
-    case "gating":
-    case "routing":
-      return (first: unknown, visit: Visit, done: Done) => runTap(tap, done, first, own ? visit : undefined);
-    case "ingress":
-    case "formatting":
-      return (first: unknown, second: unknown, visit: Visit, done: Done) => runTap(tap, done, first, second, own ? visit : undefined);
-    case "delivery":
-      return (first: unknown, second: unknown, third: unknown, done: Done) => runTap(tap, done, first, second, third);
-    case "turn":
-      return (first: unknown, second: unknown, third: unknown, visit: Visit, done: Done) =>
-        runTap(tap, done, first, second, third, own ? visit : undefined);
-  }
-}
-
-export function createHooks(options: { readonly onObserverError: (error: unknown, plugin: string) => void }): Hooks {
-  const engines = Object.freeze({
+/** A tapable hook for each station. tapable cannot remove a tap, so other taps need other hooks. */
+function createEngines() {
+  return Object.freeze({
     ingress: new AsyncSeriesBailHook<[StoredEvent, readonly StoredEvent[], Visit], Answered<Inbound | Silent | null> | undefined>([
       "event",
       "gathered",
@@ -245,7 +156,21 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     delivery: new AsyncSeriesBailHook<[Part, Address, AbortSignal], Answered<Receipt> | undefined>(["part", "address", "signal"]),
     settled: new AsyncParallelHook<[TurnRecord]>(["record"]),
   } satisfies Record<HookName, unknown>);
-  const registered: TapInfo[] = [];
+}
+
+type Engines = ReturnType<typeof createEngines>;
+
+/** The taps that an event meets on its whole way. */
+const metTaps = carried<Engines>("metTaps");
+
+interface Registered extends TapInfo {
+  readonly deadlineMs: number;
+  readonly run: Tap["run"];
+}
+
+export function createHooks(options: { readonly onObserverError: (error: unknown, plugin: string) => void }): Hooks {
+  let current = createEngines();
+  let registered: readonly Registered[] = [];
   const times = new TapTimes();
 
   function judgeOf(hook: HookName, plugin: string): Tap["judge"] {
@@ -268,26 +193,47 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     }
   }
 
+  function add(engines: Engines, { hook, plugin, order, deadlineMs, run }: Registered): void {
+    const engine = engines[hook] as unknown as { tapAsync(at: { name: string; stage: number }, fn: (...args: never[]) => void): void };
+    const tap = { plugin, hook, deadlineMs, run, judge: judgeOf(hook, plugin), times };
+    engine.tapAsync({ name: plugin, stage: stages[order] }, callbackOf(tap));
+  }
+
+  function met(visit: Visit): Engines {
+    const known = visit.get(metTaps);
+    if (known === undefined) visit.set(metTaps, current);
+    return known ?? current;
+  }
+
   return {
     tap(plugin, hook, fn, { order = "normal", deadlineMs = hookDeadlines[hook] } = {}) {
-      const engine = engines[hook] as unknown as { tapAsync(at: { name: string; stage: number }, fn: (...args: never[]) => void): void };
-      const run = fn as unknown as Tap["run"];
-      engine.tapAsync(
-        { name: plugin, stage: stages[order] },
-        callbackOf({ plugin, hook, deadlineMs, run, judge: judgeOf(hook, plugin), times }),
-      );
-      registered.push({ hook, plugin, order });
+      const tap = { plugin, hook, order, deadlineMs, run: fn as unknown as Tap["run"] };
+      registered = [...registered, tap];
+      add(current, tap);
     },
-    ingress: (event, gathered, visit) => engines.ingress.promise(event, gathered, visit),
-    gating: (inbound, visit) => engines.gating.promise(inbound, visit),
-    routing: (inbound, visit) => engines.routing.promise(inbound, visit),
-    turn: (inbound, route, signal, visit) => engines.turn.promise(inbound, route, signal, visit),
-    formatting: (reply, context, visit) => engines.formatting.promise(reply, context, visit),
-    delivery: (part, address, signal) => engines.delivery.promise(part, address, signal),
-    settled: (record) => engines.settled.promise(record),
+    replace(plugin, taps) {
+      const fresh = taps.map(({ hook, fn, order = "normal" }) => {
+        return { plugin, hook, order, deadlineMs: hookDeadlines[hook], run: fn as unknown as Tap["run"] };
+      });
+      registered = replaced(registered, (tap) => tap.plugin === plugin, fresh);
+      current = createEngines();
+      for (const tap of registered) add(current, tap);
+    },
+    ingress: (event, gathered, visit) => met(visit).ingress.promise(event, gathered, visit),
+    gating: (inbound, visit) => met(visit).gating.promise(inbound, visit),
+    routing: (inbound, visit) => met(visit).routing.promise(inbound, visit),
+    turn: (inbound, route, signal, visit) => met(visit).turn.promise(inbound, route, signal, visit),
+    formatting: (reply, context, visit) => met(visit).formatting.promise(reply, context, visit),
+    delivery: (part, address, signal, visit) => (visit === undefined ? current : met(visit)).delivery.promise(part, address, signal),
+    settled: (record, visit) => met(visit).settled.promise(record),
     timed: times.call,
     lately: () => times.take(),
     taps: () =>
-      hookNames.flatMap((hook) => registered.filter((tap) => tap.hook === hook).sort((a, b) => stages[a.order] - stages[b.order])),
+      hookNames.flatMap((name) =>
+        registered
+          .filter((tap) => tap.hook === name)
+          .sort((a, b) => stages[a.order] - stages[b.order])
+          .map(({ hook, plugin, order }) => ({ hook, plugin, order })),
+      ),
   };
 }

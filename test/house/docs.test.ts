@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { errorTable } from "../../core/contract/error-table.ts";
 import { pluginDeadlines } from "../../core/host/deadline.ts";
-import { hookDeadlines, hookNames } from "../../core/stations/stations.ts";
+import { hookNames } from "../../core/stations/hook-names.ts";
+import { hookDeadlines } from "../../core/stations/stations.ts";
 import { read, root, sources } from "./sources.ts";
 
 const documents = () => sources("*.md", "{core,plugins,transforms,examples,bench}/**/*.md");

@@ -2,7 +2,7 @@
 import { EngineError, type Inbound, PluginError } from "../../contract/index.ts";
 import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
-import { carried } from "../../stations/index.ts";
+import { carried, replaced } from "../../stations/index.ts";
 
 const validName = /^[a-z0-9_]{1,32}$/;
 
@@ -78,6 +78,8 @@ export interface ListedCommand {
 export interface Commands {
   /** Registers a command. Throws `PluginError` `plugin_invalid` if the name is invalid or taken. */
   add(plugin: string, definition: CommandDefinition): void;
+  /** Checks other commands of a plugin as `add` does. The function that it returns puts them in the place of those that it has. */
+  renew(plugin: string, definitions: readonly CommandDefinition[]): () => void;
   /** Finds the registered command that a text calls; `undefined` for other text, unknown commands and commands for another bot. */
   match(text: string, botUsername?: string): CommandMatch | undefined;
   /**
@@ -105,13 +107,30 @@ export function createCommands(options: {
   const list = () => [...added.values()].filter(exists);
   for (const definition of options.native({ list })) added.set(definition.name, { plugin: "core", definition });
 
+  function check(plugin: string, { name }: CommandDefinition, others: (name: string) => ListedCommand | undefined): void {
+    const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin, reason });
+    if (!validName.test(name)) throw invalid(`the command name "${name}" is not 1 to 32 of a-z, 0-9 and _`);
+    const other = others(name);
+    if (other !== undefined) throw invalid(`the command /${name} is already that of ${other.plugin}`);
+  }
+
   return {
     add(plugin, definition) {
-      const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin, reason });
-      if (!validName.test(definition.name)) throw invalid(`the command name "${definition.name}" is not 1 to 32 of a-z, 0-9 and _`);
-      const other = added.get(definition.name);
-      if (other !== undefined) throw invalid(`the command /${definition.name} is already that of ${other.plugin}`);
+      check(plugin, definition, (name) => added.get(name));
       added.set(definition.name, { plugin, definition });
+    },
+    renew(plugin, definitions) {
+      const fresh = new Map<string, ListedCommand>();
+      for (const definition of definitions) {
+        const others = (name: string) => (added.get(name)?.plugin === plugin ? undefined : added.get(name)) ?? fresh.get(name);
+        check(plugin, definition, others);
+        fresh.set(definition.name, { plugin, definition });
+      }
+      return () => {
+        const all = replaced([...added], ([, listed]) => listed.plugin === plugin, [...fresh]);
+        added.clear();
+        for (const [name, listed] of all) added.set(name, listed);
+      };
     },
     match(text, botUsername) {
       const parsed = parseCommand(text) ?? abortIn(text, abortWords(), botUsername);

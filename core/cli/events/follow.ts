@@ -13,16 +13,27 @@ const mostAtOnce = 1_000;
  */
 export async function followEvents(
   store: Store,
-  { filter, shown }: { readonly filter: EventFilter; readonly shown: ReadonlySet<string> },
+  {
+    filter,
+    shown,
+    since,
+    signal,
+  }: {
+    readonly filter: EventFilter;
+    readonly shown: ReadonlySet<string>;
+    /** Also what was accepted before now, but not before this time, in epoch milliseconds. */
+    readonly since?: number;
+    readonly signal?: AbortSignal;
+  },
   print: (report: EventReport) => void,
 ): Promise<never> {
   // With the gateway's own: the newest row of all is never removed, so there is always one to go on from.
-  const all = { limit: mostAtOnce, includeInternal: true };
-  let newest = (await store.events({ ...all, limit: 1 }))[0]?.id;
+  const all = { limit: mostAtOnce, includeInternal: true, ...(since !== undefined && { since }) };
+  let newest = since !== undefined ? undefined : (await store.events({ ...all, limit: 1 }))[0]?.id;
   const pending = new Set((await store.events({ ...all, open: true })).map(({ id }) => id));
   for (const id of shown) pending.delete(id);
   for (;;) {
-    await wait(lookEveryMs);
+    await wait(lookEveryMs, undefined, signal && { signal });
     const came = await store.events({ ...all, oldestFirst: true, ...(newest === undefined ? {} : { newerThan: newest }) });
     newest = came.at(-1)?.id ?? newest;
     for (const { id } of came) pending.add(id);

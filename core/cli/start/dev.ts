@@ -12,6 +12,7 @@ import { HostError } from "../../contract/errors.ts";
 import { product } from "../../contract/product.ts";
 import { type CommandContext, devDirectory } from "../context.ts";
 import { packageDirectory } from "../version.ts";
+import { createDevPlugin, type DevPlugin } from "./dev-plugin.ts";
 import { runUntilStopped, type StartOptions } from "./gateway.ts";
 import { quoted, welcome } from "./welcome.ts";
 
@@ -26,10 +27,49 @@ const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 const playgroundPort = "plugins.entries.playground.options.port";
 const playgroundToken = "plugins.entries.playground.options.gatewayTokenFile";
 
-export async function runDev({ terminal, env, home }: CommandContext, _: readonly [], options: DevOptions): Promise<number> {
-  if (options.config !== undefined) {
+export async function runDev(context: CommandContext, [folder]: readonly [string | undefined], options: DevOptions): Promise<number> {
+  const plugin = folder === undefined ? undefined : createDevPlugin(folder, context);
+  const stop = new AbortController();
+  try {
+    return await (options.config === undefined ? runPrepared : runConfigured)(context, options, plugin, stop.signal);
+  } finally {
+    stop.abort();
+  }
+}
+
+/** With a configuration of the user's: nothing is written into it. */
+async function runConfigured(
+  { terminal, env, home, configFile }: CommandContext,
+  options: DevOptions,
+  plugin: DevPlugin | undefined,
+  signal: AbortSignal,
+): Promise<number> {
+  if (plugin === undefined) {
     throw new HostError("usage", { reason: `dev keeps a ${product.configFile} of its own in its state directory; name that with --state` });
   }
+  if (options.port !== undefined || options.pagePort !== undefined)
+    throw new HostError("usage", {
+      reason: "--port and --page-port are for the configuration that dev keeps; yours says its ports itself",
+    });
+  return await runUntilStopped(terminal, {
+    options: {
+      ...{ configFile: configFile.file, environment: env, home, print: "human", load: [plugin.path] },
+      acceptNewState: options.acceptNewState ?? false,
+    },
+    announce: async (gateway) => {
+      terminal.line(`The gateway is ready at ${gateway.url}.`);
+      await plugin.follow(gateway, signal);
+    },
+  });
+}
+
+/** With the configuration that `dev` keeps. */
+async function runPrepared(
+  { terminal, env, home }: CommandContext,
+  options: DevOptions,
+  plugin: DevPlugin | undefined,
+  signal: AbortSignal,
+): Promise<number> {
   const directory = resolve(options.state ?? env[stateVariable] ?? devDirectory(home));
   const configFile = join(directory, product.configFile);
   await prepare(directory, configFile, { ...env, [stateVariable]: directory });
@@ -41,6 +81,7 @@ export async function runDev({ terminal, env, home }: CommandContext, _: readonl
       home,
       print: "human",
       acceptNewState: options.acceptNewState ?? false,
+      ...(plugin && { load: [plugin.path] }),
     },
     announce: async (gateway) => {
       const { hooks, plugins, url } = await gateway.describe();
@@ -54,6 +95,7 @@ export async function runDev({ terminal, env, home }: CommandContext, _: readonl
         stateFlag: directory === devDirectory(home) ? "" : ` --state ${quoted(directory)}`,
         failures: plugins.flatMap(({ state, reason = "" }) => (state === "failed" ? [`${reason}.`] : [])),
       });
+      await plugin?.follow(gateway, signal);
     },
   });
 }

@@ -38,7 +38,6 @@ async function bringUp(
     registry,
     store,
     log: pino({ level: "silent" }),
-    signal: new AbortController().signal,
     now: Date.now,
     newId: () => "id",
     receive: async () => ({ eventId: "e", duplicate: false }),
@@ -46,7 +45,7 @@ async function bringUp(
     owner: async () => undefined,
     handIn: async () => ({ eventId: "e", duplicate: false }),
     presets: { settings: () => undefined, secret: String },
-    config: checked.config,
+    config: () => checked.config,
     configDirectory: directory,
     disabled: checked.disabled,
     loader: createLoader({

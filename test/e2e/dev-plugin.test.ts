@@ -1,0 +1,122 @@
+/** `service dev FOLDER`: a plugin that is being written is replaced in the running gateway when its files are saved. */
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { start, temporaryHome } from "../core/cli/command.ts";
+import { answered, configure, openChannel, openPlatform, people, stop } from "./room.ts";
+
+/** An engine that says which version of it answers, and waits until a text after `wait` was written beside it. */
+const plugin = (words: string, change: (source: string) => string = (source) => source): string =>
+  change(`import { words } from "./words.ts";
+import { defineEngine, definePlugin } from "service-gateway/sdk";
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const version: string = ${JSON.stringify(words)};
+
+export default definePlugin({
+  id: "parrot",
+  version: "1.0.0",
+  host: "^0.1.0",
+  setup(host) {
+    let closed = false;
+    host.onClose(() => {
+      closed = true;
+      host.log.info({ version }, "an instance closed");
+    });
+    host.engine({
+      id: "parrot",
+      async *run(turn) {
+        const text = (turn.messages.at(-1)?.text ?? "").replace(/^\\[.*?\\] /, "");
+        const [, file] = /wait (\\S+)/.exec(text) ?? [];
+        while (file !== undefined && !existsSync(file)) await sleep(10);
+        yield { type: "text", delta: \`\${version} \${words} heard \${text}\${closed ? " after its close" : ""}\` };
+        yield { type: "done" };
+      },
+    });
+    host.tap("formatting", (reply) => ({ ...reply, text: \`\${reply.text} [\${version}]\` }));
+  },
+});
+`);
+
+/** As an editor saves: another file takes the place. */
+function save(file: string, text: string): void {
+  writeFileSync(`${file}.tmp`, text);
+  renameSync(`${file}.tmp`, file);
+}
+
+test("a save replaces the plugin, a broken one keeps the last good version and says what is wrong where, and what ran ends on the old one", {
+  timeout: 120_000,
+}, async () => {
+  const platform = await openPlatform();
+  const [ada = 0, bela = 0] = people(platform);
+  const home = temporaryHome();
+  const folder = join(home, "parrot");
+  mkdirSync(folder);
+  const index = join(folder, "index.ts");
+  save(join(folder, "words.ts"), `export const words: string = "has";\n`);
+  save(index, plugin("first"));
+  const file = configure(home, {
+    agents: { defaults: { engine: "parrot" } },
+    // A turn of one person does not wait for that of another.
+    session: { dmScope: "per-peer" },
+    channels: { botchat: openChannel(platform) },
+  });
+  const dev = start(["dev", folder, "--config", file], { home });
+  await dev.until(/take effect when they are saved/);
+  const greetings = () => platform.calls.list({ method: "getMe" }).length;
+  platform.act.say(ada, ada, "one");
+  await answered(platform, ada, "first has heard one [first]");
+  await dev.until(/answered after .*botchat update \w+: ingress .* > turn done.* > formatting .* > delivery /);
+
+  // A turn that runs ends where it began, also at the later stations.
+  const gate = join(home, "gate");
+  platform.act.say(ada, ada, `wait ${gate}`);
+  await expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(1);
+  save(index, plugin("second"));
+  const swapped = await dev.until(/parrot was replaced \d+ ms after the save/);
+  console.log(/parrot was replaced.*/.exec(swapped)?.[0]);
+  platform.act.say(bela, bela, "two");
+  await answered(platform, bela, "second has heard two [second]");
+  save(gate, "");
+  await answered(platform, ada, `first has heard wait ${gate} [first]`);
+  await dev.until(/an instance closed/);
+
+  // Syntax, declaration, setup, an import: one sentence with file and line each.
+  save(
+    index,
+    plugin("third", (source) => source.replace(`version: "1.0.0",`, `version: "1.0.0"`)),
+  );
+  await dev.until(/index\.ts:11: The plugin \S+ cannot be loaded: .* The last good version keeps running\./);
+  save(
+    index,
+    plugin("third", (source) => source.replace(`version: "1.0.0"`, `version: "one"`)),
+  );
+  await dev.until(
+    /index\.ts:10: The declaration of the plugin parrot is invalid: its version must be .* The last good version keeps running\./,
+  );
+  save(
+    index,
+    plugin("third", (source) => source.replace("setup(host) {", `setup(host) {\n    throw new Error("no idea");`)),
+  );
+  await dev.until(/index\.ts:13: The plugin parrot failed in setup: no idea\. The last good version keeps running\./);
+  save(
+    index,
+    plugin("third", (source) => source.replace("./words.ts", "./verbs.ts")),
+  );
+  await dev.until(
+    /index\.ts:1: The plugin \S+ cannot be loaded: Cannot find module '\.\/verbs\.ts'.* The last good version keeps running\./,
+  );
+  platform.act.say(bela, bela, "three");
+  await answered(platform, bela, "second has heard three [second]");
+
+  // Mended; then a file that it imports.
+  save(index, plugin("fourth"));
+  await dev.until(/(?:was replaced[\s\S]*){2}/);
+  save(join(folder, "words.ts"), `export const words: string = "surely";\n`);
+  await dev.until(/(?:was replaced[\s\S]*){3}/);
+  platform.act.say(bela, bela, "four");
+  await answered(platform, bela, "fourth surely heard four [fourth]");
+  expect(greetings(), "the account of the channel was never opened again").toBe(1);
+  await stop(dev);
+});
