@@ -27,6 +27,7 @@ Usage: npm run soak -- [options]
   --points N    kills at labelled points instead, so often at each of them
   --outages     breaks the platform instead, in seven ways for up to five minutes, with answers under way
   --streams N   streams so many answers instead, and kills nothing; on a clock that is played
+  --swaps N     replaces a plugin so often instead, while messages are under way
   --live        the streams over real HTTP, by a gateway of their own
   --seed N      what chance draws (1)
   --keep        leaves the state behind, as it does when a rule was broken
@@ -43,6 +44,7 @@ const { values } = readCommandLine(
       points: { type: "string" },
       outages: { type: "boolean", default: false },
       streams: { type: "string" },
+      swaps: { type: "string" },
       live: { type: "boolean", default: false },
     },
   },
@@ -266,6 +268,10 @@ if (values.points !== undefined) {
   process.exit((await runPoints({ seeds: countOf("--points", values.points), first: seed })) === 0 ? 0 : 1);
 }
 if (values.outages) process.exit((await (await import("./soak/outages/run.ts")).runOutages()) === 0 ? 0 : 1);
+if (values.swaps !== undefined) {
+  const { runSwaps } = await import("./soak/swaps/run.ts");
+  process.exit((await runSwaps({ count: countOf("--swaps", values.swaps) })) === 0 ? 0 : 1);
+}
 if (values.live && values.streams === undefined) mistyped("--live: say how many, such as --streams 200 --live");
 if (values.streams !== undefined) {
   const run = values.live ? (await import("./soak/streams/live/run.ts")).runLive : (await import("./soak/streams/run.ts")).runStreams;

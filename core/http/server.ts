@@ -197,7 +197,8 @@ function registerHostCheck(app: FastifyInstance, config: () => GatewayConfig): v
  * nothing.
  */
 function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string): boolean {
-  if ((routeOptions.config as { readonly live?: RouteConfig } | undefined)?.live?.anyHost === true) return true;
+  const { anyHost, live } = (routeOptions.config ?? {}) as { readonly anyHost?: boolean; readonly live?: RouteConfig };
+  if (anyHost === true || live?.anyHost === true) return true;
   // A plugin's route below the hooks.path of a later configuration is still not a hook.
   return routeOptions.url === "/*" && isBelow(url.split("?", 1)[0] ?? "", basePath(hooksPath));
 }

@@ -1,5 +1,13 @@
-/** The names of the stations that plugins can tap, in path order. `HookTable` says what a tap of each takes and returns. */
+/** The name of a station that plugins can tap. */
+export type HookName = "ingress" | "gating" | "routing" | "turn" | "formatting" | "delivery" | "settled";
 
-export const hookNames = ["ingress", "gating", "routing", "turn", "formatting", "delivery", "settled"] as const;
-
-export type HookName = (typeof hookNames)[number];
+/** In path order. `HookTable` says what a tap of each takes and returns. */
+export const hookNames = [
+  "ingress",
+  "gating",
+  "routing",
+  "turn",
+  "formatting",
+  "delivery",
+  "settled",
+] as const satisfies readonly HookName[];
