@@ -6,7 +6,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { forgetOldSources } from "../../../core/cli/start/dev-plugin.ts";
 import { giveMemoryBack } from "../../../core/cli/start/memory.ts";
 import { createGateway, type Gateway } from "../../../core/gateway/gateway.ts";
 import type { Outside } from "./plugin.ts";
@@ -98,7 +97,6 @@ const listenersNow = () => process.eventNames().reduce((all, name) => all + proc
 
 /** Prints what was seen and returns how many rules were broken. The heap is judged after `warmUp` swaps, in runs that are longer. */
 export async function runSwaps({ count }: { readonly count: number }): Promise<number> {
-  forgetOldSources();
   const directory = mkdtempSync(join(tmpdir(), "swaps-"));
   const folder = join(directory, "swapped");
   mkdirSync(folder);

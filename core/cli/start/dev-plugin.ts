@@ -1,7 +1,6 @@
 /** `dev FOLDER`: a plugin that is being written, replaced in the running gateway whenever one of its files is saved. */
 import { realpathSync, statSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
-import { setFlagsFromString } from "node:v8";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { namedPlugin, type PluginSource } from "../../host/find.ts";
@@ -41,7 +40,6 @@ export function createDevPlugin(named: string, { terminal, now }: Pick<CommandCo
   return {
     path,
     async follow(gateway, signal) {
-      forgetOldSources();
       const failed = await startProblem(gateway, { source });
       if (failed !== undefined) terminal.line(`${terminal.style("red", failed)} It starts as soon as it is mended.`);
       terminal.line(`Files of ${shown(folder)} take effect when they are saved.`);
@@ -49,11 +47,6 @@ export function createDevPlugin(named: string, { terminal, now }: Pick<CommandCo
       void printEvents(gateway, { terminal, now, signal });
     },
   };
-}
-
-/** V8 keeps the source of everything that it compiled, for the case that it comes again: each version of a plugin would stay for ever. */
-export function forgetOldSources(): void {
-  setFlagsFromString("--no-compilation-cache");
 }
 
 /** Why the plugin did not come up with the gateway, with its place. */
