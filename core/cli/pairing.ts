@@ -1,4 +1,4 @@
-/** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look. */
+/** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look for the changes. */
 import { approvedText, namesOwner } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
 import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
@@ -35,11 +35,11 @@ async function withPairing<T>(context: CommandContext, run: (pairing: Pairing, s
   }
 }
 
-/** As it is written in the file; ids are lower-case, and an invalid one will not be found. */
+/** As the id is written in the file. Ids are lower-case; an invalid one will not be found. */
 const accountOf = ({ account }: PairingOptions): string | undefined =>
   account === undefined ? undefined : (normalizeAccountId(account) ?? account);
 
-/** A mistyped name finds no request, which looks as if there were none. What is left of a channel that is gone can still be looked at. */
+/** A mistyped name finds no request, which would look as if there were none. Leftovers of a removed channel can still be listed. */
 function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channel: string, options: PairingOptions): void {
   const channels = Object.keys(config.channels);
   if (channels.length > 0 && !channels.includes(channel)) {
@@ -48,7 +48,7 @@ function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channe
   }
   const account = accountOf(options);
   const accounts = channelAccounts(config.channels[channel]).map(({ id }) => id);
-  // Root keys may be the account `default` beside those that are named.
+  // Root keys can configure the account `default` in addition to the named accounts.
   if (account === undefined || account === "default" || accounts.length === 0 || accounts.includes(account)) return;
   terminal.note(`${channel} has no account ${visibleLine(account, 80)}; those that are there: ${accounts.join(", ")}.`);
 }
@@ -139,7 +139,7 @@ export async function approvePairing(
       throw new HostError(result.reason === "locked" ? "pairing_locked" : "pairing_code_unknown", { channel, code });
     }
     if (!notify) return result;
-    // The gateway delivers it by the account that was written to, through the outbox like any answer.
+    // The gateway delivers it through the account that received the request, through the outbox like any reply.
     const event = noticeEvent({ address: result.request.address, text: approvedText });
     await store.accept({ id: createIds(context.now)(), at: context.now(), event });
     return result;

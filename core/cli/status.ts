@@ -1,4 +1,4 @@
-/** `status`: the gateway, its channels, and what waits. */
+/** `status`: the gateway, its channels, and what is waiting. */
 
 import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
@@ -12,13 +12,13 @@ import { waitingLine } from "./output/waiting-line.ts";
 interface Status {
   readonly running: boolean;
   readonly ready?: boolean;
-  /** What is not up; of a gateway that is ready all the same, why it is degraded. */
+  /** What is not up. If the gateway is ready, why it is degraded. */
   readonly reasons?: readonly string[];
   readonly url?: string;
   readonly pid?: number;
   readonly startedAt?: number;
   readonly configFile: string;
-  /** Why the file cannot be used; a gateway that runs keeps the last good one. */
+  /** Why the file cannot be used; a running gateway keeps the last valid one. */
   readonly configError?: string;
   readonly stateDirectory: string;
   readonly events?: Work;
@@ -26,7 +26,7 @@ interface Status {
 }
 
 interface Work extends StoreStats {
-  /** Epoch milliseconds since which the oldest event waits or runs; absent: none does. */
+  /** Since when the oldest event has been waiting or running, in epoch milliseconds; absent if there is none. */
   readonly oldestOpenAt?: number;
 }
 

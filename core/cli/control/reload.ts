@@ -1,4 +1,4 @@
-/** `reload`: the gateway reads its configuration now, and says what became of it. */
+/** `reload`: makes the gateway read its configuration now, and prints the result. */
 
 import type { Problem } from "../../config/problem.ts";
 import { programCommand } from "../../contract/command.ts";

@@ -1,4 +1,4 @@
-/** The file: what is wrong in it, who can read the secrets in it, whether its tokens can be guessed. */
+/** Checks the configuration file: its problems, who can read the secrets in it, and whether its tokens can be guessed. */
 import { chmodSync, statSync } from "node:fs";
 import { isWeakSecret, weakSecret } from "../../config/checking/weak-secret.ts";
 import { showConfigValue } from "../../config/editing/values.ts";
@@ -41,7 +41,7 @@ export function checkConfiguration(patient: Patient): readonly Finding[] {
   );
 }
 
-/** A service has an environment of its own: what the gateway that runs with this file could read is not missing. */
+/** A service has its own environment: a variable that the running gateway could read from this configuration is not missing. */
 function isOnlyMissingHere({ path, message }: Problem, { description, loaded }: Patient): boolean {
   if (description?.configFile !== loaded.file || !/environment variable \S+ is not set/.test(message)) return false;
   const missingThere = description.problems.some((problem) => problem.path === path);
@@ -67,7 +67,7 @@ export function checkFileMode({ loaded, declared }: Patient): readonly Finding[]
   ];
 }
 
-/** A text that would not be shown is a secret. References such as `{ env }` are hidden too, and may be read by anybody. */
+/** A text that would be hidden is a secret. References such as `{ env }` are hidden too, although they need no protection. */
 function holdsSecret(config: unknown, declared: Patient["declared"]): boolean {
   return differs(config, showConfigValue(config, "", declaredSchemas(declared)));
 }
@@ -121,7 +121,7 @@ const replaced = [
   ["gateway.auth.previousToken", ({ gateway }: GatewayConfig) => gateway.auth.previousToken],
 ] as const;
 
-/** Tokens that were replaced: who has one of them is let in until its time is over. */
+/** Replaced tokens, which are accepted until they expire. */
 function stillAccepted({ loaded: { config }, context }: Patient): readonly Finding[] {
   return replaced.flatMap(([path, read]): readonly Finding[] => {
     const previous = read(config);

@@ -1,4 +1,4 @@
-/** The machine: the state directory, its disk, the gateway on it and its port, who can reach it. */
+/** Checks the machine: the state directory, its disk, the gateway running on it, its port, and who can reach it. */
 
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
 const forOthers = 0o077;
-/** What a stranger could do something with. */
+/** Files that must be private. */
 const privateFiles = /^(gateway-token|state\.db.*|lock\.db|gateway\.json)$/;
 
 export function checkState({ stateDirectory, state }: Patient): readonly Finding[] {
@@ -102,7 +102,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
   return orOk(found, "gateway", `it runs at ${gateway.url}, process ${gateway.pid}`);
 }
 
-/** What the configuration or the platform says of it is nearer to the cause than what became of it. */
+/** A finding about the configuration or from the platform is closer to the cause than the account's state. */
 function isToldElsewhere(
   { accounts, probes }: Patient,
   { channel, account }: { readonly channel: string; readonly account: string },

@@ -1,4 +1,4 @@
-/** What the platforms say, held against the configuration: tokens, groups, what the bot is handed there. */
+/** Compares what the platforms report with the configuration: tokens, groups, and which messages the bot receives there. */
 import { placeSettings } from "../../access/place.ts";
 import type { ProbeReport } from "../../channels/probe.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
@@ -31,7 +31,7 @@ export function checkPlatforms({ probes, accounts }: Patient): readonly Finding[
 
 const described = (report: ProbeReport): string => `${nameOf(report)} is ${visibleLine(report.probe?.detail ?? "not to be asked", 300)}`;
 
-/** Two that take in for one bot take each other's events away, whatever their tokens look like. */
+/** Two accounts that receive for the same bot take each other's events, even with different tokens. */
 function twins(probes: readonly ProbeReport[]): readonly Finding[] {
   const seen = new Map<string, ProbeReport>();
   return probes.flatMap((report): readonly Finding[] => {
@@ -81,7 +81,7 @@ function unreachable(patient: Patient, { channel, account, groups }: ProbeReport
     });
 }
 
-/** A channel says what is wrong and, behind the last colon, what to do about it. */
+/** A channel's detail says what is wrong and, after the last colon, what to do. */
 function remedyIn(detail: string): { readonly reason: string; readonly fix: Pick<Finding, "fix"> } {
   const [reason = "", remedy] = detail.split(/: (?=[^:]*$)/);
   return { reason, fix: remedy === undefined ? {} : { fix: sentence(visibleLine(remedy, 500)) } };
@@ -91,7 +91,7 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 const chatId = /^-?\d{1,20}$/;
 
-/** A name in the place of a group's id matches no group. Each once, although several accounts inherit it. */
+/** A name in place of a group's id matches no group. Each is listed once, even if several accounts inherit it. */
 function misnamed(patient: Patient): readonly Finding[] {
   const found = new Map<string, Finding>();
   for (const owner of ready(patient.accounts)) {
@@ -118,7 +118,7 @@ function misnamedGroup(
 
 const parentOf = (path: string): string => renderPath((parsePath(path) ?? []).slice(0, -1));
 
-/** Where no mention is required, the bot must receive messages without a mention. */
+/** If no mention is required, the bot must receive messages without a mention. */
 function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
   const account = ready(patient.accounts).find((one) => one.channel === report.channel && one.account === report.account);
   if (account === undefined || report.probe?.seesAllGroupMessages !== false) return [];

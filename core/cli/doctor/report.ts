@@ -1,18 +1,18 @@
-/** What the doctor says, for people and for programs. */
+/** Prints the doctor's findings, for people and for programs. */
 import { programCommand } from "../../contract/command.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
 import type { Finding, Repair } from "./finding.ts";
 
 export interface Mended {
   readonly done: boolean;
-  /** Why it could not be mended. */
+  /** Why the repair failed. */
   readonly reason?: string;
 }
 
 export interface Report {
   readonly findings: readonly Finding[];
   readonly mended: ReadonlyMap<Repair, Mended>;
-  /** Copy of the configuration file as it was before. */
+  /** A copy of the configuration file before the first edit. */
   readonly backup: string | undefined;
   readonly json: boolean;
   readonly dryRun: boolean;

@@ -1,4 +1,6 @@
-/** A database that an earlier version made never gives room back to the disk, and is too large to be rewritten at a start. */
+/**
+ * Checks for a database created by an earlier version, which never returns space to the disk and is too large to be rewritten at a start.
+ */
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { lostRoom, rewriteDatabase } from "../../state/sqlite/database/shrinking.ts";

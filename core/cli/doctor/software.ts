@@ -1,4 +1,4 @@
-/** Plugins, their own checks, and the agents. */
+/** Checks plugins, agents, and the checks that plugins bring themselves. */
 import { createMentionMatcher, mentionPatterns } from "../../access/mention.ts";
 import { agentIds, agentSettings } from "../../config/agents.ts";
 import type { CheckReport } from "../../host/checks.ts";
@@ -30,7 +30,7 @@ export function checkPlugins({ declared, description }: Patient): readonly Findi
 /** Longer than any check may take. */
 const patienceMs = 30_000;
 
-/** The checks that plugins bring run where the plugins run. */
+/** The checks that plugins bring run inside the gateway, where the plugins run. */
 export async function checkByPlugins({ gateway }: Patient): Promise<readonly Finding[]> {
   const answer = await gateway?.call("POST", "/gateway/checks", { body: {}, patienceMs });
   if (gateway === null || answer?.ok !== true) return [];
@@ -87,7 +87,7 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
   return orOk(found, check, "each has an engine or a model, and what is bound to one is there");
 }
 
-/** A gateway logs them when the first message of a group is judged, and goes on without them. */
+/** A gateway logs invalid patterns when it first checks a group message, and continues without them. */
 function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] {
   const lists = new Map(
     agentIds(config)
@@ -103,7 +103,7 @@ function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] 
   );
 }
 
-/** Transforms read what strangers send, so the runtime without walls is worth a look. */
+/** Transforms read untrusted input, so running them outside the sandbox is worth a warning. */
 export function checkTransforms({ loaded }: Patient): readonly Finding[] {
   const { enabled, mappings, transforms } = loaded.config.hooks;
   const modules = new Set(enabled ? mappings.flatMap(({ transform }) => (transform === undefined ? [] : [transform.module])) : []);

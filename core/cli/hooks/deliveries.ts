@@ -1,4 +1,4 @@
-/** `hooks deliveries`: what came, newest first, and what became of it. */
+/** `hooks deliveries`: received deliveries, newest first, and their results. */
 
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
@@ -22,7 +22,7 @@ interface Options {
 interface Delivery {
   readonly report: EventReport;
   readonly kept: KeptHook;
-  /** Absent: it came once. */
+  /** Absent if it arrived once. */
   readonly repeated: Repeated | undefined;
 }
 
@@ -61,7 +61,7 @@ async function collect(store: Store, { failed = false, limit }: Options): Promis
   );
 }
 
-/** They never became events: the sender was refused, or the content was not understood. */
+/** Requests that never became events: the sender was refused, or the content was not understood. */
 async function refusedRequests(store: Store): Promise<readonly RefusedHook[]> {
   return ((await store.get(refusalsNamespace, refusalsKey)) ?? []) as unknown as readonly RefusedHook[];
 }

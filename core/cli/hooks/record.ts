@@ -18,7 +18,7 @@ interface Options {
 
 interface Recorded {
   readonly fixture: Fixture;
-  /** How many values were removed because they look like secrets. */
+  /** Number of values removed because they look like secrets. */
   readonly removed: number;
 }
 
@@ -28,12 +28,12 @@ export async function recordDelivery(context: CommandContext, [given]: readonly 
   if (reservedPaths.has(name))
     throw new HostError("usage", { reason: `${name} is an endpoint of its own, and no mapping gets what comes there` });
   const file = resolve(options.out ?? `${name.replace(/[^\w.-]+/g, "-").replace(/^\.+/, "")}.json`);
-  // Reported before the waiting, not after it. A file that was named explicitly is overwritten.
+  // Reported before waiting, not after. A file that was named explicitly is overwritten.
   if (options.out === undefined && existsSync(file)) throw new HostError("fixture_exists", { file });
   const gateway = await context.gateway();
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
   const { fixture, removed } = await waitFor(gateway, name, { context, seconds: options.timeout });
-  // Payloads may be private, and what removes secrets cannot know all of them.
+  // Payloads may be private, and the removal of secrets cannot recognize all of them.
   writeFileSync(file, `${JSON.stringify(fixture, null, 2)}\n`, { mode: 0o600 });
   if (options.json === true) context.terminal.json({ file, removed, path: fixture.path });
   else {
@@ -86,7 +86,7 @@ function isRecorded(event: unknown): event is Recorded {
   return typeof event === "object" && event !== null && "fixture" in event;
 }
 
-/** A line for people; on a terminal it counts. */
+/** Shows a line for people; on a terminal it counts the seconds. */
 function showProgress({ terminal, now }: CommandContext, name: string): { begin(): void; end(): void } {
   const began = now();
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-/** `hooks replay`: a delivery runs again, as it was or through its mapping as that is now. */
+/** `hooks replay`: runs a delivery again, unchanged or through the current version of its mapping. */
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { CommandContext } from "../context.ts";
@@ -11,15 +11,15 @@ interface Options {
 
 interface Replayed {
   readonly replayed: string;
-  /** What runs now: the same event, or those that its mapping made of it. */
+  /** The events that run now: the same event, or those that its mapping made from it. */
   readonly eventIds: readonly string[];
-  /** The mapping that took it, when it went through one again. */
+  /** The mapping that took it, if it went through a mapping again. */
   readonly mapping?: string;
-  /** Whether a running gateway has taken it up. */
+  /** Whether a running gateway has started on it. */
   readonly running: boolean;
 }
 
-/** A transform may take its time, for each element of a list. */
+/** A transform may take long, and runs for each element of a list. */
 const patienceMs = 330_000;
 
 export async function replayDelivery(context: CommandContext, [wanted]: readonly [string], options: Options): Promise<number> {
@@ -43,7 +43,7 @@ export async function replayDelivery(context: CommandContext, [wanted]: readonly
   return 0;
 }
 
-/** In the running gateway, which has the plugins, the transforms and the secrets of today's configuration. */
+/** Runs in the gateway, which has the plugins, the transforms and the secrets of the current configuration. */
 async function mapAgain(context: CommandContext, { report, kept }: FoundDelivery): Promise<Replayed> {
   if (kept.delivery === undefined) throw new HostError("delivery_unmapped", { event: report.id, hook: kept.hook });
   const gateway = await context.gateway();

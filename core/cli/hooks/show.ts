@@ -12,7 +12,7 @@ import { renderHeadline, tellDecisions } from "../why/decisions.ts";
 import { renderRepeated } from "../why/repetition.ts";
 import { type FoundDelivery, findDelivery } from "./delivery-text.ts";
 
-/** Lines of a payload or a message; `--json` shows all of them. */
+/** Lines shown of a payload or a message; `--json` prints all of them. */
 const mostLines = 60;
 
 export async function showDelivery(

@@ -1,4 +1,4 @@
-/** The commands of `message`: what an agent does by tools, by hand or from a script. */
+/** The commands of `message`: an agent's chat actions, by hand or from a script. */
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";

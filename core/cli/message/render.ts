@@ -1,4 +1,4 @@
-/** What an action came to, for people. */
+/** Prints the result of an action for people. */
 import type { ActionResult, FoundSticker } from "../../actions/result.ts";
 import type { ActionName } from "../../actions/schema.ts";
 import { programCommand } from "../../contract/command.ts";

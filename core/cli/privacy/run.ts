@@ -1,4 +1,4 @@
-/** `privacy`: everything that is kept of a person, to hand over or to remove. */
+/** `privacy`: exports or removes everything that is stored about a person. */
 import { rm } from "node:fs/promises";
 import { createPairing } from "../../access/pairing.ts";
 import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
@@ -28,7 +28,7 @@ async function look<Result>(context: CommandContext, wanted: string, run: (looke
   }
 }
 
-/** What no command finds by a person's id, and why. */
+/** Data that cannot be found by a person's id, and why. */
 const notLookedThrough = [
   "Log files name chats by their ids; they are overwritten after 20 MB.",
   "Files that agents wrote into their workspaces: only their author knows whom they are about.",
@@ -103,7 +103,7 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     }
     return unfinished === 0 ? 0 : 1;
   });
-  // Removed rows leave their bytes in free pages, until the whole file is rewritten. Beside a gateway that is not possible.
+  // Removed rows leave their bytes in free pages until the whole file is rewritten, which is not possible while a gateway runs.
   if (!running && !dryRun) (await import("../../state/sqlite/database/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
   return code;
 }
@@ -127,7 +127,7 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
   for (const { namespace, key } of found.rows) await store.delete(namespace, key);
   const waiting = createWaitingEvents({ store, now });
   for (const { session, events } of found.reactions) await waiting.told(session, events);
-  // Last: without the events it would be unknown which turns were theirs.
+  // Events are removed last: without them it would be unknown which turns were the person's.
   await store.removeEvents(found.events.map(({ id }) => id));
 }
 

@@ -1,4 +1,4 @@
-/** `sessions list`: which conversations there are, the last used first. */
+/** `sessions list`: the conversations, most recently used first. */
 import { agentOfKey } from "../../agents/conversation/sessions.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
@@ -25,7 +25,7 @@ export async function listSessions(
   }
 }
 
-/** A chat's key says whose it is, also when nothing else does any more. */
+/** A chat's key names its agent, even if nothing else still does. */
 export function withAgent(report: SessionReport): SessionReport {
   const agentId = report.agentId ?? agentOfKey(report.key);
   return agentId === undefined ? report : { ...report, agentId };

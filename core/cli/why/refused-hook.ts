@@ -6,7 +6,7 @@ import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 
-/** The newest refused request that came after `since`, epoch milliseconds. */
+/** The newest refused request after `since` (epoch milliseconds). */
 export async function refusedSince(store: Store, since: number): Promise<RefusedHook | null> {
   const kept = (await store.get(refusalsNamespace, refusalsKey)) as unknown as readonly RefusedHook[] | null;
   const newest = kept?.at(-1);

@@ -1,9 +1,9 @@
-/** Deliveries of webhooks that came again, for people. */
+/** Repeated deliveries of webhooks, for people. */
 import type { Repeated } from "../../webhooks/endpoint/repetitions.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 
-/** How often a delivery came again, or `undefined` when it never did. */
+/** How often a delivery was repeated; `undefined` if never. */
 export function renderRepeated(repeated: Repeated | undefined, now: number): string | undefined {
   if (repeated === undefined) return undefined;
   const times = repeated.count === 1 ? "once" : `${repeated.count} times`;

@@ -1,4 +1,4 @@
-/** `why`: the chain of decisions about one event, as a story. */
+/** `why`: explains one event by its chain of decisions. */
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { EventReport, PlatformId } from "../../state/report.ts";
@@ -20,8 +20,8 @@ import { renderRepeated, tellRepetition } from "./repetition.ts";
 const lastSearch = 50;
 
 /**
- * Followed from another event: the summary of a hook's run, the notice of an approval. A user who asks for the last event does not mean
- * these.
+ * Events that follow from another one: the summary of a hook's run, the notice of an approval. A user who asks for the last event does not
+ * mean these.
  */
 const isOwn = ({ source, kind }: EventReport): boolean => source === "operator" || kind === "summary";
 
@@ -61,8 +61,8 @@ function noEvent(wanted: string, chat: PlatformId | undefined): HostError {
 }
 
 /**
- * What led to no event, when it is newer than the newest event: a refused or repeated webhook, an account that is down. A webhook that was
- * refused was for no chat yet.
+ * Something newer than the newest event that led to no event: a refused or repeated webhook, or an account that is down. Refused webhooks
+ * are left out when a chat is asked for, because they have no chat yet.
  */
 async function toldNewer(
   store: Store,
@@ -74,7 +74,7 @@ async function toldNewer(
   }: {
     readonly context: CommandContext;
     readonly options: Options;
-    /** The channel of a chat that was asked for, where it is known. */
+    /** The channel of the chat that was asked for, if known. */
     readonly asked: { readonly channel: string | undefined } | undefined;
   },
 ): Promise<boolean> {
@@ -110,7 +110,7 @@ async function findEvent(store: Store, wanted: string, chat: PlatformId | undefi
 interface Beside {
   readonly now: number;
   readonly again: string | undefined;
-  /** The mapping of a delivery, and what let the delivery in. */
+  /** The mapping of a delivery, and what authorized the delivery. */
   readonly hook: { readonly mapping: string; readonly access: string | undefined } | undefined;
 }
 
