@@ -1,4 +1,4 @@
-/** What changes of an account without a new connection: its options, who may write to it, its menu. */
+/** Changes of an account that need no new connection: its options, who may write to it, its menu. */
 import { isDeepStrictEqual } from "node:util";
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";

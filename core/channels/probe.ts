@@ -1,6 +1,4 @@
-/**
- * What the platform says about an account when asked: its identity, whether its groups can be reached, the ids of the names in its lists.
- */
+/** What the platform reports about an account: its identity, whether its groups can be reached, the ids of the names in its lists. */
 import { type AccountAccess, type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../access/index.ts";
 import { type Answer, type Asking, createAsking, inTurns, pluginDeadlines } from "../host/index.ts";
 import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk/contract.ts";
@@ -27,24 +25,24 @@ export interface ProbeReport {
   readonly channel: string;
   readonly account: string;
   readonly path: string;
-  /** Absent when the channel has no way to ask. */
+  /** Absent if the channel cannot be probed. */
   readonly probe?: ChannelProbe;
-  /** The groups that the configuration names by their ids. */
+  /** The groups that the configuration names by id. */
   readonly groups: readonly (ChannelMembership & { readonly chat: string })[];
-  /** Keys of `groups` that cannot be asked about: `*`, names, and what is beyond the limit. */
+  /** Keys of `groups` that cannot be checked: `*`, names, and keys beyond the limit. */
   readonly unprobed: readonly string[];
-  /** Names that stand where ids of senders are meant, and whose they are. */
+  /** Names used in place of sender ids, and whose they are. */
   readonly names: readonly NameReport[];
-  /** The same of keys of `groups`. */
+  /** The same for keys of `groups`. */
   readonly groupNames: readonly NameReport[];
 }
 
 export interface ProbeOptions {
-  /** Looks up names in allowlists as well. */
+  /** Looks up names in allowlists too. */
   readonly names?: boolean;
 }
 
-/** A platform slows down a caller that asks more, and the operator waits. */
+/** A platform slows down a caller that asks for more, and the operator waits. */
 const maxAsked = 50;
 
 const chatId = /^-?\d{1,20}$/;
@@ -55,7 +53,7 @@ export async function probeAccount(account: ProbedAccount, { names = false }: Pr
   const keys = Object.keys(access.groups ?? {});
   const asking = createAsking(pluginDeadlines.probe);
   const probe = await askProbe(connection, asking);
-  // With a credential that is refused, or without a network, every other question would end the same way.
+  // If the credential was refused, or there is no network, every other question would fail in the same way.
   if (probe?.ok !== true) return { ...base, ...(probe && { probe }), groups: [], unprobed: keys, names: [], groupNames: [] };
   const asked = connection.members === undefined ? [] : keys.filter((key) => chatId.test(key)).slice(0, maxAsked);
   return {
@@ -86,7 +84,7 @@ function namesOf({ access, identity, path }: ProbedAccount): readonly string[] {
   return [...new Set(entries.filter((entry) => nameOf(entry, identity) !== undefined))];
 }
 
-/** `@name` of `@name` or `tg:@name`, in any case. */
+/** `@name` from `@name` or `tg:@name`, in lower or upper case. */
 function nameOf(entry: string, { prefixes }: IdentityRule): string | undefined {
   const text = entry.trim();
   const colon = text.indexOf(":");

@@ -1,4 +1,4 @@
-/** What a gateway stands on before anything moves: configuration, lock, secrets, log, state. */
+/** What a gateway needs before anything runs: configuration, lock, secrets, log, state. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import {
@@ -23,11 +23,11 @@ import { createGatewayTokens, type Tokens } from "./tokens.ts";
 import type { Undo } from "./undo.ts";
 
 export interface Base {
-  /** What is in force; replaced as a whole when the file is edited. */
+  /** The effective configuration, replaced as a whole when the file is edited. */
   readonly current: { loaded: LoadedConfig };
   readonly config: () => GatewayConfig;
   readonly configDirectory: string;
-  /** What `/config` edits. */
+  /** The file that `/config` edits. */
   readonly configFile: string;
   readonly environment: Environment;
   readonly stateDirectory: string;
@@ -38,7 +38,7 @@ export interface Base {
   readonly closeLog: () => void;
   readonly loader: Loader;
   readonly store: Store;
-  /** The number of this ownership of the state. */
+  /** The fencing number of this gateway's ownership of the state. */
   readonly fence: number;
   readonly gatewayTokens: Tokens;
   readonly now: () => number;
@@ -79,11 +79,11 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   });
   const fresh = options.fresh ?? false;
   const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
-  // The writer's thread takes its time to start.
+  // Uses the time that the writer's thread takes to start.
   if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
   const store = await opening;
   undo.add(() => store.close());
-  // After the database: a token without one is how an earlier version's lost state is known.
+  // Created after the database: a token without a database shows that an earlier version's state is lost.
   const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });
   const { resumed, fence } = await store.begin(now());
   if (resumed > 0) log.info({ resumed }, "resuming work of an earlier process");

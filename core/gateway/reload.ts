@@ -1,4 +1,4 @@
-/** The configuration while the gateway runs: problems are logged, edits are applied. */
+/** Follows the configuration while the gateway runs: logs problems, applies edits. */
 import type { Heartbeat } from "../agents/index.ts";
 
 import {
@@ -21,7 +21,7 @@ import { pluginProblems, tellProblem } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
 
-/** What this edit changed and what waits: a value that is back at what runs waits for nothing. */
+/** What this edit changed that takes effect only after a restart. A value that was changed back does not count. */
 function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {
   const waiting = changedAtStart(from.started, after);
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
@@ -35,18 +35,18 @@ function tellPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
   }
 }
 
-/** The result of a reload that was asked for. */
+/** The result of a requested reload. */
 export interface Reloaded {
   readonly changed: boolean;
-  /** Of the configuration that is in force. */
+  /** Problems of the effective configuration. */
   readonly problems: readonly Problem[];
-  /** Settings that differ from those with which the gateway started, and take effect after a restart. */
+  /** Settings that differ from those at the start, and take effect after a restart. */
   readonly waiting: readonly string[];
 }
 
 /**
- * An edited file takes effect for the next event; a broken one keeps the last good configuration, and says so. Returns a look at the file
- * at once, which throws what is wrong with it.
+ * Applies an edited file from the next event on. An invalid file is reported, and the last valid configuration stays in effect. Returns a
+ * function that checks the file at once and throws its error.
  */
 export function followConfig(parts: {
   readonly current: { loaded: LoadedConfig };
@@ -56,7 +56,7 @@ export function followConfig(parts: {
   readonly heartbeat: Heartbeat;
   readonly log: Log;
   readonly undo: Undo;
-  /** What only plugins and mappings find wrong with the configuration that is in force. */
+  /** Problems of the effective configuration that only plugins and mappings find. */
   readonly found: () => readonly Problem[];
   readonly results: Pick<Results, "recheck">;
 }): () => Promise<Reloaded> {

@@ -1,4 +1,4 @@
-/** What `/metrics` shows: counted at the last station, read where it lies. */
+/** The metrics that `/metrics` shows: outcomes are counted at the last station, other values are read from their source. */
 
 import { createMetrics } from "../http/index.ts";
 import type { Hooks } from "../stations/index.ts";

@@ -102,7 +102,7 @@ export function createLooks(
       reason: `${maxPerHour} mails came within an hour; the others wait.`,
       fix: "Raise maxPerHour of the mailbox if so many are meant to run.",
     });
-    // Mails that only wait for their hour are not left out afterwards.
+    // Mails that only wait for their hour are not skipped later.
     await ledger.advance({ ...progress, pausedUntil: until });
     return { pausedUntil: until };
   }

@@ -104,7 +104,7 @@ export function watchMailboxes(host: PluginHost): void {
       return push === undefined ? { status: 404 } : { status: await push.receive(headers.authorization, body) };
     },
   });
-  // Users without a mailbox need not read about them.
+  // Users without a mailbox need no check for one.
   if (imap.settings() !== undefined || gmailMailboxesIn(gmail.settings()).size > 0) host.check(checkOf(watched));
 }
 

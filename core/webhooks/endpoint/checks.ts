@@ -47,7 +47,7 @@ export function judgeHeaders(
   if (query !== "" && hasTokenParameter(query)) return queryToken;
   if (raw.headers.origin !== undefined) return originRefused;
   const way = target.kind === "mapped" ? target.way : undefined;
-  // Where a signature is asked for, the token opens nothing.
+  // If the mapping requires a signature, the token authorizes nothing.
   if (target.kind === "mapped" && target.way.signed) {
     if (target.way.signatures.length === 0) return switchedOff;
     const judged = mapped.judge(raw, target, query);

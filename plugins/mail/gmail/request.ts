@@ -95,7 +95,7 @@ export function errorOf({ status, headers, body }: Answer, doing: string): ApiEr
   const made = (kind: SourceError["kind"], fix: string) => new ApiError(kind, said, fix, { status, retryAfterMs });
   if (status === 429 || status >= 500 || reasons.some((reason) => /rateLimitExceeded|RATE_LIMIT/i.test(reason)))
     return made("outage", again);
-  // The token is a new one, so the permission is good; this passes by itself, or the permission ends.
+  // The token is new, so the permission is valid. Either this passes on its own, or the permission ends.
   if (status === 401) return made("outage", again);
   const disabled = details.find(({ reason }) => reason === "SERVICE_DISABLED");
   if (disabled !== undefined) return made("setup", switchOn(disabled.metadata?.activationUrl));

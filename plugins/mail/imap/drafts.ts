@@ -62,7 +62,7 @@ export function createDraftFolder({
 
 async function pathOf(open: ImapFlow, host: string): Promise<string> {
   const folders = (await open.list()).filter(({ specialUse }) => specialUse === "\\Drafts");
-  // What the server says counts more than a name that looks like it.
+  // The server's own statement takes precedence over a name that looks right.
   const folder = folders.find(({ specialUseSource }) => specialUseSource === "extension") ?? folders[0];
   if (folder !== undefined) return folder.path;
   throw new SourceError(

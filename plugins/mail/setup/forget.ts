@@ -16,7 +16,7 @@ export async function forgetMailbox(call: CliCall, steps: Steps, mailbox: Mailbo
   if (begun === undefined) await steps.step("place", "Looking", async () => kept("It is not known where reading would go on."));
   else
     await steps.change("place", "forget where reading goes on", async () => {
-      // A gateway that still reads would write it again.
+      // A gateway that is still reading would write it again.
       for (let left = patienceMs; left > 0 && (await isHeld(call, mailbox)); left -= lookMs) await sleep(lookMs);
       await ledger.forget();
     });

@@ -52,6 +52,6 @@ export async function checkGmail(
     newest = await access.newestSubject(label);
     return well(newest === undefined ? `${settings.label} has no mail yet.` : `The newest mail of ${settings.label} can be read.`);
   });
-  // A proof for the person; what is redirected may end in a log.
+  // Proof for the person at the terminal; redirected output may end up in a log.
   if (newest !== undefined && call.terminal !== undefined) call.say(`        its subject:    ${oneLine(newest) || "(empty)"}`);
 }

@@ -96,7 +96,7 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
         push === undefined
           ? {}
           : { pushConfig: { pushEndpoint: push.endpoint, oidcToken: { serviceAccountEmail: push.email, audience: push.endpoint } } };
-      // Without a policy of expiration it ends after 31 days in which no mail comes.
+      // Without an expiration policy the subscription ends after 31 days without mail.
       const settings = { topic, ackDeadlineSeconds: 60, messageRetentionDuration: "86400s", expirationPolicy: {}, ...pushConfig };
       return make(subscription, settings, "create the subscription");
     },

@@ -34,7 +34,7 @@ export async function askPermission(
       redirect_uri: landing.redirectUri,
       scope: scopes.join(" "),
       access_type: "offline",
-      // Without it a second permission comes without a refresh token.
+      // Without this parameter, a second permission has no refresh token.
       prompt: "consent",
       code_challenge: createHash("sha256").update(verifier).digest("base64url"),
       code_challenge_method: "S256",

@@ -68,7 +68,7 @@ async function ask(call: CliCall, { address }: WantedGmail, { roots }: GmailSett
   const { emailAddress } = (await callApi(tokens, url, { doing: "open the mailbox", signal: call.signal })) as {
     readonly emailAddress: Json;
   };
-  // Before it is stored: the browser may be logged in to another account.
+  // Checked before it is stored, because the browser may be logged in to another account.
   if (String(emailAddress).toLowerCase() !== address.toLowerCase())
     throw new SourceError(
       "setup",

@@ -17,7 +17,7 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
     const place = await placeOf(call);
     const names = { source: "gmail", account: place.address };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
-      // Google first: afterwards the credentials are not known. What Google refuses keeps no mailbox here.
+      // Google first, because the credentials are unknown afterwards. The mailbox is removed here even if Google refuses.
       const ends = [await removeNotices(call, steps, place), await returnPermission(call, steps, place)];
       await removeSettings(call, steps, place);
       await forgetMailbox(call, steps, { source: "gmail", account: place.name });
@@ -47,7 +47,7 @@ async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): 
   const isStopped = !isAnnounced || (await tell("stop the announcements of Gmail", ({ stop }) => stop())) === true;
   let left = 0;
   for (const name of all) if ((await tell(`delete ${name}`, ({ cloud }) => cloud.remove(name))) === undefined) left += 1;
-  // What could not be deleted is still known to be ours.
+  // What could not be deleted remains recorded as ours.
   if (!steps.dryRun && left === 0) await call.store.delete(madePlace(address));
   return isStopped && left === 0;
 }
@@ -60,7 +60,7 @@ async function removeSettings(call: CliCall, steps: Steps, { path, at, existing 
   }
   await steps.change("configuration", `remove the mailbox from hooks.gmail${at === "" ? "" : `.${at.slice(0, -1)}`}`, async () => {
     if (path.length > 0) await preset.set(path, undefined);
-    // The section itself also holds what is no part of the mailbox.
+    // The section also contains settings that do not belong to the mailbox.
     else for (const key of owned) await preset.set([key], undefined);
   });
 }

@@ -58,7 +58,7 @@ async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail & {
   await steps.change("configuration", `set ${Object.keys(changes).join(", ")} of ${place}`, async () => {
     try {
       if (existing === undefined) await preset.set(path, changes);
-      // The credentials last: with them the mailbox is watched.
+      // Credentials are written last, because the mailbox is watched once they are set.
       else for (const [key, value] of Object.entries(changes).sort(credentialsLast)) await preset.set([...path, key], value);
     } catch (error) {
       await undo();

@@ -28,7 +28,7 @@ export const runImap = (call: CliCall): Promise<CliAnswer> =>
     const preset = call.preset("imap");
     const section = (await preset.settings()) as Section | undefined;
     const known = section?.accounts ?? {};
-    // Also one that no gateway is to watch.
+    // Includes a mailbox that no gateway should watch.
     const all = { accounts: Object.fromEntries(Object.entries(known).map(([name, one]) => [name, { ...one, enabled: true }])) };
     const settings = imapMailboxesIn(all).get(account);
     if (settings === undefined)

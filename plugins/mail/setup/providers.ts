@@ -79,6 +79,6 @@ const byDomain: ReadonlyMap<string, Provider> = new Map(
 export function providerOf(user: string, host?: string): Provider | undefined {
   const known = byDomain.get(user.slice(user.lastIndexOf("@") + 1).toLowerCase());
   if (host === undefined || known?.host === host) return known;
-  // A machine's own address says nothing about who answers there.
+  // The address of the machine itself does not identify a provider.
   return [...byDomain.values()].find((provider) => provider.host === host.toLowerCase() && provider.port === undefined);
 }

@@ -26,7 +26,7 @@ export async function runMailbox(call: CliCall, mailbox: MailboxName, settings: 
 }
 
 async function ended(signal: AbortSignal): Promise<void> {
-  // A timer keeps the process where nothing else does, as between two looks.
+  // A timer keeps the process alive when nothing else does, such as between two looks.
   while (!signal.aborted) await sleep(60_000, undefined, { signal }).catch(() => {});
 }
 
@@ -53,16 +53,16 @@ function hostOf(call: CliCall, to: { readonly url: URL; readonly token: string }
     store: call.store,
     now: call.now,
     log: logOf(call),
-    // The gateway that runs elsewhere knows its owner; this process has only the terminal.
+    // Only the gateway that runs elsewhere knows its owner; this process has only the terminal.
     notifyOwner: async () => false,
     async receive({ body }) {
       const { detail = "", code = "" } = (body ?? {}) as { readonly detail?: string; readonly code?: string };
       call.say(`A mail led to no run (${code}). ${detail}`);
       return { eventId: "", duplicate: false };
     },
-    // The preset begins the message with it: over HTTP it has no place of its own.
+    // Over HTTP there is no separate field for it, so the preset begins the message with it.
     hook: (_, payload, { key, origin = "" }) => post(to, { ...(payload as object), origin: `${origin}\n\n` }, key),
-    // What the agent replied is known to the gateway that took the mail.
+    // Only the gateway that accepted the mail knows the agent's reply.
     hookResult: async () => undefined,
   };
 }
@@ -85,7 +85,7 @@ async function post(
     readonly code?: string;
     readonly duplicate?: boolean;
   };
-  // The mail was accepted before, read in part or in another way.
+  // The mail was accepted before, in part or in another form.
   if (answer.code === "idempotency_conflict") return { eventId: "", duplicate: true };
   if (!response.ok)
     throw Object.assign(new Error(answer.error ?? `${url.host} answered ${response.status}.`), {
