@@ -26,11 +26,18 @@ import {
 
 /** The reason for silence, then the kinds: a name, and optionally its actions (default: all). */
 const quiet: readonly (readonly [reason: string, ...kinds: string[]])[] = [
-  ["bookkeeping, which the page shows", "issue update", "work_item update", "merge_request update", "wiki_page update", "milestone update"],
-  ["what was said is said; changes of it are on the page", "note update", "release update"],
+  [
+    "a change of metadata, which the page shows",
+    "issue update",
+    "work_item update",
+    "merge_request update",
+    "wiki_page update",
+    "milestone update",
+  ],
+  ["edits of comments are visible on the page", "note update", "release update"],
   ["single approvals; `approved` is the last of them", "merge_request approval unapproval"],
-  ["the pipeline says how it ended", "build"],
-  ["popularity is not news", "emoji"],
+  ["the pipeline reports the result", "build"],
+  ["stars and forks are not reported", "emoji"],
 ];
 
 interface Story {
@@ -161,7 +168,7 @@ const note: Teller = ({ see }) => {
 
 const pipeline: Teller = ({ see }) => {
   const it = see("object_attributes");
-  if (at(it, "status") !== "failed") return nothing("a pipeline that did not fail is the rule");
+  if (at(it, "status") !== "failed") return nothing("successful pipelines are not reported");
   const site = word(see("project.web_url"));
   const address = word(at(it, "url")) || (site && `${site}/-/pipelines/${inPath(at(it, "id"))}`);
   const broken = list(see("builds")).filter((build) => at(build, "status") === "failed" && at(build, "allow_failure") !== true);
@@ -182,7 +189,7 @@ const pipeline: Teller = ({ see }) => {
 
 const deployment: Teller = ({ see }) => {
   const status = word(see("status"));
-  if (status !== "success" && status !== "failed") return nothing("only an end is news");
+  if (status !== "success" && status !== "failed") return nothing("only the end is reported");
   return {
     by: `deployment to ${bold(see("environment")) || "an environment"}`,
     line: link(status === "failed" ? "failed" : "succeeded", see("deployable_url")),

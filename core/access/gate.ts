@@ -130,7 +130,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
         ...(sender.name === undefined ? {} : { senderName: sender.name }),
       });
       if (offer === null) return pairingFull(inbound, refusal);
-      const told = { ...refusal, hint: `Let the sender in: ${programCommand} pairing approve ${channel} ${offer.code}` };
+      const told = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}` };
       return offer.tell ? { ...told, notice: pairingNotice(inbound, offer.code) } : told;
     },
     async checkCommand(inbound, { name, role }) {

@@ -237,7 +237,7 @@ function twinProblem(
     return undefined;
   }
   const message = same === undefined ? `signs in as ${id}, and so does ${other}` : `is the same as ${other}`;
-  const hint = `Two accounts that sign in as one take each other's messages away: give ${path} a credential of another one, or remove it.`;
+  const hint = `Two accounts of the same bot take messages from each other. Give ${path} another credential, or remove it.`;
   return { severity: "error", path: at, message, hint };
 }
 

@@ -41,7 +41,7 @@ export function createAccountStates({
       if (state !== "connecting") tried.add(accountKey(channel, id));
       const change: AccountChange = { channel, account: id, path, state, ...(detail === undefined ? {} : { detail }), since: now() };
       store.set(accountsNamespace, accountKey(channel, id), change as unknown as Json).catch((error: unknown) => {
-        log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be kept");
+        log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be stored");
       });
     },
     wasTried: (key) => tried.has(key),

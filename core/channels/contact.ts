@@ -71,7 +71,7 @@ function createContact(options: {
   function release(isFree: (waiter: Waiter) => boolean): void {
     const free = [...waiters].filter(isFree);
     if (free.length === 0) return;
-    options.log.info({ sends: free.length }, "sends of unknown fate are repeated");
+    options.log.info({ sends: free.length }, "sends with an unknown outcome are repeated");
     for (const waiter of free) waiter.resolve("may-send");
   }
 
@@ -107,7 +107,7 @@ function createContact(options: {
       signal.addEventListener("abort", onAbort, { once: true });
       waiters.add(waiter);
       if (waiters.size > 1) return;
-      options.log.warn({ reason: "platform_silent" }, "the fate of a send is unknown: it is repeated once when the platform answers");
+      options.log.warn({ reason: "platform_silent" }, "the outcome of a send is unknown: it is repeated once when the platform answers");
       probing = new AbortController();
       void probeUntilAnswered(probing.signal);
     });

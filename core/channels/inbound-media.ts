@@ -25,7 +25,7 @@ function maxBytes(options: Readonly<Record<string, unknown>>): number {
 
 /** One line for the agent. A channel's own detail is fit for it; other errors are for the operator. */
 function whyNot(thrown: unknown, late: boolean): string {
-  if (late) return "it did not come in time";
+  if (late) return "it did not arrive in time";
   if (!(thrown instanceof ChannelError)) return "it could not be fetched";
   const words = thrown.message.replace(/\s+/g, " ").trim();
   return words.length > 200 ? `${words.slice(0, 199)}…` : words;

@@ -40,7 +40,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     now: options.now,
     newId: options.newId,
     receive: async () => {
-      throw new Error("nothing is taken in here");
+      throw new Error("no events are accepted here");
     },
     check: async () => ({ allowed: false, code: "not_taken_in", notice: "" }),
     judgeCaller: () => ({ ok: false, status: 401 }),

@@ -74,7 +74,7 @@ export function createMigrations(options: MigrationOptions): Migrations {
     );
     await Promise.all(sessions.map(options.onMoved));
     const { moved } = await store.moveChat({ ...move, sessions, at: options.now() });
-    if (first) log.info({ channel, account, from, to, waiting: moved }, "a group has a new id; what was known of it goes along");
+    if (first) log.info({ channel, account, from, to, waiting: moved }, "a group has a new id; its settings and conversation move with it");
     await renameInConfig(move, options);
     await options.rescan();
   }
@@ -92,7 +92,7 @@ export function createMigrations(options: MigrationOptions): Migrations {
       if (inbound.kind === "migration")
         return migrations.move({ channel, account, from: chat.id, to: migratedTo ?? chat.id }).then(() => ({
           silent: "chat_migrated",
-          detail: "The platform leads this chat under another id from now on.",
+          detail: "The platform has given this chat a new id.",
         }));
       const now = migrations.current({ channel, account, chat: chat.id }).chat;
       return now === chat.id ? inbound : { ...inbound, chat: { ...chat, id: now } };
@@ -142,7 +142,7 @@ async function renameInConfig(move: ChatMove, options: MigrationOptions): Promis
     for (const path of bindings)
       log.warn({ channel, account, path: renderPath(path), hint: `Set it to "${to}".` }, `a group has a new id: ${why}`);
   };
-  if (options.account(channel, account)?.options.configWrites === false) return tell("configWrites is false, so the file is left as it is");
+  if (options.account(channel, account)?.options.configWrites === false) return tell("configWrites is false, so the file is not changed");
   try {
     for (const path of groups) await renameConfigKey(configFile, path, to, { env });
     for (const path of bindings) await editConfig(configFile, path, to, { env });

@@ -75,7 +75,7 @@ async function askProbe(connection: ChannelConnection, asking: Asking): Promise<
 async function askGroup(chat: string, connection: ChannelConnection, asking: Asking): Promise<ProbeReport["groups"][number]> {
   const answer = await asking.ask(async () => await connection.members?.(chat));
   if ("why" in answer) return { chat, ok: false, detail: answer.why };
-  return answer.said === undefined ? { chat, ok: false, detail: "the channel cannot tell" } : { chat, ...answer.said };
+  return answer.said === undefined ? { chat, ok: false, detail: "the channel cannot check this" } : { chat, ...answer.said };
 }
 
 /** Names such as `@name` among the entries that are not ids. */
@@ -98,19 +98,19 @@ async function lookUpSender(entry: string, account: ProbedAccount, asking: Askin
   const found = await lookUp(nameOf(entry, account.identity) ?? entry, account, asking);
   if ("why" in found) return { name: entry, reason: found.why };
   const sender = parseAllowlistEntry(found.said, account.identity);
-  return sender === null ? { name: entry, reason: `it is a chat (${found.said}) and no person` } : { name: entry, id: sender };
+  return sender === null ? { name: entry, reason: `it is a chat (${found.said}) and not a person` } : { name: entry, id: sender };
 }
 
 async function lookUpGroup(name: string, account: ProbedAccount, asking: Asking): Promise<NameReport> {
   const found = await lookUp(name, account, asking);
   if ("why" in found) return { name, reason: found.why };
   const isPerson = parseAllowlistEntry(found.said, account.identity) !== null;
-  return isPerson ? { name, reason: `it is a person (${found.said}) and no group` } : { name, id: found.said };
+  return isPerson ? { name, reason: `it is a person (${found.said}) and not a group` } : { name, id: found.said };
 }
 
 async function lookUp(name: string, { connection }: ProbedAccount, asking: Asking): Promise<Answer<string>> {
   const { resolve } = connection;
   return resolve === undefined
-    ? { why: "the channel cannot look names up" }
+    ? { why: "the channel cannot look up names" }
     : await asking.ask(async () => await resolve.call(connection, name));
 }

@@ -180,7 +180,7 @@ function showProbe(
 }
 
 function whyUnprobed(key: string, { path, asked }: { readonly path: string; readonly asked: boolean }): string {
-  if (key === "*") return "stands for every group, so there is none to ask about";
+  if (key === "*") return "means every group, so there is none to check";
   if (!/^-?\d{1,20}$/.test(key)) return `is not a numeric id, so it matches no group: write the group's id as the key of ${path}`;
-  return asked ? "was not asked about: too many groups, or the channel cannot tell" : "was not asked about";
+  return asked ? "was not checked: too many groups, or the channel cannot check this" : "was not checked";
 }

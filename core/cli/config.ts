@@ -36,12 +36,12 @@ export async function getConfig(
 export async function setConfig(context: CommandContext, [path, text]: readonly [string, string], options: ConfigOptions): Promise<number> {
   const declared = await declarations(context);
   const value = parseConfigValue(path, text, declaredSchemas(declared));
-  return await change(context, options, { path, value, declared, done: "is set", already: "has this value already" });
+  return await change(context, options, { path, value, declared, done: "is set", already: "already has this value" });
 }
 
 export async function unsetConfig(context: CommandContext, [path]: readonly [string], options: ConfigOptions): Promise<number> {
   const declared = await declarations(context);
-  const words = { done: "is removed; its default is in force", already: "is not set in the file" };
+  const words = { done: "is removed; its default applies", already: "is not set in the file" };
   return await change(context, options, { path, value: undefined, declared, ...words });
 }
 
@@ -85,7 +85,7 @@ export async function validateConfig(context: CommandContext, _: readonly [], op
   else {
     for (const problem of problems) terminal.line(renderProblem(problem, loaded.file));
     if (problems.length === 0) {
-      terminal.line(loaded.found ? `${loaded.file} is in order.` : `There is no ${loaded.file}; the defaults are in force.`);
+      terminal.line(loaded.found ? `${loaded.file} is valid.` : `There is no ${loaded.file}; the defaults apply.`);
     }
   }
   return wrong ? 1 : 0;

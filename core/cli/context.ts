@@ -76,7 +76,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
     const { state: section, broken } = await glance();
     if (broken !== undefined && !looks) throw broken;
     const found = locateState({ config: { state: section }, directory: dirname(configFile.file), env, home });
-    if (broken !== undefined) terminal.note(`${broken.message} The state is read all the same: ${found}.`);
+    if (broken !== undefined) terminal.note(`${broken.message} The state is read anyway: ${found}.`);
     return found;
   };
   let located: Promise<string> | undefined;
@@ -136,6 +136,6 @@ function developmentState({
   const used = [product.configFile, "gateway.json"].some((file) => existsSync(join(own, file)));
   const development = devDirectory(home);
   if (named !== undefined || used || !existsSync(join(development, product.configFile))) return undefined;
-  terminal.note(`(the development gateway's state, ${development}; --state names another)`);
+  terminal.note(`(the development gateway's state, ${development}; --state selects another)`);
   return development;
 }

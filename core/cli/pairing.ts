@@ -50,7 +50,7 @@ function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channe
   const accounts = channelAccounts(config.channels[channel]).map(({ id }) => id);
   // Root keys can configure the account `default` in addition to the named accounts.
   if (account === undefined || account === "default" || accounts.length === 0 || accounts.includes(account)) return;
-  terminal.note(`${channel} has no account ${visibleLine(account, 80)}; those that are there: ${accounts.join(", ")}.`);
+  terminal.note(`${channel} has no account ${visibleLine(account, 80)}; configured accounts: ${accounts.join(", ")}.`);
 }
 
 export async function listPairing(
@@ -168,7 +168,7 @@ export async function denyPairing(
     throw new HostError("pairing_code_unknown", { channel, code });
   }
   if (options.json === true) context.terminal.json({ denied: { channel, account: request.account, senderId: request.senderId } });
-  else context.terminal.line(`The request of ${nameOf(request)} is dropped. They can ask again.`);
+  else context.terminal.line(`The request of ${nameOf(request)} was denied. They can ask again.`);
   return 0;
 }
 

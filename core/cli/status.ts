@@ -101,7 +101,7 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   for (const reason of status.reasons ?? []) rows.push(["", reason]);
   rows.push(["config", status.configFile]);
   if (status.configError !== undefined) rows.push(["", style("red", status.configError)]);
-  if (status.configError !== undefined && status.running) rows.push(["", "The gateway runs on with the last good configuration."]);
+  if (status.configError !== undefined && status.running) rows.push(["", "The gateway continues with the last valid configuration."]);
   const waiting = status.gateway?.waiting ?? [];
   if (waiting.length > 0)
     rows.push(["", style("yellow", `Changes of ${waiting.join(", ")} take effect after a restart: ${programCommand} restart`)]);

@@ -70,9 +70,9 @@ export async function rotateToken(context: CommandContext, [which]: readonly [st
       : `The old one stays valid until ${renderClock(until.getTime())}; give the new one to its clients before that.`,
   );
   if (inForce === true) terminal.line("The running gateway accepts the new one.");
-  if (inForce === undefined) terminal.line("No gateway runs on this state; the next start reads it.");
+  if (inForce === undefined) terminal.line("No gateway is running on this state; the next start reads it.");
   if (inForce === false)
-    terminal.note(`The running gateway has not taken the change over: \`${programCommand} logs --level warn\` shows why.`);
+    terminal.note(`The running gateway has not applied the change: \`${programCommand} logs --level warn\` shows why.`);
   return inForce === false ? 1 : 0;
 }
 

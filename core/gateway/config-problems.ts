@@ -61,8 +61,8 @@ function offAccountProblems(channels: readonly ChannelDefinition[], checked: Che
 export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, provided: readonly string[]): readonly Problem[] {
   return Object.entries(channels).flatMap(([id, section]) => {
     if (provided.includes(id) || section.enabled === false) return [];
-    const hint = suggestKey(id, provided) ?? `Load its plugin by plugins.load. Channels that are there: ${provided.join(", ") || "none"}.`;
-    return [{ severity: "warning", path: `channels.${id}`, message: "no plugin that is on provides this channel", hint } as const];
+    const hint = suggestKey(id, provided) ?? `Load its plugin with plugins.load. Available channels: ${provided.join(", ") || "none"}.`;
+    return [{ severity: "warning", path: `channels.${id}`, message: "no enabled plugin provides this channel", hint } as const];
   });
 }
 

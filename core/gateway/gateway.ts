@@ -121,7 +121,7 @@ interface Door {
 }
 
 const notUpYet: HttpSide["handIn"] = async () => {
-  throw new HttpProblem("unavailable", "The gateway is not up yet: hand deliveries in from onReady on.");
+  throw new HttpProblem("unavailable", "The gateway is not up yet: submit deliveries once onReady has run.");
 };
 
 /** Set after the routes, one of which uses it. */

@@ -30,7 +30,7 @@ function waitingFor(from: { readonly started: GatewayConfig; readonly before: Ga
 function tellPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
   for (const { plugin, definition } of changes) {
     callPlugin({ plugin, doing: "onChange" }, pluginDeadlines.onReady, async () => definition()).catch((error: unknown) => {
-      log.error({ plugin, error: reasonOf(error) }, "a plugin could not follow the configuration");
+      log.error({ plugin, error: reasonOf(error) }, "a plugin could not apply the configuration");
     });
   }
 }
@@ -82,7 +82,7 @@ export function followConfig(parts: {
         const { line, column } = change.error.details;
         log.error(
           { file: current.loaded.file, ...(line === undefined ? {} : { line, column }), hint: change.error.hint },
-          `the configuration was not taken over, the last good one stays: ${reasonOf(change.error)}`,
+          `the configuration was rejected; the last valid one stays in effect: ${reasonOf(change.error)}`,
         );
         return;
       }
@@ -91,14 +91,14 @@ export function followConfig(parts: {
       rememberSecrets(loaded.config, parts.secrets);
       current.loaded = loaded;
       for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) tellProblem(log, problem);
-      if (kept.length > 0) log.error({ sections: kept }, "sections with an error were not taken over; the last good ones stay in force");
+      if (kept.length > 0) log.error({ sections: kept }, "sections with an error were rejected; the last valid ones stay in effect");
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
       parts.results.recheck();
       heartbeat.reload();
       tellPlugins(runtime.registry.changes, log);
       applied = runtime.accounts.apply(loaded.config, loaded.disabled).then(
-        () => log.info({ file: change.loaded.file }, "the configuration was taken over"),
-        (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not follow the configuration"),
+        () => log.info({ file: change.loaded.file }, "the configuration was reloaded"),
+        (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not apply the configuration"),
       );
     },
     { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },

@@ -78,7 +78,7 @@ export function createGatewayTokens(options: TokensOptions & { readonly stateDir
       return { token, ...readPrevious(config.gateway.auth.previousToken, "gateway.auth.previousToken", options) };
     } catch (error) {
       if (before === undefined) throw error;
-      log.error({ path: "gateway.auth.token" }, `the last token stays in force: ${reasonOf(error)}`);
+      log.error({ path: "gateway.auth.token" }, `the last token stays valid: ${reasonOf(error)}`);
       return before;
     }
   });

@@ -44,7 +44,7 @@ function refusalProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   return isText(value.code) && value.code !== "" && isAbsentOr(value.notice, isText)
     ? undefined
-    : "a refusal has a code, and a text as its notice";
+    : "a refusal needs a code, and its notice must be a text";
 }
 
 function isAddress(value: unknown): boolean {
@@ -54,7 +54,7 @@ function isAddress(value: unknown): boolean {
 function routeProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   if (!isText(value.agentId) || !isText(value.sessionKey)) return "agentId or sessionKey is missing";
-  return value.to === null || isAddress(value.to) ? undefined : "to is not an address, nor null";
+  return value.to === null || isAddress(value.to) ? undefined : "to is neither an address nor null";
 }
 
 function turnProblem(value: unknown): string | undefined {
@@ -120,7 +120,7 @@ export function partsProblem(value: unknown): string | undefined {
     if (!isObject(part) || !isText(part.kind)) return "a part has no kind";
     if (!Number.isFinite(part.chars)) return "chars of a part is not a number";
     const others = isAbsentOr(part.replaces, isText) && isAbsentOr(part.replyTo, isText) && isAbsentOr(part.omitted, isTextList);
-    if (!others) return "replaces, replyTo or omitted of a part is not what it has to be";
+    if (!others) return "replaces, replyTo or omitted of a part has the wrong type";
     if (!isJson(part.body)) return "body of a part is not JSON";
   }
   return undefined;

@@ -124,7 +124,7 @@ export function callAtOnce<T>(asked: Asked, call: () => T): T {
   }
   if (!isThenable(answer)) return answer;
   Promise.resolve(answer).catch(() => {});
-  throw unusable(asked, "a promise, where it has to answer at once");
+  throw unusable(asked, "a promise, but it must answer synchronously");
 }
 
 /** Attributes an error of a pure function to the plugin. Even a platform's error is the plugin's own mistake there. */

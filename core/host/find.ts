@@ -43,7 +43,7 @@ function packageAt(name: string, configDirectory: string): string {
     return createRequire(join(configDirectory, "package.json")).resolve(name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
-    throw new Error(`no package of this name is installed for ${configDirectory}; a folder is written with ./, ../, ~/ or / in front`);
+    throw new Error(`no package of this name is installed for ${configDirectory}; a folder must begin with ./, ../, ~/ or /`);
   }
 }
 
@@ -53,5 +53,5 @@ function moduleAt(path: string): string {
   const found = ["index.ts", "index.mts", "index.js", "index.mjs"].map((file) => join(path, file)).find((file) => existsSync(file));
   if (found !== undefined) return found;
   if (existsSync(join(path, "package.json"))) return createRequire(join(path, "package.json")).resolve(path);
-  throw new Error(`${path} holds no index.ts or index.js`);
+  throw new Error(`${path} contains no index.ts or index.js`);
 }

@@ -31,7 +31,7 @@ export function checkPresets({ id: plugin, presets }: PluginDefinition): void {
 /** Returns what is wrong, to follow the mapping's name; `undefined` if nothing is. */
 function mistakeIn(mapping: PresetMapping, path: string): string | undefined {
   const foreign = notForPresets.find((field) => Object.hasOwn(Object(mapping), field));
-  if (foreign !== undefined) return `.${foreign}: only a user can say that`;
+  if (foreign !== undefined) return `.${foreign}: only a user can set that`;
   const { value, problems } = validateSection(mappingSchema, mapping, "mapping");
   const [problem] = problems;
   if (problem !== undefined) return `${problem.path.slice("mapping".length)}: ${problem.message}`;

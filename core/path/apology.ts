@@ -20,7 +20,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["turn_timeout", `Sorry, the answer took longer than it is allowed to. ${askLess}`],
   ["answer_too_long", `Sorry, the answer was longer than it is allowed to be. ${askLess}`],
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
-  ["model_takes_no_files", "Sorry, the model does not take this file. Please send it as text, or write what is in it."],
+  ["model_takes_no_files", "Sorry, the model does not accept this file. Please send it as text, or write what is in it."],
   ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
   ["model_quota", "Sorry, the model's quota is used up. Please try again later, or contact the owner of this bot."],
   ["model_unauthorized", notSetUp],

@@ -146,7 +146,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
     // harm, so those are not in doubt.
     const doubtful = options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
     if (doubtful && doubts >= (once === undefined ? mostRepetitions : 0))
-      return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with unknown fate`, trace);
+      return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with an unknown outcome`, trace);
     if (doubtful) {
       doubts += 1;
       await doubt(

@@ -151,20 +151,20 @@ function render(
       plugin,
       verdict: "pass",
       code: "sent_as_text",
-      detail: `${detail}. The answer goes out as plain text`,
+      detail: `${detail}. The reply is sent as plain text`,
       hint,
     });
     return { outcome: "answered", reason: "answered", reply, sayings: simpler };
   }
   if (!sayings.some(({ operation }) => operation === "send")) {
     // The reply consists of empty markup, such as an empty code block.
-    trace.add("formatting", { plugin: to.channel, verdict: "silent", code: "empty_reply", detail: "The reply shows nothing." });
+    trace.add("formatting", { plugin: to.channel, verdict: "silent", code: "empty_reply", detail: "The reply contains nothing visible." });
     return { outcome: "silent", reason: "empty_reply", reply, sayings };
   }
   const { maxChars } = live.capabilities;
   const tooLong = sayings.find(({ part }) => part.chars > maxChars);
   if (tooLong !== undefined) {
-    const detail = `A part has ${tooLong.part.chars} characters; ${to.channel} takes ${maxChars}.`;
+    const detail = `A part has ${tooLong.part.chars} characters; ${to.channel} accepts at most ${maxChars}.`;
     trace.add("formatting", { plugin: to.channel, verdict: "failed", code: "part_too_long", detail });
     return { outcome: "failed", reason: "part_too_long", reply, sayings: removals(previews, to) };
   }

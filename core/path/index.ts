@@ -43,7 +43,7 @@ export function createPath(options: PathOptions): Path {
     now,
     maxConcurrent: agents.maxConcurrent,
     run: (unit, slot) => run(unit, slot),
-    onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not answer"),
+    onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not respond"),
   });
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {

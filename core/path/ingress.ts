@@ -50,7 +50,7 @@ function notUnderstood(
   accounts: Ground["accounts"],
 ): { readonly detail: string; readonly hint: string } {
   if (authority !== "channel") {
-    return { detail: `No plugin reads events of ${source}.`, hint: "Load the plugin that brought it, then have it sent again." };
+    return { detail: `No plugin reads events of ${source}.`, hint: "Load the plugin that the event came from, then have it sent again." };
   }
   const at = account === "" ? `channel ${source}` : `account ${account} of the channel ${source}`;
   if (accounts.get(source, account) === undefined) {

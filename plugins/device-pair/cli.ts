@@ -15,7 +15,10 @@ async function list(call: CliCall): Promise<CliAnswer> {
   const devices = await open(call).list();
   const rows = devices.map((one) => [one.id, one.name, stateOf(one), one.askedFrom, time(one.askedAt), time(one.usedAt)]);
   const head = [["id", "name", "state", "from", "asked", "last used"]];
-  return { lines: rows.length === 0 ? ["No device is paired, and none waits."] : [...head, ...rows], data: devices as unknown as Json };
+  return {
+    lines: rows.length === 0 ? ["No device is paired, and none is waiting."] : [...head, ...rows],
+    data: devices as unknown as Json,
+  };
 }
 
 function told(device: Device | null, found: (device: Device) => string, missing: string): CliAnswer {
@@ -26,11 +29,11 @@ export const devicesCli: CliDefinition = {
   name: "devices",
   summary: "Decide which devices may use the gateway's management routes.",
   commands: [
-    { name: "list", summary: "List paired devices and those that ask.", example: "list --json", run: list },
+    { name: "list", summary: "List paired devices and pending requests.", example: "list --json", run: list },
     {
       name: "approve",
       args: ["[id]"],
-      summary: "Approve a device; without an id the latest that asks.",
+      summary: "Approve a device; without an id, the latest request.",
       example: "approve 7FQ2K9MX",
       run: async (call) =>
         told(
@@ -42,12 +45,12 @@ export const devicesCli: CliDefinition = {
     {
       name: "revoke",
       args: ["<id>"],
-      summary: "Take a device's token back, or turn its request down.",
+      summary: "Revoke a device's token, or deny its request.",
       example: "revoke 7FQ2K9MX",
       run: async (call) =>
         told(
           await open(call).revoke(call.args[0] ?? ""),
-          ({ name, id }) => `${name} (${id}) is revoked: its token opens nothing any more.`,
+          ({ name, id }) => `${name} (${id}) is revoked: its token is no longer valid.`,
           "There is no device with this id; `devices list` shows them.",
         ),
     },

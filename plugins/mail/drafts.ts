@@ -65,7 +65,7 @@ export function createDrafts(
     let { doubts } = pending;
     if (doubts > 0 && (await folder.has(messageId))) return forget(eventId);
     if (doubts >= maxDoubts) {
-      host.log.warn({ ...about, event: eventId }, "a draft may be missing: the mail server did not say twice what became of it");
+      host.log.warn({ ...about, event: eventId }, "a draft may be missing: the mail server twice did not confirm it");
       return forget(eventId);
     }
     const begins = async () => {

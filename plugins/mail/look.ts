@@ -99,8 +99,8 @@ export function createLooks(
   async function pauseUntil(until: number, progress: Progress): Promise<NextLook> {
     health.set({
       state: "paused",
-      reason: `${maxPerHour} mails came within an hour; the others wait.`,
-      fix: "Raise maxPerHour of the mailbox if so many are meant to run.",
+      reason: `${maxPerHour} mails arrived within an hour; the others wait.`,
+      fix: "Raise maxPerHour of the mailbox if that many should run.",
     });
     // Mails that only wait for their hour are not skipped later.
     await ledger.advance({ ...progress, pausedUntil: until });

@@ -55,7 +55,7 @@ export function watchMailbox(
   /** The next look repeats a notice that could not be stored now. */
   const notifyOwner = () =>
     notices.follow(health.current(), looks.lastSync()).catch((error: unknown) => {
-      host.log.warn({ ...mailbox, error: String(error) }, "the owner could not be written to about a mailbox");
+      host.log.warn({ ...mailbox, error: String(error) }, "the owner could not be notified about a mailbox");
     });
 
   /** Reports why a look failed, and waits until the next one is worth its while. */

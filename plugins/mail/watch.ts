@@ -80,7 +80,7 @@ export function watchMailboxes(host: PluginHost): void {
   const next = (): Promise<void> => {
     following = following
       .then(follow)
-      .catch((error: unknown) => host.log.error({ error: String(error) }, "the mailboxes could not be followed"));
+      .catch((error: unknown) => host.log.error({ error: String(error) }, "the mailboxes could not be updated"));
     return following;
   };
   host.onReady(next);

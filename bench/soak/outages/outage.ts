@@ -168,7 +168,7 @@ function judge(chats: readonly Chat[], attempts: readonly Attempt[], state: Stat
       const tries = triesOf(attempts, chat, text);
       const mayHaveArrived = tries.filter(({ told }) => told !== "not sent").length;
       if (copies(chat, text) === 0) complain(`"${text}" is lost after ${tries.length} tries`);
-      if (mayHaveArrived > 2) complain(`"${text}" was sent ${mayHaveArrived} times with unknown fate`);
+      if (mayHaveArrived > 2) complain(`"${text}" was sent ${mayHaveArrived} times with an unknown outcome`);
       if (tries.slice(0, -1).some(({ told }) => told === "sent")) complain(`"${text}" was sent again although it was known to be there`);
       const rows = state.outbox.filter((row) => row.chat === String(chat.person) && row.text === text);
       if (mayHaveArrived > 1 && !rows.some(({ doubts }) => doubts === 1)) complain(`"${text}" was repeated, and no row says so`);

@@ -67,7 +67,7 @@ export function renderGroupContext(messages: readonly Inbound[]): string {
     lines.unshift(line);
   }
   if (lines.length === 0) return "";
-  return ["[context: said here since you were asked last, and not addressed to you]", ...lines].join("\n");
+  return ["[context: said here since your last turn, and not addressed to you]", ...lines].join("\n");
 }
 
 /** Names the author of forwarded text and the message that is answered. Otherwise a forward would read as the sender's own words. */

@@ -136,7 +136,7 @@ export function createHeartbeat(options: {
       return isActive(now(), agentSettings(config(), agentId).heartbeat.activeHours);
     } catch (thrown) {
       // A time zone that this runtime does not know must not stop the heartbeat silently.
-      log.warn({ agent: agentId, reason: reasonOf(thrown) }, "heartbeat.activeHours.timezone is not known; it is left out of account");
+      log.warn({ agent: agentId, reason: reasonOf(thrown) }, "heartbeat.activeHours.timezone is unknown and is ignored");
       return true;
     }
   }

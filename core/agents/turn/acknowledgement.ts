@@ -52,7 +52,7 @@ export function createRefusedAcknowledgements(options: {
     const path = acknowledgementPath(options.config(), route, account, options.pathsOf(inbound));
     if (told.has(`${path} ${emoji}`)) return;
     told.add(`${path} ${emoji}`);
-    options.log.warn({ path }, `${inbound.channel} does not take ${emoji} as a reaction: choose another emoji`);
+    options.log.warn({ path }, `${inbound.channel} does not accept ${emoji} as a reaction: choose another emoji`);
   };
 }
 

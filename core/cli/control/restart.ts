@@ -21,7 +21,7 @@ export async function restartGateway(context: CommandContext, _: readonly [], { 
   const { ready, reasons } = await after.readiness();
   if (json === true) context.terminal.json({ url, pid, ready, reasons });
   else {
-    context.terminal.line(`The gateway runs again at ${url} (process ${pid}).`);
+    context.terminal.line(`The gateway is running again at ${url} (process ${pid}).`);
     for (const reason of reasons) context.terminal.line(reason);
   }
   return ready ? 0 : 1;

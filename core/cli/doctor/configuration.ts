@@ -34,11 +34,7 @@ export function checkConfiguration(patient: Patient): readonly Finding[] {
         ...(hint === undefined ? {} : { fix: hint }),
       };
     });
-  return orOk(
-    found,
-    "configuration",
-    loaded.found ? `${loaded.file} is in order` : `there is no ${loaded.file}; the defaults are in force`,
-  );
+  return orOk(found, "configuration", loaded.found ? `${loaded.file} is valid` : `there is no ${loaded.file}; the defaults apply`);
 }
 
 /** A service has its own environment: a variable that the running gateway could read from this configuration is not missing. */
@@ -62,7 +58,7 @@ export function checkFileMode({ loaded, declared }: Patient): readonly Finding[]
       reason: `other users of this machine may read ${file} (mode ${mode.toString(8)}), and it contains secrets`,
       path: file,
       fix: `chmod 600 ${file}, or keep the secrets in the environment or in files.`,
-      repair: { what: `make ${file} readable for its owner alone`, edits: false, run: async () => chmodSync(file, 0o600) },
+      repair: { what: `make ${file} readable by its owner only`, edits: false, run: async () => chmodSync(file, 0o600) },
     },
   ];
 }
@@ -92,7 +88,7 @@ export function checkTokens(patient: Patient): readonly Finding[] {
   ] as const;
   const found = tokens.flatMap(([path, secret, opens]): readonly Finding[] => {
     if (secret === undefined) return [];
-    const fix = "Take a long random one, such as `openssl rand -base64 32` makes, and hand it to those who call.";
+    const fix = "Use a long random one, such as from `openssl rand -base64 32`, and give it to the callers.";
     try {
       const token = secrets.resolve(secret, path);
       if (token.length >= short && !guessable.test(token)) return [];
@@ -113,7 +109,7 @@ export function checkTokens(patient: Patient): readonly Finding[] {
       ];
     }
   });
-  return orOk([...found, ...stillAccepted(patient)], "tokens", "none that is configured can be guessed");
+  return orOk([...found, ...stillAccepted(patient)], "tokens", "no configured token can be guessed");
 }
 
 const replaced = [

@@ -112,7 +112,7 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
     const { access } = account.settings;
     const pathOf = pathsOf(patient, account);
     const name = `${account.channel}:${account.account}`;
-    const fix = "If that is not meant, name the senders; if it is, take care what the agent can do.";
+    const fix = "If this is not intended, list the senders; if it is, limit what the agent can do.";
     const everybody = (senders: readonly (string | number)[]) => parseAllowlist(senders, ruleOf(account)).everybody;
     const direct = access.dmPolicy === "open" && everybody(access.allowFrom ?? []);
     // A group that the configuration does not name, if such groups are admitted: any user may add the bot to one.
@@ -124,7 +124,7 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
       ...(anywhere ? [{ path: group.paths().groupPolicy, reason: `anyone who adds ${name} to a group may talk to it there` }] : []),
     ].map((one) => ({ check, verdict: "warn", fix, ...one }));
   });
-  return orOk(found, check, "only those whom the configuration names, or who were approved, are let in");
+  return orOk(found, check, "only configured or approved senders are admitted");
 }
 
 /** If all direct chats share one conversation, the agent may repeat to one person what another one said. */
@@ -146,7 +146,7 @@ export function checkConversations(patient: Patient): readonly Finding[] {
       if (sender.account === account.account) people.add(`${account.channel}:${sender.senderId}`);
     }
   }
-  if (!everybody && people.size < 2) return [ok(check, "one person at most writes directly")];
+  if (!everybody && people.size < 2) return [ok(check, "at most one person sends direct messages")];
   const who = everybody ? "everyone may send direct messages and all" : `${people.size} people may write directly and`;
   const reason = `${who} share one conversation (session.dmScope main): the agent may reveal to one what another said`;
   const fix = `Unless all of them are you: ${programCommand} config set session.dmScope per-channel-peer`;
@@ -177,7 +177,7 @@ export function checkOldState({ accounts, state }: Patient): readonly Finding[] 
   }
   for (const [name, lanes] of waiting) {
     const reason = `work of ${lanes === 1 ? "one chat" : `${lanes} chats`} waits for ${visibleLine(name, 80)}, which is no longer configured`;
-    found.push({ check, verdict: "warn", reason, fix: "Configure the account again, or leave it: what waits ends after seven days." });
+    found.push({ check, verdict: "warn", reason, fix: "Configure the account again, or leave it: waiting events end after seven days." });
   }
-  return orOk(found, check, "nothing is left of accounts that are gone");
+  return orOk(found, check, "no data of removed accounts is left");
 }

@@ -22,11 +22,7 @@ export function checkPlatforms({ probes, accounts }: Patient): readonly Finding[
       found.push({ check: "platform", verdict: "warn", path, reason: `${nameOf(report)}: ${name}: ${visibleLine(reason, 500)}`, fix });
   }
   if (accounts.length === 0) return orOk(found, "platform", "no channel is configured");
-  return orOk(
-    [...found, ...twins(probes)],
-    "platform",
-    probes.length === 0 ? "no account is switched on" : probes.map(described).join("; "),
-  );
+  return orOk([...found, ...twins(probes)], "platform", probes.length === 0 ? "no account is enabled" : probes.map(described).join("; "));
 }
 
 const described = (report: ProbeReport): string => `${nameOf(report)} is ${visibleLine(report.probe?.detail ?? "not to be asked", 300)}`;
@@ -42,7 +38,7 @@ function twins(probes: readonly ProbeReport[]): readonly Finding[] {
       seen.set(`${report.channel}:${id}`, report);
       return [];
     }
-    const reason = `${nameOf(first)} and ${nameOf(report)} are one bot (${id}), so each takes messages away from the other`;
+    const reason = `${nameOf(first)} and ${nameOf(report)} are the same bot (${id}), so each takes messages from the other`;
     return [
       {
         check: "platform",
@@ -62,7 +58,7 @@ export function checkGroups(patient: Patient): readonly Finding[] {
   ];
   const named = patient.probes.flatMap(({ groups }) => groups).length;
   const star = patient.probes.some(({ unprobed }) => unprobed.includes("*"));
-  const rest = star ? "; * stands for every group, so there is none to ask about" : "";
+  const rest = star ? "; * means every group, so there is none to check" : "";
   return orOk(
     found,
     "groups",
@@ -136,7 +132,7 @@ function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
     check: "groups",
     verdict: "warn",
     path,
-    reason: `${path} is false, but the platform hands ${nameOf(report)} only what addresses it (privacy mode)`,
+    reason: `${path} is false, but the platform delivers to ${nameOf(report)} only messages that address it (privacy mode)`,
     fix: "Switch privacy mode off at the platform's bot maker and add the bot to the group again, or make it an administrator there.",
   }));
 }

@@ -63,7 +63,7 @@ function summary({ findings, mended }: Report): string {
   if (wrong + doubtful === 0) return "All is well.";
   const mendable = open.filter(({ repair }) => repair !== undefined && !mended.has(repair)).length;
   const counts = [...(wrong > 0 ? [`${wrong} wrong`] : []), ...(doubtful > 0 ? [`${doubtful} to look at`] : [])].join(", ");
-  return `${counts}.${mendable > 0 ? ` \`${programCommand} doctor --fix\` mends ${mendable} of them.` : ""}`;
+  return `${counts}.${mendable > 0 ? ` \`${programCommand} doctor --fix\` fixes ${mendable} of them.` : ""}`;
 }
 
 function asJson({ findings, mended, backup }: Report): object {

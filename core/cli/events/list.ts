@@ -44,7 +44,7 @@ export async function listEvents(context: CommandContext, _: readonly [], option
 }
 
 function filterOf({ chat, sender, outcome, since, limit, all, follow }: Options, now: number): EventFilter {
-  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const waiting = outcome === "waiting";
   if (waiting && follow === true)
     throw new HostError("usage", { reason: "--follow shows events as they end: leave out --outcome waiting" });

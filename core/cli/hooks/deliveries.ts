@@ -29,7 +29,7 @@ interface Delivery {
 const mostAtOnce = 1_000;
 
 export async function listDeliveries(context: CommandContext, _: readonly [], options: Options): Promise<number> {
-  if (options.limit < 1 || options.limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  if (options.limit < 1 || options.limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const store = await context.openState();
   try {
     const deliveries = await collect(store, options);
@@ -105,7 +105,7 @@ function show(
   const last = refused.at(-1);
   if (last === undefined) return;
   const count = refused.length === 1 ? "1 request was" : `The last ${refused.length} requests were`;
-  const what = `${count} refused at the door, ${renderAgo(last.at, now())} with ${last.status} ${last.code}`;
+  const what = `${count} refused on arrival, ${renderAgo(last.at, now())} with ${last.status} ${last.code}`;
   terminal.line(style("dim", `${what}; \`${programCommand} logs\` and \`${programCommand} why last\` say more.`));
 }
 

@@ -26,7 +26,7 @@ export async function recordDelivery(context: CommandContext, [given]: readonly 
   const name = trimSlashes(given);
   if (name === "") throw new HostError("usage", { reason: "a delivery has a name, as in /hooks/NAME" });
   if (reservedPaths.has(name))
-    throw new HostError("usage", { reason: `${name} is an endpoint of its own, and no mapping gets what comes there` });
+    throw new HostError("usage", { reason: `${name} is an endpoint of its own, and mappings do not receive its requests` });
   const file = resolve(options.out ?? `${name.replace(/[^\w.-]+/g, "-").replace(/^\.+/, "")}.json`);
   // Reported before waiting, not after. A file that was named explicitly is overwritten.
   if (options.out === undefined && existsSync(file)) throw new HostError("fixture_exists", { file });
@@ -67,10 +67,10 @@ async function waitFor(
     }
     throw ended("the gateway stopped", "Start it again, then record.");
   } catch (error) {
-    if (interrupted.signal.aborted) throw ended("it was interrupted", "Run it again when a delivery is on its way.");
+    if (interrupted.signal.aborted) throw ended("it was interrupted", "Run it again when a delivery is expected.");
     if (late.aborted)
       throw ended(
-        `no delivery came to ${name} within ${renderDuration(seconds * 1_000)}`,
+        `no delivery arrived at ${name} within ${renderDuration(seconds * 1_000)}`,
         "Check the address that the sender calls, or raise --timeout.",
       );
     if (error instanceof HostError) throw error;

@@ -74,6 +74,6 @@ function tell({ replayed, eventIds, mapping, running }: Replayed, { terminal }: 
     return;
   }
   const through = `${replayed} went through the mapping ${visibleLine(mapping)} again`;
-  if (eventIds.length === 0) terminal.line(`${through}, which has nothing to do with it.`);
+  if (eventIds.length === 0) terminal.line(`${through}, which needed no run.`);
   else terminal.line(`${through}: ${eventIds.join(", ")}.`);
 }

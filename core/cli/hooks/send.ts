@@ -169,5 +169,6 @@ function show({ url, status, access, answer, eventIds }: Sent, mapping: Mapping 
   if (text !== "") terminal.line(`  ${visible(text)}`);
   for (const id of eventIds) terminal.line(`event ${id}: ${programCommand} why ${id}`);
   const scheme = mapping?.settings.signature?.scheme;
-  if (!ok && scheme !== undefined && access === "hook token") terminal.note(`This path takes no hook token, but ${scheme}: add --sign.`);
+  if (!ok && scheme !== undefined && access === "hook token")
+    terminal.note(`This path requires ${scheme} instead of the hook token: add --sign.`);
 }

@@ -20,7 +20,7 @@ const done: Readonly<Record<ActionName, string>> = {
 export function tell(action: ActionName, result: Done, terminal: Terminal): void {
   if ("stickers" in result) tellStickers(result.stickers, terminal);
   else if ("stored" in result) {
-    terminal.line(`No gateway runs: the message is stored, and goes out when one does.`);
+    terminal.line(`No gateway is running. The message is stored, and sent when one runs.`);
     terminal.line(`${programCommand} why ${result.eventId} shows what became of it.`);
   } else if ("dryRun" in result) tellDry(action, result, terminal);
   else if ("messageId" in result) {
@@ -37,7 +37,7 @@ function tellDry(action: ActionName, { chatId, threadId, parts }: Extract<Done, 
 }
 
 function tellStickers(stickers: readonly FoundSticker[], terminal: Terminal): void {
-  if (stickers.length === 0) terminal.line("No sticker that the bot has seen fits.");
+  if (stickers.length === 0) terminal.line("No sticker that the bot has seen matches.");
   terminal.table(
     stickers.map(({ fileId, emoji = "", setName = "", description }) => [
       fileId,

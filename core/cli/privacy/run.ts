@@ -31,8 +31,8 @@ async function look<Result>(context: CommandContext, wanted: string, run: (looke
 /** Data that cannot be found by a person's id, and why. */
 const notLookedThrough = [
   "Log files name chats by their ids; they are overwritten after 20 MB.",
-  "Files that agents wrote into their workspaces: only their author knows whom they are about.",
-  "Copies of the state directory, and what the model's provider and the chat platform keep.",
+  "Files that agents wrote into their workspaces: the gateway does not know whom they are about.",
+  "Copies of the state directory, and what the model's provider and the chat platform store.",
 ] as const;
 
 export async function exportPerson(
@@ -66,7 +66,7 @@ export async function exportPerson(
     };
     writeOut({ ...data, notIncluded }, { out, terminal: context.terminal });
     if (out !== undefined) {
-      context.terminal.line(`What is kept of ${person.channel}:${person.id} is in ${out}: ${summary(found)}.`);
+      context.terminal.line(`The stored data of ${person.channel}:${person.id} is in ${out}: ${summary(found)}.`);
       context.terminal.line(`Not included:\n${notLookedThrough.map((line) => `  ${line}`).join("\n")}`);
     }
     return 0;
@@ -86,12 +86,12 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     if (!dryRun) await erase(looked, context.now);
     const { unfinished } = found;
     const kept = [
-      "The keys by which repetitions are recognised, without contents, for seven days: a platform that sends an event again must not start it again.",
+      "The keys by which repetitions are recognised, without contents, for seven days: a repeated event must not run again.",
       ...(unfinished === 0
         ? []
         : [`${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this again later.`]),
-      ...(settings.length === 0 ? [] : [`The configuration is yours to change; it names them at ${settings.join(", ")}.`]),
-      ...(running ? ["Remains in the free room of state.db: stop the gateway and run this again to have the file rewritten."] : []),
+      ...(settings.length === 0 ? [] : [`The configuration is not changed; it names the person at ${settings.join(", ")}.`]),
+      ...(running ? ["Remains in the free space of state.db: stop the gateway and run this again to have the file rewritten."] : []),
       ...notLookedThrough,
     ];
     const { terminal } = context;

@@ -13,7 +13,7 @@ export async function listSessions(
   _: readonly [],
   { limit, json }: { readonly limit: number; readonly json?: boolean },
 ): Promise<number> {
-  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const store = await context.openState();
   try {
     const sessions = (await store.sessionReports({ limit })).map(withAgent);
@@ -34,7 +34,7 @@ export function withAgent(report: SessionReport): SessionReport {
 function show(sessions: readonly SessionReport[], { terminal, now }: CommandContext): void {
   const { style } = terminal;
   if (sessions.length === 0) {
-    terminal.line("No conversation is kept yet. The run of a webhook leaves one when it has a sessionKey.");
+    terminal.line("No conversation is stored yet. A webhook run stores one when it has a sessionKey.");
     return;
   }
   terminal.table([

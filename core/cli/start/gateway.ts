@@ -36,7 +36,7 @@ function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocat
       ? `No channel and no webhook is on in ${file}: nothing reaches this gateway yet.`
       : `There is no configuration: ${file} does not exist, so no channel and no webhook reaches this gateway yet.`,
     `To try everything without an account: ${programCommand} dev`,
-    `For a bot of your own, write a channel into that file; it is read at once. README.md has a whole one, and ${programCommand} config validate checks it.`,
+    `For a bot of your own, write a channel into that file; it is read at once. README.md contains a complete one, and ${programCommand} config validate checks it.`,
   ];
 }
 
@@ -83,7 +83,7 @@ export async function runUntilStopped(
     // Exits at once, because the gateway that now owns the state would repeat whatever this one still did.
     process.exit(1);
   }
-  terminal.note("Stopping: what runs is finished or handed back. Again to end at once.");
+  terminal.note("Stopping: running work is finished or handed back. Send the signal again to end at once.");
   await gateway.close();
   process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   // Keeps process id and terminal, so a supervisor does not notice an end.

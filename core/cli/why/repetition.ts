@@ -7,7 +7,7 @@ import { renderAgo, renderClock } from "../output/times.ts";
 export function renderRepeated(repeated: Repeated | undefined, now: number): string | undefined {
   if (repeated === undefined) return undefined;
   const times = repeated.count === 1 ? "once" : `${repeated.count} times`;
-  return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first answer and ran no second time`;
+  return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first answer and did not run again`;
 }
 
 export function tellRepetition(
@@ -16,7 +16,7 @@ export function tellRepetition(
   { terminal, now }: { terminal: Terminal; now: number },
 ): void {
   const { style } = terminal;
-  terminal.line(`${style("yellow", "repeated")} ${style("dim", "(the delivery came before)")}`);
+  terminal.line(`${style("yellow", "repeated")} ${style("dim", "(the delivery arrived before)")}`);
   terminal.line();
   terminal.table(
     [
@@ -30,6 +30,6 @@ export function tellRepetition(
     `  ${style("yellow", "✗")} accept  A delivery with the same id, or the same signed content, was accepted within seven days.`,
   );
   terminal.line(
-    `            ${style("dim", "to change")}  A sender that says the same thing twice signs a time or an id, or has a path for each kind of event.`,
+    `            ${style("dim", "to change")}  If equal deliveries are different events, let the sender sign a time or an id, or use a path for each kind of event.`,
   );
 }

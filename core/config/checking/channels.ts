@@ -34,7 +34,7 @@ function checkAccount(at: readonly Segment[], name: string, own: unknown, ids: M
   const id = normalizeAccountId(name);
   if (id === undefined) return [error(at, "is not an account id: a-z, 0-9, _ and -, at most 64 characters")];
   const same = ids.get(id);
-  if (same !== undefined) return [error(at, `is the same account as ${same}: case does not count`)];
+  if (same !== undefined) return [error(at, `is the same account as ${same}: case is ignored`)];
   ids.set(id, name);
   if (!isRecord(own)) return [error(at, "must be an object")];
   return checkAccess(own, at);

@@ -187,7 +187,7 @@ async function recordFailure(
     await deps.accept(failureRecord(mapping, { failure, detail, kept, now: deps.now() }));
   } catch (error) {
     // The sender is informed of the failure in any case.
-    deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be kept");
+    deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be stored");
     return problem;
   }
   return new RecordedProblem(problem.code, problem.message, problem.headers);

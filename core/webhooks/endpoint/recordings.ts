@@ -37,7 +37,7 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
     },
     next(path) {
       if (listeners.size >= maxWaiting) {
-        throw new HttpProblem("rate_limited", `${maxWaiting} recordings wait already.`, { "retry-after": "5" });
+        throw new HttpProblem("rate_limited", `${maxWaiting} recordings are already waiting.`, { "retry-after": "5" });
       }
       const { promise, resolve } = Promise.withResolvers<HookDelivery | undefined>();
       listeners.set(resolve, trimSlashes(path));

@@ -23,5 +23,5 @@ export function checkListeners(options: ListenOptions, { path, before }: Account
   });
   if (mine === undefined || other === undefined) return [];
   const message = `is ${mine.port}, and ${other.path} listens there already`;
-  return [{ option: "webhookPort", message, hint: `Set ${path}.webhookPort to a port of its own, also where the paths differ.` }];
+  return [{ option: "webhookPort", message, hint: `Set ${path}.webhookPort to a port of its own, even if the paths differ.` }];
 }

@@ -137,7 +137,7 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
     return {
       silent: "command_for_another_bot",
       detail: "The command names another bot.",
-      hint: "Name this bot behind the command, or none.",
+      hint: "Name this bot after the command, or no bot.",
     };
   }
   const thread = threadOf(first, chatFields);

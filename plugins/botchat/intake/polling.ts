@@ -40,7 +40,7 @@ function conflictDetail(description: string): string {
 }
 
 export function failureDetail(error: unknown): string {
-  if (!(error instanceof ChannelError)) return "the event could not be stored; its update stays with the platform and comes again";
+  if (!(error instanceof ChannelError)) return "the event could not be stored; its update stays with the platform and is delivered again";
   if (error.reason === "conflict") return conflictDetail(error.message);
   if (error.reason === "unauthorized") return unauthorizedDetail;
   if (error.reason === "flood_wait") return `the platform asks to wait ${Math.ceil((error.retryAfterMs ?? 0) / 1_000)} s`;
@@ -48,7 +48,7 @@ export function failureDetail(error: unknown): string {
 }
 
 export const unauthorizedDetail =
-  "the platform refuses the bot token: check botToken or tokenFile, take a new token from the bot maker, and restart";
+  "the platform rejects the bot token: check botToken or tokenFile, get a new token from the bot maker, and restart";
 
 /** Runs until the signal is aborted, or until the platform refuses the token. */
 export async function poll({ api, account, identity, signal, gatherer, onUpdate }: PollingOptions): Promise<void> {
@@ -108,7 +108,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     if (reason === "timeout" || performance.now() - quietSince >= stallMs) {
       // A hanging connection is not always reported as broken, so after this time without an answer all are replaced.
       quietSince = performance.now();
-      account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: opening the connections again");
+      account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: reconnecting");
       api.renew();
     }
     const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;

@@ -115,11 +115,11 @@ function bind(server: Server, { webhookHost: host, webhookPort: port }: AccountO
 /** The platform was reached and rejected the address, so advice about the network would be wrong. */
 function registrationDetail(error: unknown): string {
   if (!(error instanceof ChannelError) || error.reason !== "bad_request") return failureDetail(error);
-  return `the platform does not take the webhook (${error.message}): webhookUrl has to be an https address that it reaches, on port 443, 80, 88 or 8443; trying again`;
+  return `the platform rejects the webhook (${error.message}): webhookUrl must be an https address that it can reach, on port 443, 80, 88 or 8443; trying again`;
 }
 
 function lostDetail(set: string): string {
-  const what = set === "" ? "took the webhook of this bot away" : "set another webhook for this bot";
+  const what = set === "" ? "removed the webhook of this bot" : "set another webhook for this bot";
   return `another program ${what}: it is set again now; stop that program, or give this gateway a bot of its own`;
 }
 

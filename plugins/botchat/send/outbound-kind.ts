@@ -72,5 +72,8 @@ export function kindOf(media: OutboundMedia): { readonly kind: Kind; readonly om
   const found = kinds.find((each) => (bare ? each.type.test(bare) : each.name.test(name)))?.is ?? document;
   const kind = found === photo && !isPhoto(media) ? document : found;
   if (wish === undefined) return { kind };
-  return { kind, omitted: `sent as ${kind.kind}, not as ${wish.is.kind}: that takes ${wish.needs}, this is ${type ?? "of no known type"}` };
+  return {
+    kind,
+    omitted: `sent as ${kind.kind}, not as ${wish.is.kind}: that requires ${wish.needs}, this is ${type ?? "of no known type"}`,
+  };
 }

@@ -25,7 +25,7 @@ function headerType(type: string | undefined): string {
 /** Read again at each attempt. */
 async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
   if (ref !== undefined) return ref;
-  if (path === undefined) throw new ChannelError("media_refused", { detail: "only a file that the gateway has laid down is sent" });
+  if (path === undefined) throw new ChannelError("media_refused", { detail: "only files that the gateway has stored are sent" });
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) {
     throw new ChannelError("media_missing", { detail: `the file ${basename(path)} is no longer where it was put for sending` });

@@ -64,7 +64,7 @@ export function createAccess(settings: GmailSettings, { store, now, secret, at, 
         throw new SourceError(
           "setup",
           `The credentials open the mailbox ${address} and not ${settings.account}.`,
-          `Correct hooks.gmail.${at}account, or give the permission as ${settings.account}.`,
+          `Correct hooks.gmail.${at}account, or grant the permission as ${settings.account}.`,
         );
       opened = { login: current, address, wanted: { label: await labelIdOf(settings.label, api), includeOwn: settings.includeOwn } };
       return { ...opened, profile };

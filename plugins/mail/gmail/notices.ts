@@ -154,7 +154,7 @@ export function readNotice(data: unknown): Notice | undefined {
 }
 
 function asFault(error: unknown): SourceError {
-  return error instanceof SourceError ? error : new SourceError("outage", String(error), "It is tried again by itself.");
+  return error instanceof SourceError ? error : new SourceError("outage", String(error), "It is retried automatically.");
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

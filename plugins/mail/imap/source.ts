@@ -79,7 +79,7 @@ export function createImapSource(
   async function openedFor<T>(open: ImapFlow, folder: string, read: Reading<T>): Promise<T> {
     const lock = await open.getMailboxLock(folder, { readOnly: true });
     try {
-      if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is tried again by itself.");
+      if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is retried automatically.");
       return await read(open, String(open.mailbox.uidValidity), open.mailbox.uidNext);
     } finally {
       lock.release();
@@ -95,7 +95,7 @@ export function createImapSource(
       const uids: number[] = [];
       for (const one of wanted) {
         const found = await open.search(one, { uid: true });
-        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is tried again by itself.");
+        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is retried automatically.");
         for (const uid of found) uids.push(uid);
       }
       // A range to the end includes the last mail even if that is older.

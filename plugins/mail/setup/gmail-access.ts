@@ -36,7 +36,7 @@ export function openAccess(call: CliCall, { at }: { readonly at: string }, setti
     cloud: createCloud(settings, noticeTokens, signal),
     mailTokens,
     async stop() {
-      await callApi(mailTokens, `${user}stop`, { method: "POST", doing: "stop to announce mail", signal });
+      await callApi(mailTokens, `${user}stop`, { method: "POST", doing: "stop announcing mail", signal });
     },
     async newestSubject(label) {
       const get = (path: string) => callApi(mailTokens, `${user}${path}`, { doing: "read the mailbox", signal });

@@ -30,7 +30,7 @@ export async function checkGmail(
       throw new SourceError(
         "setup",
         `The credentials open the mailbox ${emailAddress} and not ${address}.`,
-        "Give the permission as the user of that mailbox.",
+        "Grant the permission as the user of that mailbox.",
       );
     return well(`${emailAddress} can be read.`);
   });

@@ -80,7 +80,7 @@ async function openLanding(
 async function landed(answer: Promise<URLSearchParams>, signal: AbortSignal): Promise<URLSearchParams> {
   const ended = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   const late = new Promise<never>((_, reject) => {
-    ended.addEventListener("abort", () => reject(new SourceError("setup", "The permission was not given.", again)), { once: true });
+    ended.addEventListener("abort", () => reject(new SourceError("setup", "The permission was not granted.", again)), { once: true });
   });
   return await Promise.race([answer, late]);
 }

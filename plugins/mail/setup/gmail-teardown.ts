@@ -72,8 +72,8 @@ async function returnPermission(call: CliCall, steps: Steps, { address }: Mailbo
     await steps.step("permission", "Looking", async () => kept("No permission is stored."));
     return true;
   }
-  const detail = "give the permission back to Google and forget it";
-  const returned = await steps.attempt("permission", "Giving the permission back", async (): Promise<Result<true>> => {
+  const detail = "revoke the permission and delete it";
+  const returned = await steps.attempt("permission", "Revoking the permission", async (): Promise<Result<true>> => {
     if (steps.dryRun) return { outcome: "would", detail, value: true };
     await revoke(call, grant);
     await deleteGrant(call.store, address);
@@ -95,5 +95,5 @@ async function revoke({ signal }: CliCall, { refreshToken, revokeUri = "https://
   });
   // 400: it was withdrawn before.
   if (answer.status !== 200 && answer.status !== 400)
-    throw new SourceError("setup", `Google did not take the permission back (${answer.status}).`, byHand);
+    throw new SourceError("setup", `Google did not revoke the permission (${answer.status}).`, byHand);
 }

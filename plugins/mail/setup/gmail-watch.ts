@@ -33,7 +33,7 @@ export const runGmail = (call: CliCall): Promise<CliAnswer> =>
       throw new SourceError(
         "setup",
         `There is no mailbox ${place.address}.`,
-        `\`${call.program} webhooks gmail setup --account ${place.address}\` makes one.`,
+        `\`${call.program} webhooks gmail setup --account ${place.address}\` creates one.`,
       );
     const watched = await settingsOf(call, place, {});
     // Push notifications go to a gateway, so the mailbox is polled here.

@@ -103,10 +103,10 @@ function reach({ host, port }: Pick<ImapSettings, "host" | "port">): Promise<voi
 }
 
 function encryptionText(tls: ImapSettings["tls"]): string {
-  if (tls === false) return "None, which is allowed to a server on this machine.";
+  if (tls === false) return "None, which is allowed for a server on this machine.";
   const { mode, fingerprint256 } = typeof tls === "object" ? tls : { mode: tls === true ? "tls" : tls };
   const how = mode === "starttls" ? "TLS by STARTTLS" : "TLS from the start";
-  return `${how}, with ${fingerprint256 === undefined ? "a trusted certificate" : "the certificate that is pinned"}.`;
+  return `${how}, with ${fingerprint256 === undefined ? "a trusted certificate" : "the pinned certificate"}.`;
 }
 
 function withWishOf(provider: Provider | undefined, { message, fix }: SourceError): SourceError {

@@ -35,7 +35,7 @@ export const runImap = (call: CliCall): Promise<CliAnswer> =>
       throw new SourceError(
         "setup",
         `There is no mailbox ${account}.`,
-        `\`${call.program} webhooks imap setup --account ${account}\` makes one.`,
+        `\`${call.program} webhooks imap setup --account ${account}\` creates one.`,
       );
     const source = createImapSource(account, settings, imapAccess(call, account, settings));
     return runMailbox(call, { source: "imap", account }, settings, source);

@@ -21,7 +21,7 @@ export async function runMailbox(call: CliCall, mailbox: MailboxName, settings: 
   await ended(AbortSignal.any([call.signal, lost]));
   await watched.close();
   await lease.release();
-  if (call.signal.aborted) return { lines: ["Ended; the next start goes on from here."], data: { ok: true, account: mailbox.account } };
+  if (call.signal.aborted) return { lines: ["Ended; the next start continues from here."], data: { ok: true, account: mailbox.account } };
   return { lines: ["Another process reads this mailbox now."], data: null, failed: true };
 }
 
@@ -43,7 +43,7 @@ async function destinationOf(call: CliCall, source: string): Promise<{ readonly 
   }
   const gateway = await call.gateway();
   if (gateway === undefined)
-    throw new SourceError("setup", "No gateway runs on this state.", `Start one with \`${call.program} gateway\`, or give --url.`);
+    throw new SourceError("setup", "No gateway is running on this state.", `Start one with \`${call.program} gateway\`, or give --url.`);
   return { url: new URL((await preset.hooks()).path, gateway.url), token };
 }
 
