@@ -23,6 +23,6 @@ function toInbound(parsed: ChannelInbound, event: StoredEvent): Inbound {
   const { id, source, account = "", authority, acceptedAt } = event;
   const timestamp = isTime(parsed.timestamp) ? parsed.timestamp : acceptedAt;
   const { forward } = parsed;
-  const told = forward === undefined || isTime(forward.timestamp) ? forward : { from: forward.from };
-  return { ...parsed, ...(told && { forward: told }), timestamp, id, channel: source, account, authority };
+  const forwarded = forward === undefined || isTime(forward.timestamp) ? forward : { from: forward.from };
+  return { ...parsed, ...(forwarded && { forward: forwarded }), timestamp, id, channel: source, account, authority };
 }

@@ -6,7 +6,7 @@ import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import type { AccountStates } from "./account-states.ts";
-import { type OpenAccount, type OpenAccountOptions, tellStatus } from "./open-account.ts";
+import { logStatus, type OpenAccount, type OpenAccountOptions } from "./open-account.ts";
 
 /** An account that is closing. */
 interface Closing {
@@ -50,7 +50,7 @@ export function createAccountLife(options: {
       const known = account.status.state === status.state && account.status.detail === status.detail;
       account.status = status;
       if (known) return;
-      tellStatus(log.child({ channel, account: id }), status, path);
+      logStatus(log.child({ channel, account: id }), status, path);
       states.note({ channel, id, path }, status);
     });
   }

@@ -47,7 +47,7 @@ interface From {
 /** The enabled accounts, in the order of the file. */
 export function readAccounts(definition: ChannelDefinition, section: unknown, from: From): readonly ReadAccount[] {
   const seen: SeenAccounts = new Map();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const before: AccountSettings[] = [];
   return channelAccounts(section, definition.credentials)
     .filter((account) => account.enabled)
@@ -79,8 +79,8 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
       const isOff = found.some(({ severity }) => severity === "error");
       if (!isOff) before.push(settings);
       // A section that several accounts inherit is in the file once.
-      const problems = found.filter((problem) => problem.severity === "error" || !told.has(renderProblem(problem)));
-      for (const problem of problems) told.add(renderProblem(problem));
+      const problems = found.filter((problem) => problem.severity === "error" || !reported.has(renderProblem(problem)));
+      for (const problem of problems) reported.add(renderProblem(problem));
       return { id: account.id, path, problems, ...(isOff ? {} : { settings }) };
     });
 }

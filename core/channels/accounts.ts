@@ -64,7 +64,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const failures = new Map<string, AccountReport>();
   let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
-  let told: object | undefined;
+  let logged: object | undefined;
   const states = createAccountStates(options);
   const life = createAccountLife({ log, commands: options.commands, states, isStarted: () => started });
   const { of: contact } = createContacts({ connection: (channel, account) => open.find(channel, account)?.connection, log });
@@ -113,16 +113,16 @@ export function createAccounts(options: AccountsOptions): Accounts {
     }
     if (started) beginAll();
     for (const account of open.all()) updateMenu(account, options);
-    tellAccounts();
+    logAccounts();
   }
 
   /** Makes a bot that was removed from the configuration by mistake visible in the log. */
-  function tellAccounts(): void {
+  function logAccounts(): void {
     const accounts = open.all().map(({ live: { channel, id } }) => `${channel}:${id}`);
     const failed = [...failures.values()].map(({ channel, account }) => `${channel}:${account}`);
     const line = { accounts, ...(failed.length > 0 && { failed }) };
-    if (isDeepStrictEqual(line, told) || (told === undefined && accounts.length + failed.length === 0)) return;
-    told = line;
+    if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
+    logged = line;
     log.info(line, "these channel accounts are configured");
   }
 

@@ -136,18 +136,18 @@ async function renameInConfig(move: ChatMove, options: MigrationOptions): Promis
   const groups = groupPaths(config(), move);
   const bindings = bindingPaths(config(), move);
   if (groups.length + bindings.length === 0) return;
-  const tell = (why: string) => {
+  const report = (why: string) => {
     for (const path of groups)
       log.warn({ channel, account, path: renderPath(path), hint: `Rename this key to "${to}".` }, `a group has a new id: ${why}`);
     for (const path of bindings)
       log.warn({ channel, account, path: renderPath(path), hint: `Set it to "${to}".` }, `a group has a new id: ${why}`);
   };
-  if (options.account(channel, account)?.options.configWrites === false) return tell("configWrites is false, so the file is not changed");
+  if (options.account(channel, account)?.options.configWrites === false) return report("configWrites is false, so the file is not changed");
   try {
     for (const path of groups) await renameConfigKey(configFile, path, to, { env });
     for (const path of bindings) await editConfig(configFile, path, to, { env });
   } catch (error) {
-    return tell(`the configuration could not be changed (${reasonOf(error)})`);
+    return report(`the configuration could not be changed (${reasonOf(error)})`);
   }
   // Events of the new chat are checked against its settings, so they wait until those are in effect.
   const end = performance.now() + longestReloadMs;

@@ -104,7 +104,7 @@ export function openAccount(
       const before = holder.open.status;
       holder.open.status = status;
       if (status.state === before.state && status.detail === before.detail) return;
-      tellStatus(accountLog, status, path);
+      logStatus(accountLog, status, path);
       options.states.note({ channel, id, path }, status);
     },
     judgeCaller: createJudgeCaller({
@@ -182,12 +182,12 @@ const sameFaultMs = 60 * 60_000;
 
 /** A plugin may fail in the same way with every message, so each kind of fault is logged as a warning once an hour. */
 function createFaultLog({ log, plugin, now }: { readonly log: Log; readonly plugin: string; readonly now: () => number }) {
-  const told = new Map<string, number>();
+  const logged = new Map<string, number>();
   return (error: Error): void => {
     const message = reasonOf(error);
-    const isNews = now() - (told.get(message) ?? Number.NEGATIVE_INFINITY) >= sameFaultMs;
-    if (isNews && told.size > 100) told.clear();
-    if (isNews) told.set(message, now());
+    const isNews = now() - (logged.get(message) ?? Number.NEGATIVE_INFINITY) >= sameFaultMs;
+    if (isNews && logged.size > 100) logged.clear();
+    if (isNews) logged.set(message, now());
     log[isNews ? "warn" : "debug"]({ plugin, error: message }, "a call into a plugin failed");
   };
 }
@@ -275,7 +275,7 @@ function receiveUpdate({
   );
 }
 
-export function tellStatus(log: Log, status: ChannelStatus, path: string): void {
+export function logStatus(log: Log, status: ChannelStatus, path: string): void {
   const bad = status.state === "failed" || status.state === "waiting";
   const line = {
     state: status.state,

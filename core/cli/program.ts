@@ -167,7 +167,7 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     json: true,
   })
     .option("--chat <id>", "explain the newest event of a chat, such as botchat:1001 or 1001")
-    .action(handle(async () => (await import("./why/why.ts")).tellWhy));
+    .action(handle(async () => (await import("./why/why.ts")).explainEvent));
   add(program, "usage", {
     summary: "Show token usage by agent and model. Counts all stored turns, including failed ones.",
     example: `${programCommand} usage\n${programCommand} usage --since 24h --json`,

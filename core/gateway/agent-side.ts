@@ -81,7 +81,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
       return inbound === undefined ? [] : turnMessages({ ...turn, inbound, context: context.of(visit) });
     },
-    told: context.told,
+    markRead: context.markRead,
     tookQueued: context.tookQueued,
     followUps: (end) => followUps(end, now()),
     asSent(reply, of, visit) {

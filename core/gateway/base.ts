@@ -16,7 +16,7 @@ import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
 import { createLog, type Log } from "../log/index.ts";
 import { lockState, type Store } from "../state/index.ts";
 import { openSqliteStore } from "../state/sqlite/index.ts";
-import { tellProblem } from "./config-problems.ts";
+import { logProblem } from "./config-problems.ts";
 import type { GatewayOptions } from "./options.ts";
 import { acceptance } from "./ownership.ts";
 import { createGatewayTokens, type Tokens } from "./tokens.ts";
@@ -68,7 +68,7 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   });
   const { log, redact, close: closeLog } = logging;
   undo.add(closeLog);
-  for (const problem of current.loaded.problems) tellProblem(log, problem);
+  for (const problem of current.loaded.problems) logProblem(log, problem);
 
   const opening = openSqliteStore({
     directory: stateDirectory,

@@ -25,7 +25,7 @@ export function optionProblems({ id, options }: PluginDefinition, config: Gatewa
 /** Problems of a channel's accounts, without those that the check of the file has already reported. */
 export function accountProblems(
   channel: ChannelDefinition,
-  { checkable: { channels }, directory, problems: told }: CheckedConfig,
+  { checkable: { channels }, directory, problems: reported }: CheckedConfig,
   env: Environment,
 ): readonly Problem[] {
   const read = Object.hasOwn(channels, channel.id) ? channels[channel.id] : undefined;
@@ -38,7 +38,7 @@ export function accountProblems(
           // A problem of an inherited option is reported at the place of that option.
           .filter(({ path, message }) => {
             const places = [path, path.startsWith(account) ? `${root}${path.slice(account.length)}` : path];
-            return !told.some((one) => places.includes(one.path) && one.message === message);
+            return !reported.some((one) => places.includes(one.path) && one.message === message);
           })
           .map(switchingOff(account)),
       )
@@ -99,7 +99,7 @@ const switchingOff =
     problem.severity === "error" ? { ...problem, section } : problem;
 
 /** Logs a problem of the configuration as one line. */
-export function tellProblem(log: Log, problem: Problem): void {
+export function logProblem(log: Log, problem: Problem): void {
   const line = {
     path: problem.path,
     ...(problem.line === undefined ? {} : { line: problem.line, column: problem.column }),

@@ -8,7 +8,7 @@ import type { Accepted, RawEvent } from "../contract/index.ts";
 import { HttpProblem, type HttpServer } from "../http/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
-import { tellProblem } from "./config-problems.ts";
+import { logProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
 import { createHttpSide, type HttpSide } from "./http-side.ts";
@@ -82,7 +82,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const hookTokens = createHookTokens(base);
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
   const { readiness, describe, found } = createDescribing(base, { runtime, plugins, hookSide, hookTokens, life, address });
-  for (const problem of found()) tellProblem(log, problem);
+  for (const problem of found()) logProblem(log, problem);
   const { server, handIn } = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
   undo.add(() => server.close());
   // Closed before the server, so that requests that wait for a run are answered.

@@ -17,7 +17,7 @@ import { type HostError, reasonOf } from "../contract/index.ts";
 import { callPlugin, pluginDeadlines } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Results } from "../webhooks/index.ts";
-import { pluginProblems, tellProblem } from "./config-problems.ts";
+import { logProblem, pluginProblems } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
 
@@ -27,7 +27,7 @@ function waitingFor(from: { readonly started: GatewayConfig; readonly before: Ga
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
 }
 
-function tellPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
+function notifyPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
   for (const { plugin, definition } of changes) {
     callPlugin({ plugin, doing: "onChange" }, pluginDeadlines.onReady, async () => definition()).catch((error: unknown) => {
       log.error({ plugin, error: reasonOf(error) }, "a plugin could not apply the configuration");
@@ -90,12 +90,12 @@ export function followConfig(parts: {
       const waiting = waitingFor({ started, before: current.loaded.config }, loaded.config);
       rememberSecrets(loaded.config, parts.secrets);
       current.loaded = loaded;
-      for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) tellProblem(log, problem);
+      for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) logProblem(log, problem);
       if (kept.length > 0) log.error({ sections: kept }, "sections with an error were rejected; the last valid ones stay in effect");
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
       parts.results.recheck();
       heartbeat.reload();
-      tellPlugins(runtime.registry.changes, log);
+      notifyPlugins(runtime.registry.changes, log);
       applied = runtime.accounts.apply(loaded.config, loaded.disabled).then(
         () => log.info({ file: change.loaded.file }, "the configuration was reloaded"),
         (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not apply the configuration"),

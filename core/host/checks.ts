@@ -40,9 +40,9 @@ async function runCheck({ plugin, definition }: Owned<CheckDefinition>, fix: boo
     if (!isFinding(explained)) throw new Error("its verdict is not ok, warn or fail with a reason");
     const { verdict, reason, fix: remedy } = explained;
     const fixable = definition.fix !== undefined && verdict !== "ok";
-    const told = { ...base, verdict, reason, ...(remedy === undefined ? {} : { fix: remedy }), fixable };
-    if (!fix || !fixable || definition.fix === undefined) return told;
-    return { ...told, done: await withPatience(definition.fix(), pluginDeadlines.check) };
+    const report = { ...base, verdict, reason, ...(remedy === undefined ? {} : { fix: remedy }), fixable };
+    if (!fix || !fixable || definition.fix === undefined) return report;
+    return { ...report, done: await withPatience(definition.fix(), pluginDeadlines.check) };
   } catch (error) {
     return { ...base, verdict: "fail", reason: `the check itself failed: ${reasonOf(error)}`, fixable: false };
   }

@@ -19,7 +19,7 @@ const mostRepetitions = 2;
 /** A leftover preview is a nuisance, but a chat that waits for its removal would be worse. */
 const mostRemovals = 5;
 /** Longest wait for rate limits, or for the platform to answer, that the trace does not mention. */
-const tellWaitMs = 3_000;
+const unreportedWaitMs = 3_000;
 
 export interface DeliveryResult {
   readonly receipts: readonly Receipt[];
@@ -127,7 +127,7 @@ async function mayGo(row: OutboxRow, leave: Admission | undefined, options: Deli
     trace.add("delivery", { plugin, verdict: "pass", code: "admit_failed", detail: reasonOf(fault) });
   }
   const waited = performance.now() - began;
-  if (waited >= tellWaitMs) {
+  if (waited >= unreportedWaitMs) {
     const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s for the platform's limits`;
     trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "limits_waited", detail });
   }
@@ -222,7 +222,7 @@ async function awaitAnswers(
   if (how === "too-late")
     return giveUp(row, "send_fate_unknown", "the platform did not answer for 24 hours", trace, { platformSilent: true });
   const waited = performance.now() - began;
-  if (waited >= tellWaitMs) {
+  if (waited >= unreportedWaitMs) {
     const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s until the platform answered`;
     trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "platform_answers", detail });
   }

@@ -22,16 +22,16 @@ export interface Ended {
 
 export function createEndedLine(log: Log): (ended: Ended) => void {
   /** Chat and reason of refusals, with the time of their last log line; oldest first. */
-  const told = new Map<string, number>();
+  const logged = new Map<string, number>();
 
   function isNews(key: string, at: number): boolean {
-    const last = told.get(key);
+    const last = logged.get(key);
     if (last !== undefined && at - last < repeatMs) return false;
-    told.delete(key);
-    told.set(key, at);
-    for (const oldest of told.keys()) {
-      if (told.size <= maxRemembered) break;
-      told.delete(oldest);
+    logged.delete(key);
+    logged.set(key, at);
+    for (const oldest of logged.keys()) {
+      if (logged.size <= maxRemembered) break;
+      logged.delete(oldest);
     }
     return true;
   }
@@ -84,13 +84,13 @@ export interface Report extends Omit<Ended, "ms"> {
 }
 
 export function createReport({ log, hooks }: { readonly log: Log; readonly hooks: Hooks }): (report: Report) => void {
-  const tellEnd = createEndedLine(log);
+  const logEnd = createEndedLine(log);
   return ({ unit, inbound, end, at, deciding, receipts, usage }) => {
     const [leader] = unit.events;
     if (leader === undefined) return;
     const ms = at - leader.acceptedAt;
     const { outcome, reason, agentId, sessionKey } = end;
-    tellEnd({ unit, inbound, end, at, deciding, ms });
+    logEnd({ unit, inbound, end, at, deciding, ms });
     // Observers are not awaited: a slow one must not hold up its lane.
     void hooks.settled({
       eventId: unit.id,

@@ -208,7 +208,7 @@ export function renderSayings(
   const parts = connection.render(reply, address, trigger === undefined ? undefined : { trigger });
   const taken = inPlace && previews.length > 0 && parts.every(isEditable) ? previews.slice(0, parts.length) : [];
   const sayings: Saying[] = parts.map((rendered, index) => {
-    const part = rendered.omitted === undefined ? rendered : told(rendered, onOmitted);
+    const part = rendered.omitted === undefined ? rendered : reportOmitted(rendered, onOmitted);
     if (index === 0 && reply.replaces !== undefined)
       return { address, operation: "send", part: { ...part, replaces: reply.replaces, inPlace: true } };
     const replaces = taken[index];
@@ -248,7 +248,7 @@ export function renderNotice(
 }
 
 /** Reports omitted content to the trace and removes it from the outbox row. */
-function told({ omitted = [], ...part }: Part, onOmitted: ((what: string) => void) | undefined): Part {
+function reportOmitted({ omitted = [], ...part }: Part, onOmitted: ((what: string) => void) | undefined): Part {
   for (const what of omitted) onOmitted?.(what);
   return part;
 }

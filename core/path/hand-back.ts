@@ -27,7 +27,7 @@ export function createHandBack(options: {
   /** Units that wait for something, so that each is logged and recorded once, not at every check. */
   const postponed = new Set<string>();
 
-  function tellPostponed(unit: Unit, why: NonNullable<ReturnType<typeof postponementOf>>, trace: Trace): void {
+  function reportPostponed(unit: Unit, why: NonNullable<ReturnType<typeof postponementOf>>, trace: Trace): void {
     trace.take();
     if (postponed.has(unit.id)) return;
     if (postponed.size >= maxRemembered) postponed.clear();
@@ -40,7 +40,7 @@ export function createHandBack(options: {
   return async (unit, error, trace) => {
     const interrupted = error instanceof Interrupted;
     const why = interrupted ? undefined : postponementOf(error);
-    if (why !== undefined) tellPostponed(unit, why, trace);
+    if (why !== undefined) reportPostponed(unit, why, trace);
     else if (!interrupted) {
       trace.add("settled", { plugin: "core", verdict: "retry", code: "attempt_failed", detail: reasonOf(error) });
       log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");

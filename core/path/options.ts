@@ -42,7 +42,7 @@ export interface AgentSide {
     readonly at: number;
   }): readonly SessionMessage[];
   /** Called when a turn is written with its transcript; requests to the store made here join the same commit. */
-  told(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
+  markRead(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
   /** Whether a turn took events from its session's queue. */
   tookQueued(visit: Visit): boolean;
   /** Events that follow a finished turn, such as a hook's summary; accepted in the commit that ends the turn. */

@@ -55,9 +55,9 @@ export async function say(
           decisions: trace.take(),
         });
   // Awaited together: if one commit fails, all fail, and an unhandled rejection would end an embedder's process.
-  const told = messages.length > 0 && inbound !== undefined && route !== undefined ? agents.told(inbound, route, visit) : undefined;
+  const marking = messages.length > 0 && inbound !== undefined && route !== undefined ? agents.markRead(inbound, route, visit) : undefined;
   const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
-  const alone = told === undefined && counted === undefined && accepted.length === 0;
-  const rows = alone ? await saying : (await Promise.all([saying, told, counted, ...accepted]))[0];
+  const alone = marking === undefined && counted === undefined && accepted.length === 0;
+  const rows = alone ? await saying : (await Promise.all([saying, marking, counted, ...accepted]))[0];
   return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted };
 }

@@ -117,7 +117,7 @@ async function outcomeOf(plugin: PluginDefinition, one: PresetCase): Promise<unk
   try {
     const chosen = chooseMapping(table.way(path).mappings, posted);
     if (chosen === undefined) return { code: "not_found" };
-    return (await planRuns(chosen.mapping, chosen.delivery, deps)).runs.map(told);
+    return (await planRuns(chosen.mapping, chosen.delivery, deps)).runs.map(describeRun);
   } catch (error) {
     const code = error instanceof MappingFailure ? error.problem.code : (error as { readonly code?: unknown }).code;
     if (typeof code !== "string") throw error;
@@ -125,7 +125,7 @@ async function outcomeOf(plugin: PluginDefinition, one: PresetCase): Promise<unk
   }
 }
 
-function told(run: MappedRun): object {
+function describeRun(run: MappedRun): object {
   return run.action === "wake"
     ? { action: run.action, ...run.wake }
     : { action: run.action, message: run.asked.message, ...run.asked.request };

@@ -21,7 +21,7 @@ async function list(call: CliCall): Promise<CliAnswer> {
   };
 }
 
-function told(device: Device | null, found: (device: Device) => string, missing: string): CliAnswer {
+function answerAbout(device: Device | null, found: (device: Device) => string, missing: string): CliAnswer {
   return device === null ? { lines: [missing], data: null, failed: true } : { lines: [found(device)], data: device as unknown as Json };
 }
 
@@ -36,7 +36,7 @@ export const devicesCli: CliDefinition = {
       summary: "Approve a device; without an id, the latest request.",
       example: "approve 7FQ2K9MX",
       run: async (call) =>
-        told(
+        answerAbout(
           await open(call).approve(call.args[0]),
           ({ name, id }) => `${name} (${id}) is approved.`,
           "No such device waits for approval; `devices list` shows those that do.",
@@ -48,7 +48,7 @@ export const devicesCli: CliDefinition = {
       summary: "Revoke a device's token, or deny its request.",
       example: "revoke 7FQ2K9MX",
       run: async (call) =>
-        told(
+        answerAbout(
           await open(call).revoke(call.args[0] ?? ""),
           ({ name, id }) => `${name} (${id}) is revoked: its token is no longer valid.`,
           "There is no device with this id; `devices list` shows them.",

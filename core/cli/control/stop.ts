@@ -10,7 +10,7 @@ const usualDrainSeconds = 30;
 export async function stopGateway(context: CommandContext, _: readonly [], { json }: { readonly json?: boolean }): Promise<number> {
   const directory = await context.stateDirectory();
   const gateway = await context.gateway();
-  const drainSeconds = gateway === null ? undefined : await tellToStop(gateway, directory);
+  const drainSeconds = gateway === null ? undefined : await requestStop(gateway, directory);
   if (gateway === null || drainSeconds === undefined) {
     if (json === true) context.terminal.json({ stopped: false });
     else context.terminal.line(`No gateway is running on ${directory}.`);
@@ -23,7 +23,7 @@ export async function stopGateway(context: CommandContext, _: readonly [], { jso
 }
 
 /** How long stopping may take, in seconds; `undefined` if the process with that id is not a gateway. */
-async function tellToStop(gateway: RunningGateway, directory: string): Promise<number | undefined> {
+async function requestStop(gateway: RunningGateway, directory: string): Promise<number | undefined> {
   try {
     const { drainSeconds } = (await ask(gateway, "stop")) as { readonly drainSeconds: number };
     return drainSeconds;

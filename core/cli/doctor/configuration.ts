@@ -18,9 +18,9 @@ export function checkConfiguration(patient: Patient): readonly Finding[] {
   const { loaded, declared, context } = patient;
   const problems = [...loaded.problems, ...pluginProblems(declared, loaded, context.env)];
   // The check of the allowlists reports these, with the accounts they concern.
-  const told = ignoredOf(patient);
+  const reported = ignoredOf(patient);
   const found = problems
-    .filter(({ path, message }) => !told.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
+    .filter(({ path, message }) => !reported.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
     .filter((problem) => !isOnlyMissingHere(problem, patient))
     // The check of the tokens reports these, with what they open.
     .filter(({ path, message }) => !(tokenPaths.includes(path) && message === weakSecret.message))

@@ -99,7 +99,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
   }
   for (const { channel, account, path, status } of description.accounts) {
     if (status.state !== "failed" && status.state !== "waiting") continue;
-    if (isToldElsewhere(patient, { channel, account })) continue;
+    if (isReportedElsewhere(patient, { channel, account })) continue;
     const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
     found.push({ check: "gateway", verdict: "fail", path, reason, fix: `\`${programCommand} logs\` shows what happened before.` });
   }
@@ -107,7 +107,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
 }
 
 /** A finding about the configuration or from the platform is closer to the cause than the account's state. */
-function isToldElsewhere(
+function isReportedElsewhere(
   { accounts, probes }: Patient,
   { channel, account }: { readonly channel: string; readonly account: string },
 ): boolean {

@@ -26,10 +26,10 @@ const marks: Readonly<Record<Finding["verdict"], readonly [string, Style]>> = {
 
 export function showFindings(terminal: Terminal, report: Report): void {
   if (report.json) terminal.json(asJson(report));
-  else tellFindings(terminal, report);
+  else printFindings(terminal, report);
 }
 
-function tellFindings(terminal: Terminal, report: Report): void {
+function printFindings(terminal: Terminal, report: Report): void {
   const { style } = terminal;
   const { findings, mended, backup, dryRun } = report;
   const rows = findings.flatMap(({ check, verdict, reason, fix, repair }) => {

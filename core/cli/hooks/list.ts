@@ -67,12 +67,12 @@ function collect({ loaded, table }: Workbench): ListedHooks {
       },
     ];
   });
-  const told = new Set([...mappings, ...missing].flatMap((hook) => hook.problems));
+  const attributed = new Set([...mappings, ...missing].flatMap((hook) => hook.problems));
   return {
     enabled: hooks.enabled && !loaded.disabled.has("hooks"),
     path: hooks.path,
     hooks: [...endpoints, ...mappings, ...missing],
-    problems: problems.filter((problem) => !told.has(problem)),
+    problems: problems.filter((problem) => !attributed.has(problem)),
   };
 }
 
@@ -124,11 +124,11 @@ function show({ enabled, path, hooks, problems }: ListedHooks, terminal: Termina
       ];
     }),
   );
-  for (const hook of hooks) tellProblems(hook.id, hook.problems, terminal);
-  tellProblems("hooks", problems, terminal);
+  for (const hook of hooks) printProblems(hook.id, hook.problems, terminal);
+  printProblems("hooks", problems, terminal);
 }
 
-function tellProblems(title: string, problems: ListedHook["problems"], terminal: Terminal): void {
+function printProblems(title: string, problems: ListedHook["problems"], terminal: Terminal): void {
   if (problems.length === 0) return;
   terminal.line();
   terminal.line(terminal.style("bold", title));

@@ -39,7 +39,7 @@ export async function replayDelivery(context: CommandContext, [wanted]: readonly
     await store.close();
   }
   if (options.json === true) context.terminal.json(replayed);
-  else tell(replayed, context);
+  else printReplay(replayed, context);
   return 0;
 }
 
@@ -68,7 +68,7 @@ async function mapAgain(context: CommandContext, { report, kept }: FoundDelivery
   return { replayed: report.id, eventIds, running: true, ...(mapping === undefined ? {} : { mapping }) };
 }
 
-function tell({ replayed, eventIds, mapping, running }: Replayed, { terminal }: CommandContext): void {
+function printReplay({ replayed, eventIds, mapping, running }: Replayed, { terminal }: CommandContext): void {
   if (mapping === undefined) {
     terminal.line(running ? `${replayed} runs again.` : `${replayed} runs again when a gateway runs.`);
     return;

@@ -8,7 +8,7 @@ import type { Json } from "../../contract/types.ts";
 import type { CommandContext } from "../context.ts";
 import { checkFile, keepFile } from "./file.ts";
 import { runWithoutGateway, type Stored } from "./offline.ts";
-import { tell } from "./render.ts";
+import { printResult } from "./render.ts";
 
 export interface MessageOptions {
   readonly channel?: string;
@@ -60,7 +60,7 @@ async function run(action: ActionName, context: CommandContext, options: Message
   const result = await perform(action, args, { context, dryRun }).finally(() => clearTimeout(progress));
   if (options.json === true) context.terminal.json(result);
   else if (isRefusal(result)) context.terminal.error(new Error(inFlags(result.error).replace(/\.$/, "")));
-  else tell(action, result, context.terminal);
+  else printResult(action, result, context.terminal);
   if (!isRefusal(result)) return 0;
   return result.code === "invalid_arguments" ? 2 : 1;
 }

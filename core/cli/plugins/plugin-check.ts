@@ -28,7 +28,7 @@ export async function checkPlugin(context: CommandContext, [name]: readonly [str
     const definition = checkDeclaration(source.name, await loader.load(source));
     const listed = await tryOut(definition, { file: source.file, options: given, directory, env: context.env });
     if (json === true) context.terminal.json(listed);
-    else tell(listed, definition, context);
+    else printChecked(listed, definition, context);
     return listed.state === "up" ? 0 : 1;
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -66,7 +66,7 @@ async function tryOut(
   }
 }
 
-function tell(listed: Listed, { channel }: PluginDefinition, { terminal }: CommandContext): void {
+function printChecked(listed: Listed, { channel }: PluginDefinition, { terminal }: CommandContext): void {
   showPlugins([listed], terminal);
   if (listed.state !== "up" || channel === undefined) return;
   terminal.line(terminal.style("dim", `\nIts channel was not opened: that needs channels.${channel.id} in a configuration.`));

@@ -126,7 +126,7 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
   await pairing.revoke(person.channel, person.id);
   for (const { namespace, key } of found.rows) await store.delete(namespace, key);
   const waiting = createWaitingEvents({ store, now });
-  for (const { session, events } of found.reactions) await waiting.told(session, events);
+  for (const { session, events } of found.reactions) await waiting.remove(session, events);
   // Events are removed last: without them it would be unknown which turns were the person's.
   await store.removeEvents(found.events.map(({ id }) => id));
 }

@@ -25,7 +25,7 @@ export function renderHeadline(report: EventReport, now: number, style: Terminal
   return `${style(outcomeStyles[outcome], outcome)}${why} after ${renderDuration((report.settledAt ?? now) - report.acceptedAt)}`;
 }
 
-export function tellDecisions(report: EventReport, terminal: Terminal): void {
+export function printDecisions(report: EventReport, terminal: Terminal): void {
   const { style } = terminal;
   if (report.decisions.length === 0) {
     terminal.line(report.state === "settled" ? "  No station decided anything." : "  No station has decided anything yet.");

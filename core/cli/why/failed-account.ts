@@ -16,7 +16,7 @@ export async function failedSince(store: Store, since: number, channel?: string)
   return down.sort((a, b) => b.since - a.since)[0] ?? null;
 }
 
-export function tellFailedAccount({ channel, account, path, state, detail, since }: AccountChange, terminal: Terminal, now: number): void {
+export function printFailedAccount({ channel, account, path, state, detail, since }: AccountChange, terminal: Terminal, now: number): void {
   const { style } = terminal;
   terminal.line(`${style(state === "failed" ? "red" : "yellow", state)} ${style("dim", "(account_down)")} no messages arrive`);
   terminal.line();

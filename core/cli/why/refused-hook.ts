@@ -13,7 +13,7 @@ export async function refusedSince(store: Store, since: number): Promise<Refused
   return newest !== undefined && newest.at > since ? newest : null;
 }
 
-export function tellRefusedHook(refused: RefusedHook, terminal: Terminal, now: number): void {
+export function printRefusedHook(refused: RefusedHook, terminal: Terminal, now: number): void {
   const { style } = terminal;
   const { path, hint } = describeProblem(refused.code);
   terminal.line(`${style("red", "refused")} ${style("dim", `(${refused.code})`)} with ${refused.status}`);

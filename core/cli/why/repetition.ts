@@ -10,7 +10,7 @@ export function renderRepeated(repeated: Repeated | undefined, now: number): str
   return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first answer and did not run again`;
 }
 
-export function tellRepetition(
+export function printRepetition(
   eventId: string,
   repeated: Repeated | undefined,
   { terminal, now }: { terminal: Terminal; now: number },

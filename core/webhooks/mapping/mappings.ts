@@ -234,7 +234,7 @@ function checkTogether(drafts: readonly Draft[], signedPaths: ReadonlySet<string
       });
     }
     const before = drafts.slice(0, index).find((earlier) => covers(earlier, draft));
-    if (before !== undefined) tellUnreachable(before, draft);
+    if (before !== undefined) reportUnreachable(before, draft);
   }
 }
 
@@ -248,7 +248,7 @@ function covers(earlier: Draft, later: Draft): boolean {
 
 const sameSigned = (a: Draft, b: Draft) => (a.source.settings.signature === undefined) === (b.source.settings.signature === undefined);
 
-function tellUnreachable({ source: before }: Draft, { source, report }: Draft): void {
+function reportUnreachable({ source: before }: Draft, { source, report }: Draft): void {
   const who = before.settings.id === undefined ? before.at : `${before.at} (${before.settings.id})`;
   const message = `is never reached: ${who} takes every request that it would take`;
   const fix = { hint: "Put the narrower one first, or narrow the other one's match." };

@@ -60,7 +60,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
   // Does not use the wall clock, which may be set back.
   let quietSince = performance.now();
 
-  const tell = (state: ChannelStatus["state"], detail?: string) =>
+  const report = (state: ChannelStatus["state"], detail?: string) =>
     account.status({ state, lastContactAt, identity, ...(detail !== undefined && { detail }) });
 
   async function next(): Promise<readonly Json[]> {
@@ -101,7 +101,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
 
   async function recover(error: unknown): Promise<void> {
     const reason = error instanceof ChannelError ? error.reason : "receive_failed";
-    tell("waiting", failureDetail(error));
+    report("waiting", failureDetail(error));
     if (reason === "conflict" && error instanceof ChannelError && /webhook/i.test(error.message)) {
       await api.call("deleteWebhook", {}, signal).catch(() => {});
     }
@@ -124,7 +124,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
       work.then(resolve, reject);
     });
 
-  tell("connected");
+  report("connected");
   while (!signal.aborted) {
     try {
       const updates = await next();
@@ -139,11 +139,11 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
       }
       if (signal.aborted) return;
       backoff.reset();
-      tell("connected");
+      report("connected");
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ChannelError && error.reason === "unauthorized") {
-        tell("failed", unauthorizedDetail);
+        report("failed", unauthorizedDetail);
         return;
       }
       await recover(error);

@@ -39,14 +39,14 @@ async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): 
     await steps.step("notices", "Looking", async () => kept(all.length > 0 ? left : "Nothing was made at Google for this mailbox."));
     return true;
   }
-  const tell = (detail: string, work: (google: GmailAccess) => Promise<unknown>) =>
+  const attempt = (detail: string, work: (google: GmailAccess) => Promise<unknown>) =>
     steps.attempt("notices", detail, async (): Promise<Result<true>> => {
       if (!steps.dryRun) await work(openAccess(call, place, await settingsOf(call, place, {})));
       return { outcome: steps.dryRun ? "would" : "done", detail, value: true };
     });
-  const isStopped = !isAnnounced || (await tell("stop the announcements of Gmail", ({ stop }) => stop())) === true;
+  const isStopped = !isAnnounced || (await attempt("stop the announcements of Gmail", ({ stop }) => stop())) === true;
   let left = 0;
-  for (const name of all) if ((await tell(`delete ${name}`, ({ cloud }) => cloud.remove(name))) === undefined) left += 1;
+  for (const name of all) if ((await attempt(`delete ${name}`, ({ cloud }) => cloud.remove(name))) === undefined) left += 1;
   // What could not be deleted remains recorded as ours.
   if (!steps.dryRun && left === 0) await call.store.delete(madePlace(address));
   return isStopped && left === 0;
