@@ -54,13 +54,13 @@ async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail & {
   const changes = changesIn(wanted);
   const place = ["hooks.gmail", ...(at === "" ? [] : [at.slice(0, -1)])].join(".");
   if (Object.keys(changes).length === 0) {
-    await steps.step("configuration", "Looking at the configuration", async () => kept(`${place} is as it should be.`));
+    await steps.step("configuration", "Checking the configuration", async () => kept(`${place} is correct.`));
     return;
   }
   await steps.change("configuration", `set ${Object.keys(changes).join(", ")} of ${place}`, async () => {
     try {
       if (existing === undefined) await preset.set(path, changes);
-      // The credentials last: with them the mailbox is watched.
+      // Credentials are written last, because the mailbox is watched once they are set.
       else for (const [key, value] of Object.entries(changes).sort(credentialsLast)) await preset.set([...path, key], value);
     } catch (error) {
       await undo();
@@ -74,7 +74,8 @@ const credentialsLast = ([one]: readonly [string, Json], [other]: readonly [stri
 
 async function nextLines(call: CliCall, { dryRun }: Steps): Promise<readonly string[]> {
   if (dryRun) return ["This was a dry run: nothing was changed."];
-  const status = `\`${call.program} webhooks gmail status\` shows how the mailbox is.`;
-  if ((await call.gateway()) === undefined) return [`No gateway runs; the next start reads the mailbox: ${call.program} gateway`, status];
-  return ["The running gateway follows by itself within seconds.", status];
+  const status = `\`${call.program} webhooks gmail status\` shows the state of the mailbox.`;
+  if ((await call.gateway()) === undefined)
+    return [`No gateway is running; the next start reads the mailbox: ${call.program} gateway`, status];
+  return ["The running gateway applies this within seconds.", status];
 }

@@ -129,7 +129,7 @@ describe("webhooks gmail setup", () => {
     expect(JSON.parse(finished.out).steps.at(-1)).toMatchObject({
       step: "permission",
       outcome: "failed",
-      detail: `The permission was given for eve@example.net, and not for ${room.google().address}.`,
+      detail: `The permission was granted for eve@example.net, and not for ${room.google().address}.`,
       fix: expect.stringContaining("choose the other user"),
     });
     expect(mailbox().credentials).toBeUndefined();
