@@ -24,7 +24,7 @@ export default defineConfig({
   test: {
     pool: "forks",
     globalSetup: [source("./test/support/temporary.ts")],
-    setupFiles: [source("./test/support/seed.ts")],
+    setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: { NODE_COMPILE_CACHE: source("./node_modules/.cache/tests") },
     // On two cores: most of what the tests do is waiting, for polls, leases and processes.

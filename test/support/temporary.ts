@@ -27,6 +27,7 @@ function directoryInMemory(): string | undefined {
   return;
 }
 
+/** Before the first test of a run. Each process of the tests has a directory below this one, see `own-directory.ts`. */
 export default function setup(): () => void {
   const directory = directoryInMemory() ?? mkdtempSync(join(tmpdir(), "gateway-tests-"));
   // Mail servers of the tests run as another user.
