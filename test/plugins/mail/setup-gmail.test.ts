@@ -1,4 +1,4 @@
-/** `service webhooks gmail setup` and `teardown`, in processes of their own, against a stand-in for Google. */
+/** `service webhooks gmail setup` and `teardown`, against a stand-in for Google. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";

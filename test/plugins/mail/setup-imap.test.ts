@@ -1,4 +1,4 @@
-/** `service webhooks imap setup` and `teardown`, in processes of their own, against a real IMAP server. */
+/** `service webhooks imap setup` and `teardown`, against a real IMAP server. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
