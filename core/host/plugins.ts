@@ -16,7 +16,7 @@ export interface Replacement {
 
 export interface Plugins {
   reports(): readonly PluginReport[];
-  /** Runs `onReady` of each; a failure is logged. */
+  /** Runs `onReady` of each plugin; a failure is logged. */
   ready(): Promise<void>;
   /**
    * Reads the files of a plugin again, and runs its `setup` again. Throws `HostError` that says what is wrong; then nothing has changed.

@@ -1,4 +1,4 @@
-/** What the plugins of one gateway registered; gone with the gateway. */
+/** What the plugins of one gateway have registered. It lasts as long as the gateway. */
 import { PluginError } from "../contract/index.ts";
 import type {
   ChannelDefinition,
@@ -28,7 +28,7 @@ export interface Registrations {
   readonly presets: Map<string, Owned<PresetDefinition>>;
   readonly commands: Owned<CommandDefinition>[];
   readonly routes: Owned<RouteDefinition>[];
-  /** Each vouches for tokens of devices. */
+  /** Checks that vouch for device tokens. */
   readonly devices: Owned<DeviceCheck>[];
   readonly checks: Owned<CheckDefinition>[];
   readonly watched: Owned<WatchReport>[];

@@ -109,9 +109,9 @@ export function createCommands(options: {
 
   function check(plugin: string, { name }: CommandDefinition, others: (name: string) => ListedCommand | undefined): void {
     const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin, reason });
-    if (!validName.test(name)) throw invalid(`the command name "${name}" is not 1 to 32 of a-z, 0-9 and _`);
+    if (!validName.test(name)) throw invalid(`the command name "${name}" must have 1 to 32 characters of a-z, 0-9 and _`);
     const other = others(name);
-    if (other !== undefined) throw invalid(`the command /${name} is already that of ${other.plugin}`);
+    if (other !== undefined) throw invalid(`the command /${name} is already provided by ${other.plugin}`);
   }
 
   return {
