@@ -1,6 +1,7 @@
 /** What is stored about a mailbox across restarts: where reading continues, and which mails were handled. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
+import type { Hour } from "./hour.ts";
 import type { Cursor } from "./source.ts";
 
 /** How long a handled mail is remembered. */
@@ -12,6 +13,8 @@ export interface Progress {
   readonly lastMail: number;
   /** When the mailbox was last read to its end. */
   readonly lastSync: number;
+  /** Absent if no mail was submitted yet. */
+  readonly hour?: Hour;
   /** Until when mails wait because of `maxPerHour`; absent if none waits. */
   readonly pausedUntil?: number;
   /** Older mails are not wanted (epoch milliseconds). Only until the mailbox was first read to its end. */

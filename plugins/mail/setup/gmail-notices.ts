@@ -129,7 +129,8 @@ async function noteMade({ store }: CliCall, address: string, made: Made): Promis
   await store.update(madePlace(address), (before) => ({ ...((before ?? {}) as Made), ...made }) as Json);
 }
 
-function namesOf(call: CliCall, { at, wanted }: WantedGmail): Names {
+/** Throws a usage error when they cannot be known. */
+export function namesOf(call: CliCall, { at, wanted }: WantedGmail): Names {
   const whole = (kind: "topics" | "subscriptions", value: Json | undefined): string => {
     const name = typeof value === "string" ? value : defaultName;
     if (name.includes("/")) return name;

@@ -17,9 +17,11 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
     const place = await placeOf(call);
     const names = { source: "gmail", account: place.address };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
-      // Google first, because the credentials are unknown afterwards. The mailbox is removed here even if Google refuses.
-      const ends = [await removeNotices(call, steps, place), await returnPermission(call, steps, place)];
+      // Notices first: they need the credentials of the configuration. The mailbox is removed here even if Google refuses.
+      const noticesEnded = await removeNotices(call, steps, place);
       await removeSettings(call, steps, place);
+      // A mailbox that is still watched would ask its owner for a new login.
+      const ends = [noticesEnded, await returnPermission(call, steps, place)];
       await forgetMailbox(call, steps, { source: "gmail", account: place.name });
       const ok = !ends.includes(false);
       return steps.answer(names, [ok ? ending(steps) : "Everything else was done. Correct what failed, as it says above."], { ok });

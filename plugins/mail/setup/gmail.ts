@@ -4,7 +4,7 @@ import type { GmailSettings } from "../settings.ts";
 import { type GmailAccess, openAccess } from "./gmail-access.ts";
 import { changesIn, placeOf, settingsOf, type WantedGmail, wantedGmail } from "./gmail-account.ts";
 import { checkGmail } from "./gmail-checks.ts";
-import { prepareNotices } from "./gmail-notices.ts";
+import { namesOf, prepareNotices } from "./gmail-notices.ts";
 import { givePermission } from "./gmail-permission.ts";
 import { prepareHooks } from "./hook-server.ts";
 import { answered, isSet } from "./options.ts";
@@ -19,6 +19,8 @@ export const setupGmail = (call: CliCall): Promise<CliAnswer> =>
     const names = { source: "gmail", account: address };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
       const settings = await settingsOf(call, wanted, wanted.wanted);
+      // What is missing on the command line is said before the user gives a permission.
+      if (wanted.mode !== "poll") namesOf(call, wanted);
       const permitted = await givePermission(call, steps, wanted, settings);
       const access = openAccess(call, wanted, settings);
       const isSetUp = wanted.existed && Object.keys(changesIn(wanted)).length === 0;

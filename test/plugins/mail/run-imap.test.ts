@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 import { scopedStore } from "../../../core/host/scope.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { createLease, isHeld } from "../../../plugins/mail/lease.ts";
-import { run, start, temporaryHome } from "../../core/cli/command.ts";
+import { start, temporaryHome } from "../../core/cli/command.ts";
+import { run } from "../../core/cli/desk.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
 import { startWebhook } from "../../support/mail/webhook.ts";
