@@ -14,6 +14,12 @@ export interface PluginSource {
   readonly bundled: boolean;
 }
 
+/** Where a plugin comes from, for errors that name two of one id. */
+export function placeOf({ file, bundled }: PluginSource): string {
+  if (file === "") return "one that the embedding program hands in";
+  return bundled ? `the bundled one (${file})` : file;
+}
+
 /** TypeScript in the repository, JavaScript in the published package. */
 const moduleEnding = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
