@@ -1,5 +1,5 @@
 /** Which plugins there are: the bundled folders, then what `plugins.load` names. Nothing else, never the working directory. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
@@ -58,6 +58,13 @@ function moduleAt(path: string): string {
   if (!statSync(path).isDirectory()) return path;
   const found = ["index.ts", "index.mts", "index.js", "index.mjs"].map((file) => join(path, file)).find((file) => existsSync(file));
   if (found !== undefined) return found;
-  if (existsSync(join(path, "package.json"))) return createRequire(join(path, "package.json")).resolve(path);
+  if (existsSync(join(path, "package.json"))) return entryOfPackage(path);
   throw new Error(`${path} holds no index.ts or index.js`);
+}
+
+/** The entry of a package in a folder: by its `exports`, which a package finds under its own name, else by `main`. */
+function entryOfPackage(folder: string): string {
+  const file = join(folder, "package.json");
+  const { name, exports } = JSON.parse(readFileSync(file, "utf8")) as { readonly name?: unknown; readonly exports?: unknown };
+  return createRequire(file).resolve(exports !== undefined && typeof name === "string" ? name : folder);
 }

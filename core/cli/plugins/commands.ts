@@ -1,10 +1,19 @@
-/** `plugins list` and `plugins check`. */
-import type { Command } from "commander";
+/** `plugins create`, `plugins list` and `plugins check`. */
+import { type Command, Option } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle } from "../declare.ts";
+import { pluginKinds } from "./plugin-kind.ts";
 
 export function addPluginCommands(program: Command, add: Add, handle: Handle): void {
-  const plugins = group(program, "plugins", "Look at plugins.", `${programCommand} plugins list`);
+  const plugins = group(program, "plugins", "Create, list and check plugins.", `${programCommand} plugins list`);
+  add(plugins, "create <name>", {
+    summary: "Write a package for a new plugin, with tests that pass: declaration, options, contract test, README and CI.",
+    example: `${programCommand} plugins create acme-chat --kind channel\n${programCommand} plugins create acme-alerts --kind preset --dir ~/plugins/alerts`,
+    json: true,
+  })
+    .addOption(new Option("--kind <kind>", "what it is").choices(pluginKinds).makeOptionMandatory())
+    .option("--dir <directory>", "folder to write into, new or empty (default: ./<name>)")
+    .action(handle(async () => (await import("./plugin-create.ts")).createPlugin, { looks: false }));
   add(plugins, "list", {
     summary: "List plugins, their hooks, and why one is not loaded.",
     example: `${programCommand} plugins list`,
