@@ -19,12 +19,14 @@ export function addPluginCommands(program: Command, add: Add, handle: Handle): v
     example: `${programCommand} plugins list`,
     json: true,
   }).action(handle(async () => (await import("./plugins.ts")).listPlugins));
-  add(plugins, "check <plugin>", {
+  add(plugins, "check [plugin]", {
     summary:
-      "Try a folder or package out: whether its plugin comes up, in a gateway of its own that is thrown away. Exits with 1 when it does not.",
-    example: `${programCommand} plugins check ./tally\n${programCommand} plugins check ./tally --options '{ "hidden": ["secret"] }'`,
+      "Check a plugin in a folder or package (default: this folder): its declaration, options, contract, package and licences, and whether it comes up in a gateway of its own. Exits with 1 when there is an error.",
+    example: `${programCommand} plugins check ./acme-chat\n${programCommand} plugins check ./tally --options '{ "hidden": ["secret"] }'\n${programCommand} plugins check --strict --sarif > check.sarif`,
     json: true,
   })
+    .addOption(new Option("--sarif", "print SARIF 2.1.0, for the checks of a code host").conflicts("json"))
+    .option("--strict", "exit with 1 on warnings too")
     .option("--options <json>", "the value of plugins.entries.<id>.options")
-    .action(handle(async () => (await import("./plugin-check.ts")).checkPlugin, { looks: false }));
+    .action(handle(async () => (await import("./check/plugin-check.ts")).checkPlugin, { looks: false }));
 }
