@@ -58,7 +58,8 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
     else answer(response, 404, {});
   }
 
-  const server = createServer((request, response) => {
+  // Connections are not kept, so that a test that waits for the last one to close need not wait long.
+  const server = createServer({ keepAliveTimeout: 1 }, (request, response) => {
     handle(request, response).catch(() => response.destroy());
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
