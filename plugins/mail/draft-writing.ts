@@ -14,7 +14,8 @@ export interface DraftWriting {
   settled(eventId: string): boolean;
 }
 
-const longestWaitMs = 300_000;
+/** The clock may be set, and a machine that slept wakes late: so often the time is looked at again. */
+const longestWaitMs = 30_000;
 
 export function createDraftWriting(
   host: Pick<PluginHost, "log" | "now">,
@@ -30,7 +31,7 @@ export function createDraftWriting(
     } catch (error) {
       if (signal.aborted) return;
       const { message, fix } = faultOf(error);
-      host.log.warn({ ...mailbox, error: message, hint: fix }, "a draft could not be stored; it is tried again");
+      host.log.warn({ ...mailbox, error: message, hint: fix }, "a draft could not be stored; it is retried");
     }
   }
 

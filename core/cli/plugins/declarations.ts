@@ -1,4 +1,4 @@
-/** What plugins declare, read without setting them up: for commands that work while no gateway runs. */
+/** Reads what plugins declare, without setting them up, for commands that work while no gateway is running. */
 import { join } from "node:path";
 import type { PluginSchemas } from "../../config/plugin-schemas.ts";
 import type { CheckedConfig } from "../../config/reading/load.ts";
@@ -26,7 +26,7 @@ export async function readDeclarations(
 ): Promise<readonly Declared[]> {
   const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh: false });
   const declared: Declared[] = [];
-  /** What has an id. What is off takes none, as in a gateway that starts. */
+  /** The plugin of each id. A plugin that is off takes none, as in a gateway that starts. */
   const owners = new Map<string, PluginSource>();
   const sources = [
     ...bundledPlugins().map((source) => () => source),
@@ -69,12 +69,12 @@ function stateOf(definition: PluginDefinition, { bundled }: PluginSource, config
   };
 }
 
-/** Those that a gateway would set up. */
+/** The plugins that a gateway would set up. */
 export function readyPlugins(declared: readonly Declared[]): readonly PluginDefinition[] {
   return declared.filter(({ state }) => state === "ready").flatMap(({ definition }) => definition ?? []);
 }
 
-/** The schemas of everything that is declared, also of what is off. */
+/** The schemas of all declared plugins, including those that are off. */
 export function declaredSchemas(declared: readonly Declared[]): PluginSchemas {
   return schemasOf(declared.flatMap(({ definition }) => definition ?? []));
 }
