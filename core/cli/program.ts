@@ -140,10 +140,11 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
     .action(handle(async () => (await import("./start/gateway.ts")).runGateway, starts));
   add(program, "dev", {
     summary: "Run a gateway with the playground, the echo engine and hooks.",
-    example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0`,
+    example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0\n${programCommand} dev --state .dev --plugin ./acme-chat`,
   })
     .option("--port <number>", "port of the gateway; 0 picks a free port", portNumber)
     .option("--page-port <number>", "port of the playground page; 0 picks a free port", portNumber)
+    .option("--plugin <folder>", "load the plugin in this folder too, from now on")
     .option(...acceptNewState)
     .action(handle(async () => (await import("./start/dev.ts")).runDev, starts));
   add(program, "playground", {

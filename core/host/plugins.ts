@@ -6,7 +6,7 @@ import type { Log } from "../log/index.ts";
 import type { PluginDefinition, TObject } from "../sdk/contract.ts";
 import { callPlugin, pluginDeadlines, withDeadline } from "./deadline.ts";
 import { checkDeclaration, inRequiredOrder } from "./declare.ts";
-import { bundledPlugins, namedPlugin, type PluginSource } from "./find.ts";
+import { bundledPlugins, namedPlugin, type PluginSource, placeOf } from "./find.ts";
 import type { Loader } from "./load.ts";
 import { addUnique, removePlugin } from "./registry.ts";
 import { createScope, type ScopeOptions } from "./scope.ts";
@@ -52,7 +52,15 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
   const reports = new Map<string, PluginReport>();
   const failed = (name: string, bundled: boolean, error: unknown) => {
     const hint = error instanceof HostError ? error.hint : undefined;
-    reports.set(name, { id: name, bundled, state: "failed", reason: reasonOf(error), ...(hint === undefined ? {} : { hint }) });
+    // A key of its own: the plugin that has the id already is reported under it.
+    const isSecond = error instanceof HostError && error.code === "plugin_duplicate";
+    reports.set(isSecond ? `${name} (second)` : name, {
+      id: name,
+      bundled,
+      state: "failed",
+      reason: reasonOf(error),
+      ...(hint === undefined ? {} : { hint }),
+    });
     log.error({ plugin: name, hint }, reasonOf(error));
   };
 
@@ -119,7 +127,9 @@ async function collect(
     const off = (reason: string) => reports.set(id, { id, version, bundled: source.bundled, state: "off", reason });
     if (!wanted) return off(`plugins.entries.${id}.enabled is ${enabled(id) === false ? "false" : "not set"}`);
     if (disabled.has(`plugins.entries.${id}`)) return off(`plugins.entries.${id} has an error`);
-    if (candidates.some((candidate) => candidate.definition.id === id)) throw new PluginError("plugin_duplicate", { plugin: id });
+    const first = candidates.find((candidate) => candidate.definition.id === id);
+    if (first !== undefined)
+      throw new PluginError("plugin_duplicate", { plugin: id, first: placeOf(first.source), second: placeOf(source) });
     candidates.push({ source, definition });
   };
   for (const definition of options.given ?? []) {

@@ -20,6 +20,7 @@ interface DevOptions extends StartOptions {
   readonly state?: string;
   readonly port?: number;
   readonly pagePort?: number;
+  readonly plugin?: string;
 }
 
 const stateVariable = `${product.environmentPrefix}STATE_DIR`;
@@ -34,6 +35,7 @@ export async function runDev({ terminal, env, home }: CommandContext, _: readonl
   const configFile = join(directory, product.configFile);
   await prepare(directory, configFile, { ...env, [stateVariable]: directory });
   await setPorts(configFile, options, { ...env, [stateVariable]: directory });
+  if (options.plugin !== undefined) await addPlugin(configFile, options.plugin, { ...env, [stateVariable]: directory });
   return await runUntilStopped(terminal, {
     options: {
       configFile,
@@ -80,6 +82,14 @@ async function setPorts(configFile: string, { port, pagePort }: DevOptions, env:
   const { config } = await loadConfig({ file: configFile, env });
   for (const channel of Object.keys(config.channels))
     await editConfig(configFile, ["channels", channel, "apiRoot"], pageUrl(free), { env });
+}
+
+/** Written down as well, so that the commands beside this gateway know the plugin. */
+async function addPlugin(configFile: string, folder: string, env: CommandContext["env"]): Promise<void> {
+  const plugin = resolve(folder);
+  const { config } = await loadConfig({ file: configFile, env });
+  if (config.plugins.load.includes(plugin)) return;
+  await editConfig(configFile, "plugins.load", [...config.plugins.load, plugin], { env });
 }
 
 const pageUrl = (port: number) => `http://127.0.0.1:${port}`;
