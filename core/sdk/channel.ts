@@ -8,6 +8,7 @@ export {
   type ChannelConnection,
   type ChannelDefinition,
   ChannelError,
+  type ChannelIdentity,
   type ChannelInbound,
   type ChannelMembership,
   type ChannelPreview,
@@ -27,3 +28,8 @@ export {
   type Static,
   sniff,
 } from "./contract.ts";
+export { keepConnected, type LiveConnection } from "./keep-connected.ts";
+export { cutText } from "./text/cut-text.ts";
+export { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./text/markdown-tree.ts";
+export { plainText } from "./text/plain-text.ts";
+export { createTokenBucket, type TokenBucket } from "./token-bucket.ts";

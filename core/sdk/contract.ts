@@ -648,21 +648,22 @@ export interface PresetDefinition {
   readonly mappings: readonly PresetMapping[];
 }
 
-/** What a channel can do beyond text. The host calls `remove`, `preview`, `react` and `typing` only where the capability is declared. */
+/**
+ * What a channel can do beyond text. Only `maxChars` is required: `{ maxChars: 400 }` is a channel of plain text. The host calls `remove`, `preview`, `react` and `typing` only where the capability is declared.
+ */
 export interface ChannelCapabilities {
   /** Characters of one message, by the platform's own count. */
   readonly maxChars: number;
-  /** `rich`: Markdown is shown formatted. The model learns which. */
-  readonly markup: "plain" | "rich";
-  /** Messages can be changed and removed: there is a live preview. */
-  readonly edits: boolean;
-  readonly threads: boolean;
-  readonly reactions: boolean;
-  readonly media: boolean;
-  readonly buttons: boolean;
-  readonly typing: boolean;
-  readonly menu: boolean;
-  /** Default: none. */
+  /** `rich`: Markdown is shown formatted. The model learns which. Default: `plain`. */
+  readonly markup?: "plain" | "rich";
+  /** Messages can be changed and removed: there is a live preview. A capability that is left out is one that the platform lacks. */
+  readonly edits?: boolean;
+  readonly threads?: boolean;
+  readonly reactions?: boolean;
+  readonly media?: boolean;
+  readonly buttons?: boolean;
+  readonly typing?: boolean;
+  readonly menu?: boolean;
   readonly stickers?: boolean;
   /**
    * What ids of messages and threads look like, where not every text can be one: a regular expression that fits the whole id, and words for
@@ -703,8 +704,8 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    *
    * - `id`: the platform's id of the event (an update id). Seen again within seven days, it is a duplicate and runs no second time.
    * - `identity`: whose ids these are, when that is not the account but the bot behind it; default the account's id.
-   * - `lane`: channel, account, chat and thread, such as `irc:default:#room`; it is taken as it is. What shares a lane runs one after the
-   *   other; control commands such as `/stop` get a lane beside it.
+   * - `lane`: channel, account, chat and thread, such as `irc:default:#room`. What shares a lane runs one after the other; control commands
+   *   such as `/stop` get a lane beside it. Ids may contain colons: where the lane names the chat of `parse`, the host encodes them.
    * - `gather`: events that belong together (an album) and are handled as one; `parse` is handed all of them.
    * - `silent`: known by now to change nothing; it is kept, and ends with this reason.
    */
@@ -772,7 +773,11 @@ export interface ChannelPreview {
  * a whole example is in `core/host/README.md`, the full size in `plugins/botchat`.
  */
 export interface ChannelConnection {
-  /** Connects; resolves when connected, and keeps trying by itself afterwards. A rejection is shown as `failed`, and is final. */
+  /**
+   * Connects; resolves when connected, and keeps trying by itself afterwards. While the platform is away it reports `waiting` with the reason
+   * and goes on trying; it may resolve then, or stay pending. A rejection is shown as `failed` and is final: it is for what only the operator
+   * can change, such as a wrong password. `keepConnected` does all of this.
+   */
   start(): Promise<void>;
   /**
    * Pure and total: `Inbound`, `{ silent }` (mine, nothing to do, and why), `null` (the same without a reason) or `undefined` (not mine).
@@ -781,10 +786,11 @@ export interface ChannelConnection {
    */
   parse(raw: Json, more?: readonly Json[]): Parsed;
   /**
-   * Pure: Markdown, media and buttons to parts, each within the platform's limits. `trigger` is the message that is answered, for a channel
-   * whose answers may reply to it. When it throws, the host asks again for the words alone, without files, buttons and markup.
+   * Pure: Markdown, media and buttons to parts, each within the platform's limits. `inbound` is what is answered, for a channel that
+   * addresses the sender in a group; absent where nothing in this chat is, as for a webhook. `trigger` is the id of that message, where an
+   * answer may reply to it. When it throws, the host asks again for the words alone, without files, buttons and markup.
    */
-  render(reply: Reply, address: Address, about?: { readonly trigger?: string }): readonly Part[];
+  render(reply: Reply, address: Address, about?: { readonly trigger?: string; readonly inbound?: Inbound }): readonly Part[];
   /**
    * Sends one part, or edits the message that `part.replaces` names. Throws `ChannelError`, whose `fate` decides: `not-sent` and `retryable` is
    * tried again for a day, `unknown` once, when the platform answers again (`ChannelAccount.calling`). Any other throw counts as `unknown`.
@@ -909,6 +915,30 @@ export interface AccountSurroundings<Options = unknown> {
   readonly before: readonly { readonly path: string; readonly options: Options }[];
 }
 
+/**
+ * How a platform's user ids are written, how two of them compare, and which can change hands.
+ *
+ * @example
+ * // A platform with names in place of ids, where only a name that begins with `~` is free for the next person.
+ * const identity: ChannelIdentity = { fold: (id) => id.toLowerCase(), weak: (id) => id.startsWith("~") };
+ */
+export interface ChannelIdentity {
+  /** Prefixes besides `<id>:` that are stripped in allowlists, such as `tg`. */
+  readonly prefixes?: readonly string[];
+  /** Regular expression of a whole id, such as `\\d+`; entries that do not match are ignored with a warning. */
+  readonly pattern?: string;
+  /**
+   * The one form of an id: two ids with the same form are the same person, or the same group. Pure. The host applies it to what `parse`
+   * returns (`sender.id`, `chat.id`) and to the ids in the configuration. Default: ids compare as they are.
+   */
+  readonly fold?: (id: string) => string;
+  /**
+   * Whether another person can take an id over, such as a nick that is free once its holder has left. A weak identity never becomes owner,
+   * and an approved pairing code admits it for 24 hours only. `true`: every id. A function is handed ids in the form of `fold`. Default: none.
+   */
+  readonly weak?: boolean | ((id: string) => boolean);
+}
+
 /** A channel is a plugin whose whole setup is one definition. Several accounts of it may run at once; each has a connection of its own. */
 export interface ChannelDefinition<O extends TObject = TObject> {
   /** Also the config key: `channels.<id>`. */
@@ -946,13 +976,8 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   /** Environment variables that provide options of the account `default` when it has no credential in the configuration. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly capabilities: ChannelCapabilities;
-  /** How the platform's user ids are written in allowlists; default: as they are. */
-  readonly identity?: {
-    /** Prefixes besides `<id>:` that are stripped, such as `tg`. */
-    readonly prefixes?: readonly string[];
-    /** Regular expression of a whole id, such as `\\d+`; entries that do not match are ignored with a warning. */
-    readonly pattern?: string;
-  };
+  /** How the platform's user ids are written and compared; default: as they are, and each belongs to one person for good. */
+  readonly identity?: ChannelIdentity;
   /** Makes the connection and returns it at once; a promise is refused. It connects in `start`. A throw fails this account alone. */
   open(account: ChannelAccount<Static<O>>): ChannelConnection;
 }
