@@ -14,7 +14,8 @@ export interface DraftWriting {
   settled(eventId: string): boolean;
 }
 
-const longestWaitMs = 300_000;
+/** The clock may be set, and a machine that slept wakes late: so often the time is looked at again. */
+const longestWaitMs = 30_000;
 
 export function createDraftWriting(
   host: Pick<PluginHost, "log" | "now">,

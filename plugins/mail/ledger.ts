@@ -1,6 +1,7 @@
 /** What is known of a mailbox across restarts: where reading goes on, and which mails were handled. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
+import type { Hour } from "./hour.ts";
 import type { Cursor } from "./source.ts";
 
 /** As long as a mail is known by its id. */
@@ -12,6 +13,8 @@ export interface Progress {
   readonly lastMail: number;
   /** When the mailbox was last read to its end. */
   readonly lastSync: number;
+  /** Absent: no mail was handed over yet. */
+  readonly hour?: Hour;
   /** Until when mails wait because of `maxPerHour`; absent: none waits. */
   readonly pausedUntil?: number;
   /** Older mails are not wanted, epoch milliseconds; only until the mailbox was first read to its end. */

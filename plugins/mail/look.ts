@@ -4,6 +4,7 @@ import type { PluginHost } from "service-gateway/sdk";
 import { conditionOf } from "./faults.ts";
 import { type MailboxName, record } from "./handover.ts";
 import type { Health } from "./health.ts";
+import { fullUntil, withOneMore } from "./hour.ts";
 import type { Ledger, Progress } from "./ledger.ts";
 import type { MailboxSettings } from "./settings.ts";
 import type { Found, MailSource } from "./source.ts";
@@ -45,8 +46,6 @@ export function createLooks(
   const { maxCatchUp, maxPerHour, pollSeconds } = settings;
   let lastSync = host.now();
   let latest: ReturnType<Looks["latest"]> = {};
-  /** When mails of the last hour were handed over. */
-  let recent: number[] = [];
 
   async function begin(): Promise<Progress> {
     const known = await ledger.progress();
@@ -84,22 +83,15 @@ export function createLooks(
 
   async function advance(progress: Progress, handled: readonly Found[], { isMail }: { readonly isMail: boolean }): Promise<Progress> {
     const cursor = Object.assign({}, progress.cursor, ...handled.map(({ next }) => next));
-    const next = { ...progress, cursor, ...(isMail ? { lastMail: host.now() } : {}) };
+    const next = { ...progress, cursor, ...(isMail ? { lastMail: host.now(), hour: withOneMore(progress.hour, host.now()) } : {}) };
     await ledger.advance(next);
     return next;
-  }
-
-  /** Until when further mails wait, epoch milliseconds; `undefined` while more may run. */
-  function pausedUntil(): number | undefined {
-    recent = recent.filter((at) => at > host.now() - hourMs);
-    const [oldest] = recent;
-    return recent.length < maxPerHour || oldest === undefined ? undefined : oldest + hourMs;
   }
 
   async function pauseUntil(until: number, progress: Progress): Promise<NextLook> {
     health.set({
       state: "paused",
-      reason: `${maxPerHour} mails came within an hour; the others wait.`,
+      reason: `maxPerHour (${maxPerHour}) was reached; further mails wait.`,
       fix: "Raise maxPerHour of the mailbox if so many are meant to run.",
     });
     // Mails that only wait for their hour are not left out afterwards.
@@ -123,18 +115,16 @@ export function createLooks(
       }
       for (const one of found) {
         if (signal.aborted) return { waitMs: 0 };
-        const until = pausedUntil();
+        const until = fullUntil(progress.hour, maxPerHour, host.now());
         if (until !== undefined) return pauseUntil(until, progress);
         const isMail = await take(one, progress);
-        if (isMail) {
-          recent.push(host.now());
-          latest = { ...latest, lastMail: host.now() };
-        }
+        if (isMail) latest = { ...latest, lastMail: host.now() };
         progress = await advance(progress, [one], { isMail });
       }
       lastSync = host.now();
       latest = { ...latest, lastSync };
-      await ledger.advance({ cursor: changes.next, lastMail: progress.lastMail, lastSync });
+      const { lastMail, hour } = progress;
+      await ledger.advance({ cursor: changes.next, lastMail, lastSync, ...(hour === undefined ? {} : { hour }) });
       health.set(conditionOf(source.notices?.()));
       return { waitMs: Math.min(changes.again ?? Number.POSITIVE_INFINITY, pollSeconds * 1_000) };
     },

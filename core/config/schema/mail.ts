@@ -54,7 +54,7 @@ const ofMailbox = {
     minimum: 1,
     maximum: 10_000,
     default: 60,
-    description: "Mails that are run within an hour; further ones wait.",
+    description: "Mails that are run within an hour, which begins with its first mail; further ones wait for the next.",
   }),
   from: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), { description: "Addresses or domains; mail from others is not run. Any when absent." }),
