@@ -22,6 +22,8 @@ export function bundledPlugins(): readonly PluginSource[] {
   if (!existsSync(root)) return [];
   return readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
+    // A folder with a manifest is a package of its own, for those who name it in `plugins.load`.
+    .filter((entry) => !existsSync(join(root, entry.name, "package.json")))
     .map((entry) => ({ name: entry.name, file: join(root, entry.name, `index.${moduleEnding}`), bundled: true }))
     .filter((source) => existsSync(source.file))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
