@@ -43,6 +43,7 @@ export function parseSaid(raw: Json, wanted: string): Parsed {
   if (fold(nick) === fold(me)) return null;
   const action = /^\cAACTION ([^\cA]*)/.exec(raw.text)?.[1];
   const said = withoutFormatting(action === undefined ? raw.text : `* ${nick} ${action}`);
+  if (said.trim() === "") return null;
   const isBot = (word: string | undefined) => word !== undefined && [fold(me), fold(wanted)].includes(fold(word));
   const [lead = "", first] = /^@?([\w[\]\\`^{|}-]+)[:,]\s+/.exec(said) ?? [];
   const sender = senderOf(raw);

@@ -180,7 +180,7 @@ export function createSession(account: ChannelAccount<Options>) {
         welcome.reject(error);
         for (const { end } of here.rounds.values()) end(away(`${error.message}, before the server had confirmed the message`, "unknown"));
       });
-      if (options.serverPassword !== undefined) link.write(`PASS ${options.serverPassword}`);
+      if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
       for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
       await welcome.promise.catch((error: unknown) => {
         link.close();

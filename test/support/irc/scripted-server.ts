@@ -21,11 +21,13 @@ export async function startScripted({
   caps = "sasl account-tag message-tags server-time",
   isupport = "CASEMAPPING=rfc1459",
   password = "correct horse",
+  nick: user = "bot",
   port = 0,
 }: {
   readonly caps?: string;
   readonly isupport?: string;
   readonly password?: string;
+  readonly nick?: string;
   readonly port?: number;
 } = {}): Promise<ScriptedServer> {
   const sockets = new Set<Socket>();
@@ -55,7 +57,7 @@ export async function startScripted({
       else if (command === "CAP" && first === "END") negotiating = false;
       else if (command === "AUTHENTICATE" && first === "PLAIN") write("AUTHENTICATE +");
       else if (command === "AUTHENTICATE") {
-        const right = Buffer.from(first, "base64").toString() === `\0bot\0${password}`;
+        const right = Buffer.from(first, "base64").toString() === `\0${user}\0${password}`;
         write(right ? `:irc.test 903 * :SASL authentication successful` : `:irc.test 904 * :SASL authentication failed`);
       } else if (command === "NICK") nick = first;
       else if (command === "JOIN") write(`:${nick}!bot@127.0.0.1 JOIN ${first}`);
