@@ -1,4 +1,6 @@
 /** The door for authors of channels: `service-gateway/sdk/channel`, beside `service-gateway/sdk`. */
+
+export { connectLines, type LineConnection } from "./connect-lines.ts";
 export {
   type AccountSurroundings,
   type Button,

@@ -1,10 +1,9 @@
 /** Signing in: capabilities, SASL PLAIN, and a nick that is free. */
-import { ChannelError } from "service-gateway/sdk/channel";
+import { ChannelError, type LineConnection } from "service-gateway/sdk/channel";
 import type { Line } from "./line.ts";
-import type { Link } from "./link.ts";
 
 export interface SignIn {
-  readonly link: Link;
+  readonly link: LineConnection;
   /** Resolved once the server lets the bot in. */
   readonly welcome: { resolve(): void; reject(error: unknown): void };
   readonly offered: Set<string>;
