@@ -147,8 +147,8 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
       });
       if (offer === null) return pairingFull(inbound, refusal);
       const limit = isWeak(inbound) ? weakApproval : "";
-      const told = { ...refusal, hint: `Let the sender in: ${programCommand} pairing approve ${channel} ${offer.code}.${limit}` };
-      return offer.tell ? { ...told, notice: pairingNotice(inbound, offer.code) } : told;
+      const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}${limit}` };
+      return offer.notify ? { ...explained, notice: pairingNotice(inbound, offer.code) } : explained;
     },
     async checkCommand(inbound, { name, role }) {
       if (role === "anyone") return undefined;

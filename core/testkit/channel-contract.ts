@@ -1,4 +1,4 @@
-/** The rules that every channel keeps, as tests. */
+/** The rules for every channel, as tests. */
 import { describe, expect, test } from "vitest";
 import { withBench } from "./channel/bench.ts";
 import type { ChannelContractOptions } from "./channel/options.ts";
@@ -10,28 +10,28 @@ import { receiveRules } from "./channel/rules/receive.ts";
 import { renderRules } from "./channel/rules/render.ts";
 import { sendRules } from "./channel/rules/send.ts";
 
-/** Longer than the rules wait for what has to come. */
+/** Longer than the rules wait for an expected event. */
 const timeoutMs = 60_000;
 
-/** The rules that exist for a channel, by its capabilities and what its platform can do. */
+/** The rules that apply to a channel, given its capabilities and what its platform can do. */
 export function contractRules(options: ChannelContractOptions): readonly Rule[] {
   const definition = options.channel.channel;
   const all = [...declarationRules, ...parseRules, ...renderRules, ...lifeRules, ...receiveRules, ...sendRules];
   return definition === undefined ? all : all.filter((rule) => applies(rule, definition, options));
 }
 
-/** Tries one rule on a channel of its own. */
+/** Tries one rule on a fresh connection. */
 export async function tryRule(rule: Rule, options: ChannelContractOptions, how: { readonly patienceMs?: number } = {}): Promise<void> {
   await withBench(options, (bench) => rule.run(bench), how);
 }
 
 /**
- * Defines the tests that a channel has to pass, as a group of vitest under its id, with a group for each part of the contract: declaration,
- * options, parse, render, life and, with a platform, receive, conversation and send. Capabilities that are declared, and what the platform
- * can do, add their own. Each test opens an account of its own. Throws nothing: what is broken is a failing test, with a sentence that says
- * what the contract asks.
+ * Defines the tests that a channel has to pass, as a vitest group named after its id. It contains a group for each part of the contract:
+ * declaration, options, parse, render, life and, with a platform, receive, conversation and send. Declared capabilities and the abilities
+ * of the platform add further tests. Each test opens an account of its own. The call itself never throws: a violation is a failing test,
+ * with a sentence that says what the contract requires.
  *
- * A test that a channel cannot pass is skipped by its title and a reason; a skip without a reason, or of no test, fails.
+ * Skip a test that a channel cannot pass by its title, with a reason. A skip without a reason, or of a test that does not exist, fails.
  *
  * @example
  * channelContract({
@@ -67,7 +67,7 @@ export function channelContract(options: ChannelContractOptions): void {
   });
 }
 
-/** What is wrong with the skips, in a sentence each. */
+/** What is wrong with the skips, one sentence each. */
 export function skipProblems({ skip = [], ...options }: ChannelContractOptions): readonly string[] {
   const titles = new Set(contractRules(options).map(({ title }) => title));
   return skip.flatMap(({ test: title, reason }) => {

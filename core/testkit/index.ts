@@ -1,7 +1,8 @@
 /**
- * The door for authors of tests: `service-gateway/testkit`. It needs vitest (4 or later) beside it, and is called inside a test file.
+ * The entry point for authors of tests: `service-gateway/testkit`. It requires vitest (4 or later) and is called inside a test file.
  *
- * `createTestHost` runs plugins in a whole gateway. The others hold one thing against its rules: a channel, a store, a transform, a preset.
+ * `createTestHost` runs plugins in a whole gateway. The other functions test one thing against its contract: a channel, a store, a
+ * transform, a preset.
  */
 
 export type { Store, StoredEvent } from "../state/index.ts";

@@ -31,7 +31,7 @@ export function createDraftWriting(
     } catch (error) {
       if (signal.aborted) return;
       const { message, fix } = faultOf(error);
-      host.log.warn({ ...mailbox, error: message, hint: fix }, "a draft could not be stored; it is tried again");
+      host.log.warn({ ...mailbox, error: message, hint: fix }, "a draft could not be stored; it is retried");
     }
   }
 

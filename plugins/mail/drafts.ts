@@ -65,7 +65,7 @@ export function createDrafts(
     let { doubts } = pending;
     if (doubts > 0 && (await folder.has(messageId))) return forget(eventId);
     if (doubts >= maxDoubts) {
-      host.log.warn({ ...about, event: eventId }, "a draft may be missing: the mail server did not say twice what became of it");
+      host.log.warn({ ...about, event: eventId }, "a draft may be missing: the mail server twice did not confirm it");
       return forget(eventId);
     }
     const begins = async () => {
@@ -75,7 +75,7 @@ export function createDrafts(
     try {
       await folder.store({ text, begins });
     } catch (error) {
-      // A refusal is an answer: the draft is not there.
+      // The server has refused, so the draft is not there.
       if (doubts > pending.doubts && error instanceof SourceError && error.kind === "setup") await keep(eventId, pending);
       throw error;
     }
@@ -101,7 +101,7 @@ export function createDrafts(
         if (result?.reply === undefined) await forget(eventId);
         else
           await store(eventId, pending, result.reply).catch((error: unknown) => {
-            // The server is there and does not take this one: the others are tried.
+            // The server is reachable and rejected this folder: the others are tried.
             if (!(error instanceof SourceError) || error.kind !== "setup") throw error;
             refused = error;
           });

@@ -18,8 +18,8 @@ export function faultOf(error: unknown): SourceError {
   const setup = status !== undefined && status < 500;
   return new SourceError(
     setup ? "setup" : "outage",
-    `A mail could not be handed over: ${messageOf(error)}`,
-    setup ? "Check the mapping of this path and hooks.allowedSessionKeyPrefixes; the mail waits." : "It is tried again by itself.",
+    `A mail could not be submitted: ${messageOf(error)}`,
+    setup ? "Check the mapping of this path and hooks.allowedSessionKeyPrefixes; the mail waits." : "It is retried automatically.",
   );
 }
 

@@ -38,7 +38,7 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
   async function take(): Promise<Holder> {
     const change = (found: unknown) => {
       const holder = found as Holder | null;
-      // Only one gateway runs on a state, so the lease of another one is that of a process that has ended.
+      // Only one gateway runs on a state, so another gateway's lease belongs to a process that has ended.
       const isFree = holder === null || holder.id === mine.id || (by === "gateway" && holder.by === "gateway");
       return isFree ? { ...mine } : undefined;
     };
@@ -46,7 +46,7 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
   }
 
   async function renew(lost: AbortController): Promise<void> {
-    // A store that cannot be written for a moment is asked again.
+    // If the store cannot be written for a moment, the next attempt follows.
     const holder = await take().catch(() => mine);
     if (holder.id === mine.id) return;
     clearInterval(renewing);
@@ -64,7 +64,7 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
     },
     async release() {
       clearInterval(renewing);
-      // Where nothing can be stored it ends by itself.
+      // If nothing can be stored, the lease expires on its own.
       await store.update(place, (found) => ((found as Holder | null)?.id === mine.id ? null : undefined)).catch(() => {});
     },
   };

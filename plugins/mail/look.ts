@@ -92,9 +92,9 @@ export function createLooks(
     health.set({
       state: "paused",
       reason: `maxPerHour (${maxPerHour}) was reached; further mails wait.`,
-      fix: "Raise maxPerHour of the mailbox if so many are meant to run.",
+      fix: "Raise maxPerHour of the mailbox if that many should run.",
     });
-    // Mails that only wait for their hour are not left out afterwards.
+    // Mails that only wait for their hour are not skipped later.
     await ledger.advance({ ...progress, pausedUntil: until });
     return { pausedUntil: until };
   }

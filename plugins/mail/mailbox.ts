@@ -55,7 +55,7 @@ export function watchMailbox(
   /** The next look repeats a notice that could not be stored now. */
   const notifyOwner = () =>
     notices.follow(health.current(), looks.lastSync()).catch((error: unknown) => {
-      host.log.warn({ ...mailbox, error: String(error) }, "the owner could not be written to about a mailbox");
+      host.log.warn({ ...mailbox, error: String(error) }, "the owner could not be notified about a mailbox");
     });
 
   /** Reports why a look failed, and waits until the next one is worth its while. */
@@ -73,7 +73,7 @@ export function watchMailbox(
       return;
     }
     const longest = Math.min(longestBackOffMs, 1_000 * 2 ** Math.min(outages - 1, 10));
-    // Mailboxes that were cut off together must not all come back at the same moment.
+    // Mailboxes that were cut off together must not all reconnect at the same moment.
     await pause(Math.max(fault.retryAfterMs, longest * (0.5 + (host.now() % 1_000) / 2_000)), signal);
   }
 
@@ -87,7 +87,7 @@ export function watchMailbox(
         outages = 0;
         await notifyOwner();
         await writing.write();
-        // While mails wait for their hour, a ring changes nothing.
+        // While mails wait for their hour, a notification changes nothing.
         if ("pausedUntil" in next) await writing.waitUntil(next.pausedUntil);
         else await rings.wait(next.waitMs);
       } catch (error) {

@@ -28,7 +28,7 @@ export function judgeSender({ headers, from }: Pick<Mail, "headers" | "from">, a
   const domain = domainOf(headers, from);
   if (domain === undefined) return { result: "none" };
   const known = authservIds.map((id) => id.toLowerCase());
-  // A server writes its own result above what the mail brought along.
+  // A server writes its own result above those that the mail already had.
   for (const { value } of headers.filter(({ name }) => name === "authentication-results").slice(0, maxResults)) {
     const { by, methods } = readResults(value.slice(0, maxField));
     if (!known.includes(by)) continue;
@@ -59,7 +59,7 @@ function domainOf(headers: readonly Header[], from: Mail["from"]): string | unde
   const [sender, other] = from;
   if (field === undefined || field.value.length > maxField || another !== undefined || sender?.address === undefined || other !== undefined)
     return undefined;
-  // One address has no comma, and a group has a colon.
+  // A single address has no comma, and a group has a colon.
   const bare = withoutComments(field.value).replace(/"(?:[^"\\]|\\.)*"/g, "");
   const address = /^[^<>,:;@]*<\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*>\s*$|^\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*$/i.exec(bare);
   const domain = (address?.[1] ?? address?.[2])?.toLowerCase();
@@ -86,7 +86,7 @@ function readResults(value: string): { readonly by: string; readonly methods: re
     const properties = new Map<string, string>();
     for (const pair of pairs.slice(1)) {
       const name = pair?.[1]?.toLowerCase();
-      // What is said twice is not settled by the later one.
+      // If a property occurs twice, the first one applies.
       if (name !== undefined && !properties.has(name)) properties.set(name, (pair?.[2] ?? "").toLowerCase());
     }
     const name = (method[1] ?? "").toLowerCase().replace(/\/\d+$/, "");

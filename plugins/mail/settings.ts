@@ -112,7 +112,7 @@ function gmailSettings({ apiRoot, pubsubRoot, ...section }: GmailSection): Gmail
   const emulator = process.env.PUBSUB_EMULATOR_HOST;
   return {
     ...section,
-    // A notice says when to look; the poll beside it is for notices that are lost.
+    // Notifications say when to look; the poll only covers lost notifications.
     pollSeconds: section.pollSeconds ?? (section.mode === "poll" ? 30 : 300),
     authservIds: section.authservIds ?? ["mx.google.com"],
     roots: {

@@ -40,7 +40,7 @@ export function createTake(
     } catch (error) {
       const tooLarge = error instanceof SourceError && error.kind === "too_large";
       unread.set(id, tooLarge ? (failed < maxTries ? maxTries : 2 * maxTries) : failed + 1);
-      // Of a mail that is too large, less is asked for at once, until nothing is asked for.
+      // After a mail that was too large, less is requested at once, down to nothing.
       if (tooLarge && failed < 2 * maxTries) return read(id);
       throw error;
     }
@@ -50,7 +50,7 @@ export function createTake(
   async function give(mail: Mail): Promise<boolean> {
     try {
       const { eventId, duplicate } = await handOver(host, mail, { mailbox, settings });
-      // Also for a duplicate: the process may have ended in between.
+      // Also for a duplicate, because the process may have ended in between.
       await drafts?.expect(mail, eventId);
       return !duplicate;
     } catch (error) {
@@ -67,7 +67,7 @@ export function createTake(
 
   return async ({ id, renumbered }, { since = 0 }) => {
     const mail = await read(id);
-    // A source searches by day.
+    // A source can search by whole days only.
     if (mail === undefined || Date.parse(mail.date ?? "") < since) return false;
     if (renumbered && (await ledger.knows(id, mail.messageId))) return false;
     const isNew = await give(mail);

@@ -16,7 +16,7 @@ export function manyLines(text: string): string {
       .replace(/\r\n?/g, "\n")
       .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, (character) => (character === "\n" || character === "\t" ? character : ""))
       .split("\n")
-      // A pattern for the end of a line would look at a long run of spaces again from each of them.
+      // A pattern for the end of a line would scan a long run of spaces again from each of them.
       .map((line) => line.trimEnd())
       .join("\n")
       .replace(/\n{3,}/g, "\n\n")
@@ -29,7 +29,7 @@ export function cut(text: string, maxBytes: number): { readonly text: string; re
   const bytes = Buffer.from(text, "utf8");
   if (bytes.length <= maxBytes) return { text, cut: false };
   let end = maxBytes;
-  // A byte 10xxxxxx goes on with a character.
+  // A byte 10xxxxxx continues a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return { text: bytes.subarray(0, end).toString("utf8"), cut: true };
 }

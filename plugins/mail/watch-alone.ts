@@ -54,5 +54,5 @@ export function watchAlone(
 function conditionOf(error: unknown): Condition {
   if (error instanceof HeldError) return { state: "paused", reason: error.message, fix: error.fix };
   const why = error instanceof Error ? error.message : String(error);
-  return { state: "retrying", reason: `The lease of the mailbox could not be stored: ${why}`, fix: "It is tried again by itself." };
+  return { state: "retrying", reason: `The lease of the mailbox could not be stored: ${why}`, fix: "It is retried automatically." };
 }

@@ -80,7 +80,7 @@ export function watchMailboxes(host: PluginHost): void {
   const next = (): Promise<void> => {
     following = following
       .then(follow)
-      .catch((error: unknown) => host.log.error({ error: String(error) }, "the mailboxes could not be followed"));
+      .catch((error: unknown) => host.log.error({ error: String(error) }, "the mailboxes could not be updated"));
     return following;
   };
   host.onReady(next);
@@ -104,7 +104,7 @@ export function watchMailboxes(host: PluginHost): void {
       return push === undefined ? { status: 404 } : { status: await push.receive(headers.authorization, body) };
     },
   });
-  // Users without a mailbox need not read about them.
+  // Users without a mailbox need no check for one.
   if (imap.settings() !== undefined || gmailMailboxesIn(gmail.settings()).size > 0) host.check(checkOf(watched));
 }
 

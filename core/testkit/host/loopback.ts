@@ -1,4 +1,4 @@
-/** A channel without a platform: what a test says goes in, what the gateway sends is recorded. */
+/** A channel without a platform. A test submits messages; everything the gateway sends is recorded. */
 import { inboundProblem } from "../../host/index.ts";
 import {
   type Button,
@@ -13,44 +13,44 @@ import {
   Type,
 } from "../../sdk/contract.ts";
 
-/** A message that the loopback channel took, in the form in which a person would see it. */
+/** A message that the loopback channel accepted, as a person would see it. */
 export interface Delivered {
   readonly messageId: string;
-  /** The chat's id; in a direct chat that of the person. */
+  /** The chat's id; in a direct chat, the person's id. */
   readonly chat: string;
   readonly thread?: string;
-  /** As Markdown; empty for a message that only brings files. */
+  /** As Markdown; empty for a message that contains only files. */
   readonly text: string;
   readonly buttons: readonly (readonly Button[])[];
   /** The gateway's own copies of the files, in its state directory. */
   readonly media: readonly { readonly path?: string; readonly mimeType?: string; readonly fileName?: string; readonly size?: number }[];
-  /** Id of the message that it replies to. */
+  /** Id of the message it replies to. */
   readonly replyTo?: string;
-  /** Id of the message that it changed. */
+  /** Id of the message it edited. */
   readonly replaces?: string;
-  /** Epoch milliseconds of the played clock. */
+  /** Epoch milliseconds of the simulated clock. */
   readonly at: number;
 }
 
 /** What a person writes, and where. */
 export interface Said {
-  /** The person's id; default `owner`, who may use every command. Anyone else is an ordinary sender. */
+  /** The person's id. The default, `owner`, may use every command; any other id is an ordinary sender. */
   readonly from?: string;
   readonly name?: string;
-  /** Default: the direct chat of the person; of a group, `group`. */
+  /** Default: the person's direct chat; with `group`, the chat `group`. */
   readonly chat?: string;
-  /** True: it is written in a group. */
+  /** True: the message is written in a group. */
   readonly group?: boolean;
   readonly thread?: string;
-  /** Whether it addresses the bot; default false in a group, where the bot answers only what does. */
+  /** Whether the message addresses the bot. Default false; in a group the bot replies only to messages that address it. */
   readonly mention?: boolean;
-  /** Id of a message that it replies to. */
+  /** Id of the message it replies to. */
   readonly replyTo?: string;
-  /** The platform's id of the event; the same one again is a repetition. Default: a new one. */
+  /** The platform's id of the event; the same id again is a repetition. Default: a new one. */
   readonly id?: string;
 }
 
-/** Called before a message counts as sent; a `ChannelError` that it throws is what the platform answers. */
+/** Called before a message is regarded as sent. If it throws a `ChannelError`, that is the platform's answer. */
 export type BeforeSend = (message: Pick<Delivered, "chat" | "thread" | "text">) => void | Promise<void>;
 
 export const loopbackId = "loopback";
@@ -65,14 +65,14 @@ interface Content {
 export interface TestChannel {
   readonly plugin: PluginDefinition;
   readonly outbox: readonly Delivered[];
-  /** Resolves with the id of the event once it is stored. */
+  /** Resolves with the event's id once it is stored. */
   say(text: string, said: Said): Promise<string>;
-  /** Hands in what the channel does not recognize. */
+  /** Submits an event that the channel does not recognize. */
   junk(raw: Json): Promise<string>;
   beforeSend: BeforeSend;
-  /** Sends that surely did not happen and that the gateway tries again later. */
+  /** Number of sends that had no effect and that the gateway will retry. */
   retrying(): number;
-  /** Resolves when everything that the gateway asked of its store before is done. */
+  /** Resolves once every earlier request of the gateway to its store is done. */
   barrier(): Promise<void>;
 }
 
@@ -97,10 +97,10 @@ function isInbound(raw: Json): boolean {
 }
 
 const maxChars = 20_000;
-/** Whole characters, so that none is cut in two. */
+/** Splits between whole characters. */
 const longestMessage = new RegExp(`[\\s\\S]{1,${maxChars}}`, "gu");
 
-/** Files are on the first message of a reply, buttons below the last. */
+/** Files go with the first message of a reply, buttons below the last. */
 function partsOf({ text, buttons, media, replyTo }: Reply): readonly Part[] {
   const texts = text.match(longestMessage) ?? (media.length > 0 ? [""] : []);
   return texts.map((piece, index) => {

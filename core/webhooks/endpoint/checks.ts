@@ -8,8 +8,8 @@ import { checkBodyType } from "../mapping/payload.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
 import type { Authenticate } from "./authenticate.ts";
 
-const takesPost = new HttpProblem("method_not_allowed", "Hook endpoints take POST.", { allow: "POST" });
-const takesGet = new HttpProblem("method_not_allowed", "The result of a run is asked for with GET.", { allow: "GET" });
+const takesPost = new HttpProblem("method_not_allowed", "Hook endpoints accept POST only.", { allow: "POST" });
+const takesGet = new HttpProblem("method_not_allowed", "Use GET for the result of a run.", { allow: "GET" });
 const queryToken = new HttpProblem(
   "query_token",
   `The token must not be part of the address: send it as Authorization: Bearer, or as ${product.tokenHeader}.`,
@@ -47,7 +47,7 @@ export function judgeHeaders(
   if (query !== "" && hasTokenParameter(query)) return queryToken;
   if (raw.headers.origin !== undefined) return originRefused;
   const way = target.kind === "mapped" ? target.way : undefined;
-  // Where a signature is asked for, the token opens nothing.
+  // If the mapping requires a signature, the token authorizes nothing.
   if (target.kind === "mapped" && target.way.signed) {
     if (target.way.signatures.length === 0) return switchedOff;
     const judged = mapped.judge(raw, target, query);

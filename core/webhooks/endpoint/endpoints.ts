@@ -64,7 +64,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
       deps.log.warn(
         { client, seconds },
         locked
-          ? "hook credentials of a client are not compared any more: it failed too often"
+          ? "hook credentials of a client are no longer compared: it failed too often"
           : "hook authentication is refused for a client after repeated failures",
       ),
   });

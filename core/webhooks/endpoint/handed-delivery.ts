@@ -45,7 +45,7 @@ export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Pr
         body: Buffer.from(JSON.stringify(payload)),
         now: new Date(deps.now()).toISOString(),
       },
-      // Where a signature is asked for, nothing passes that has none.
+      // If a mapping requires a signature, nothing unsigned passes.
       mappings: table.way(path).mappings.filter(({ settings }) => settings.signature === undefined),
       identity: { key: deliveryKey(key, { path, secret: () => `plugin ${plugin}` }), compared: false },
       handed: {

@@ -63,7 +63,7 @@ export function createMapped(
   ): MappedRequest {
     const { headers } = call.request.raw;
     const mappings = verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
-    // A signed delivery is known by what was signed; headers beside it could be anybody's.
+    // A signed delivery is identified by what was signed; anyone could set the other headers.
     const compared = verified === undefined || verified.signedBy.signature.namedByHeaders === true;
     const name = compared ? namedDelivery(headers) : verified.deliveryId;
     const secret = verified === undefined ? () => deps.token() ?? "" : () => verified.signer;

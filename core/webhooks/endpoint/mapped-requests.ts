@@ -186,8 +186,8 @@ async function recordFailure(
   try {
     await deps.accept(failureRecord(mapping, { failure, detail, kept, now: deps.now() }));
   } catch (error) {
-    // The sender learns what failed in any case.
-    deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be kept");
+    // The sender is informed of the failure in any case.
+    deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be stored");
     return problem;
   }
   return new RecordedProblem(problem.code, problem.message, problem.headers);
@@ -205,13 +205,13 @@ function answerOf({ settings, forEach }: Mapping, runs: readonly MappedRun[]): K
 }
 
 function renderAnswer({ status, mode, runs, listed }: KeptAnswer, eventIds: readonly string[]): MappedAnswer {
-  // Also of a delivery that there was nothing to do for.
+  // Also for a delivery that caused no run.
   if (status === 204) return "empty";
   const runIds = eventIds.filter((_, index) => runs[index] === true);
   const several = listed ? { ...(runIds.length > 0 ? { runIds } : {}), eventIds } : undefined;
-  // What is not there is left out of the text.
+  // `JSON.stringify` leaves out undefined values.
   const said = { ok: true, mode, runId: runIds[0], eventId: eventIds[0] };
-  // A status that the mapping sets is that of either answer.
+  // A status that the mapping sets applies to both answers.
   return {
     status,
     body: JSON.stringify(several === undefined ? said : { ...said, ...several }),

@@ -31,10 +31,10 @@ export function createMappedSenders(
   function refusal(raw: IncomingMessage, { path, way }: MappedTarget, { fault, reason }: Unverified): HttpProblem {
     const authenticates = way.signatures.find(({ signature }) => signature.authenticates !== undefined)?.signature.authenticates;
     const problem = new SignatureProblem({ fault, reason }, authenticates);
-    // Clients of Basic authentication ask first without a password, to learn that one is wanted: nothing was guessed.
+    // Clients of Basic authentication first send a request without a password, to learn that one is required. That is not a guess.
     if (authenticates === "Basic" && fault === "missing") return problem;
     const counted = authenticate.failed(raw, way.credential, problem);
-    // A client that is answered 429 has its own line.
+    // An answer of 429 is logged elsewhere.
     if (counted === problem) faults.report({ hook: path, client: deps.clientAddress(raw), fault, reason });
     return counted;
   }

@@ -37,7 +37,7 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
     },
     next(path) {
       if (listeners.size >= maxWaiting) {
-        throw new HttpProblem("rate_limited", `${maxWaiting} recordings wait already.`, { "retry-after": "5" });
+        throw new HttpProblem("rate_limited", `${maxWaiting} recordings are already waiting.`, { "retry-after": "5" });
       }
       const { promise, resolve } = Promise.withResolvers<HookDelivery | undefined>();
       listeners.set(resolve, trimSlashes(path));
@@ -51,7 +51,7 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
           return { done: false, value: { fixture: fixtureOf(clean) as unknown as Json, removed } };
         },
       ];
-      // By hand: a waiting generator would not notice that its reader has left.
+      // Written by hand, because a waiting generator would not notice that its reader has left.
       const iterator: AsyncIterator<Json, undefined> = {
         next: async () => (await steps.shift()?.()) ?? end,
         async return() {

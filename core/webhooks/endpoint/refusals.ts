@@ -38,7 +38,7 @@ export function createRefusals({ store }: { readonly store: Store }): Refusals {
       recent = [...recent.slice(-(kept - 1)), refused];
       unwritten = true;
       if (timer !== undefined) return;
-      // The first is written at once: a user who asks why a request was refused asks now.
+      // The first refusal is written at once, because a user who asks why a request was refused asks right away.
       write();
       timer = setTimeout(() => {
         timer = undefined;

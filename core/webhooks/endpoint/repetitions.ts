@@ -44,9 +44,9 @@ export function createRepetitions({
     const before = (value: Json | null) => (value as unknown as Repeated | null)?.count ?? 0;
     const change = (value: Json | null) => ({ count: before(value) + count, at });
     const after = await store.update(namespace, eventId, change, { expiresAt: at + keptMs });
-    // A sender that goes on repeating must not fill the log.
+    // A sender that keeps repeating must not fill the log.
     const level = before(after) === count ? "info" : "debug";
-    log[level]({ event: eventId, repeated: before(after) }, "a delivery came again; it got its first answer and ran no second time");
+    log[level]({ event: eventId, repeated: before(after) }, "a delivery was repeated; it got the first answer and did not run again");
   }
 
   function write(): void {
@@ -59,7 +59,7 @@ export function createRepetitions({
   return {
     add(eventId) {
       const before = unwritten.get(eventId)?.count ?? 0;
-      // The newest is the last of the map.
+      // Moves the newest entry to the end of the map.
       unwritten.delete(eventId);
       unwritten.set(eventId, { count: before + 1, at: now() });
       if (timer !== undefined) return;

@@ -25,7 +25,7 @@ export function createRunAnswers(deps: {
     Promise.all(answer.runIds.map((runId) => results.wait(runId, seconds, { signal: gone.signal, trusted }))).then(
       (waited) => {
         if (call.reply.raw.destroyed) return;
-        // What became of a run changes, and may hold the agent's reply.
+        // The state of a run changes, and may contain the agent's reply.
         call.reply.header("cache-control", "no-store");
         if (waited.every(({ applied }) => applied)) call.reply.header("preference-applied", `wait=${seconds}`);
         const ended = waited.flatMap(({ result }) => result ?? []);
@@ -33,7 +33,7 @@ export function createRunAnswers(deps: {
         else answers.json(call, answer.endedStatus, renderEnded(ended, answer.several));
       },
       (error: unknown) => {
-        // They were accepted, whatever became of the waiting.
+        // The runs were accepted, even though waiting for them failed.
         log.error({ error: reasonOf(error) }, "the end of a run could not be waited for");
         answers.json(call, answer.status, answer.body);
       },
@@ -62,7 +62,7 @@ export function parsePrefer(headers: IncomingHttpHeaders): number | undefined {
   if (text === undefined || text.length > 1_024) return undefined;
   for (const part of text.match(preference) ?? []) {
     if (!/^\s*wait(?![\w!#$%&'*+.^`|~-])/i.test(part)) continue;
-    // Of a preference that is given twice the first counts, also when it says nothing that can be read.
+    // If a preference is given twice, the first applies, even if it cannot be parsed.
     const seconds = wait.exec(part)?.[2];
     return seconds === undefined ? undefined : Math.min(Number(seconds), longestWaitSeconds);
   }

@@ -19,7 +19,7 @@ export function parseHookEvent(event: StoredEvent): Inbound | undefined {
     media: [],
     mention: true,
     timestamp: event.acceptedAt,
-    // Never from the body: what a request may do was decided when it was accepted.
+    // Never from the body: the authority of a request was decided when it was accepted.
     authority: event.authority,
     request,
   };

@@ -6,7 +6,7 @@ import type { Unverified } from "../signature/verdict.ts";
 
 export const tooManyBodies = new HttpProblem(
   "rate_limited",
-  "The body came too slowly while too many others were on their way; send it again.",
+  "The body arrived too slowly while too many others were being received; send it again.",
   {
     "retry-after": "1",
   },

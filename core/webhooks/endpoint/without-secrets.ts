@@ -13,7 +13,7 @@ type JsonObject = { readonly [name: string]: Json };
  */
 export function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInput) => AcceptInput {
   const redact = createRedactor(secrets);
-  // The agent reads these: a short secret would take ordinary words out of its sentences.
+  // The agent reads these texts: replacing a short secret would remove ordinary words from them.
   const redactMessage = createRedactor(() => [...secrets()].filter((secret) => secret.length >= shortestInside));
 
   /** A secret of digits alone may stand as a number: what is left without it has to be JSON still, or it could not be replayed. */
@@ -58,7 +58,7 @@ export function createSecretRemoval(secrets: () => Iterable<string>): (input: Ac
 
   return (input) => {
     const { event, settled } = input;
-    // One look through everything: nearly every event holds no secret, and is stored as it is.
+    // One pass over everything: nearly every event contains no secret, and is stored unchanged.
     const whole = gather(event.body, input.settled?.decisions as unknown as Json | undefined);
     if (redact(whole) === whole) return input;
     const decisions = settled?.decisions?.map((one) => (one.detail === undefined ? one : { ...one, detail: redact(one.detail) }));

@@ -42,7 +42,7 @@ export function createAccess(settings: GmailSettings, { store, now, secret, at, 
   const isService = settings.serviceAccount !== undefined;
   const tokensFor = (scope: string, subject?: string) =>
     createTokens(credentials, { scope, ...(subject === undefined ? {} : { subject }), now, signal });
-  // A user's permission holds both scopes; a service account reads as the mailbox, and takes notices as itself.
+  // A user's permission has both scopes. A service account reads as the mailbox, and receives notifications as itself.
   const mailTokens = tokensFor(readScope, isService ? settings.account : undefined);
   const noticeTokens = settings.emulator ? withoutToken : isService ? tokensFor(pubsubScope) : mailTokens;
   const api = createApi({ roots: settings.roots, mailTokens, noticeTokens, signal });
@@ -64,7 +64,7 @@ export function createAccess(settings: GmailSettings, { store, now, secret, at, 
         throw new SourceError(
           "setup",
           `The credentials open the mailbox ${address} and not ${settings.account}.`,
-          `Correct hooks.gmail.${at}account, or give the permission as ${settings.account}.`,
+          `Correct hooks.gmail.${at}account, or grant the permission as ${settings.account}.`,
         );
       opened = { login: current, address, wanted: { label: await labelIdOf(settings.label, api), includeOwn: settings.includeOwn } };
       return { ...opened, profile };

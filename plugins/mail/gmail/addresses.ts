@@ -10,7 +10,7 @@ export function readAddresses(value: string): readonly Mailbox[] {
 
 /** Encoded words that the server left as they were. */
 export function decodeWords(text: string): string {
-  // Space between two encoded words is no part of the text.
+  // Space between two encoded words is not part of the text.
   return text
     .replace(/(=\?[^?\s]+\?[bq]\?[^?\s]*\?=)\s+(?==\?[^?\s]+\?[bq]\?)/gi, "$1")
     .replace(/=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bq])\?([^?\s]*)\?=/gi, (word, charset: string, kind: string, content: string) => {

@@ -95,7 +95,7 @@ function readClient(
   if (!isText(client_id) || !isText(client_secret))
     throw new SourceError(
       "setup",
-      `hooks.gmail.${key} holds no OAuth client.`,
+      `hooks.gmail.${key} contains no OAuth client.`,
       "Download the JSON of an OAuth client of the type Desktop app from the Google Cloud console.",
     );
   return { kind: "client", clientId: client_id, clientSecret: client_secret, tokenUri: isText(token_uri) ? token_uri : defaultTokenUri };
@@ -108,7 +108,7 @@ function readService(
   if (!isText(client_email) || !isText(private_key))
     throw new SourceError(
       "setup",
-      `hooks.gmail.${key} holds no service account.`,
+      `hooks.gmail.${key} contains no service account.`,
       "Download a JSON key of the service account from the Google Cloud console.",
     );
   return {

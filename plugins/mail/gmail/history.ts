@@ -59,7 +59,7 @@ export function placeAfter(
   if (mark !== undefined && began >= mark.due) return { start: mark.record };
   const newest = records.reduce((best, { id }) => (isNewer(id, best) ? id : best), start);
   if (isNewer(newest, start)) {
-    // A later record would put the end of the wait off again and again.
+    // A later record would postpone the end of the wait again and again.
     return mark !== undefined && !mark.quiet ? { start, mark } : { start, mark: { record: newest, due: began + lateMs, quiet: false } };
   }
   return { start, mark: mark ?? { record: historyId, due: began + quietMs, quiet: true } };

@@ -35,7 +35,7 @@ export async function readMessage(
   if (data === undefined && size > maxTextBytes) return { ...mail, attachments, bodyError: "the text of the mail is too long" };
   const encoded = data ?? (attachmentId === undefined ? "" : await fetchPart(attachmentId));
   const most = text.kind === "html" ? maxHtmlBytes : maxBytes * 2;
-  // Four characters hold three bytes.
+  // Four characters encode three bytes.
   const bytes = Buffer.from(encoded.slice(0, Math.ceil(most / 3) * 4), "base64url");
   const cut = encoded.length > Math.ceil(most / 3) * 4;
   return { ...mail, attachments, text: { kind: text.kind, value: decode(bytes, { declared: charsetOf(text.part), cut }), cut } };
@@ -71,7 +71,7 @@ function outlineOf(root: Part): { readonly text?: Chosen; readonly attachments: 
   let plain: Part | undefined;
   let html: Part | undefined;
   const attachments: Attachment[] = [];
-  // A stack of its own: a mail may be nested deeper than calls can be.
+  // Uses its own stack, because a mail may be nested deeper than the call stack allows.
   const left: Part[] = [root];
   for (let seen = 0; seen < maxParts; seen += 1) {
     const part = left.pop();
@@ -102,7 +102,7 @@ function charsetOf(part: Part): string {
 /** The API gives most texts as UTF-8, whatever the mail declares, and some as they were. */
 function decode(bytes: Uint8Array, { declared, cut }: { readonly declared: string; readonly cut: boolean }): string {
   try {
-    // As a stream, because half a character at the cut is no error.
+    // Decoded as a stream, because half a character at the end is not an error.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: cut });
   } catch {
     return decoderFor(declared).decode(bytes);

@@ -125,7 +125,7 @@ export function createNotices({
 
   return {
     status() {
-      // An order that lasts is renewed in time after an outage.
+      // A subscription that is still valid is renewed in time after an outage.
       const isCovered = orderFault?.error.kind === "outage" && order !== undefined && order.expires - now() > dayMs;
       const fault = (isCovered ? undefined : orderFault?.error) ?? pullFault;
       return { ...(order === undefined ? {} : { expires: order.expires }), ...(fault === undefined ? {} : { fault }) };
@@ -154,7 +154,7 @@ export function readNotice(data: unknown): Notice | undefined {
 }
 
 function asFault(error: unknown): SourceError {
-  return error instanceof SourceError ? error : new SourceError("outage", String(error), "It is tried again by itself.");
+  return error instanceof SourceError ? error : new SourceError("outage", String(error), "It is retried automatically.");
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

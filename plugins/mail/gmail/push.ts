@@ -69,7 +69,7 @@ export function createPush({
     if (token === undefined || token.length > maxTokenLength) return false;
     const [head = "", claims = "", signature = ""] = token.split(".");
     const { alg, kid } = readJson(head);
-    // The key of a foreign token is not even asked for.
+    // The key of a token for another recipient is not even fetched.
     if (alg !== "RS256" || typeof kid !== "string" || !isFor(readJson(claims), expected, now())) return false;
     const key = await keyOf(kid);
     return key !== undefined && verify("RSA-SHA256", Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, "base64url"));

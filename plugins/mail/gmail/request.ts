@@ -37,7 +37,7 @@ export class ApiError extends SourceError {
 
 /** Parsing a larger answer would hold other work up; of such a mail only the header fields are read. */
 const maxAnswerBytes = 4 * 1_048_576;
-const again = "It is tried again by itself.";
+const again = "It is retried automatically.";
 
 /** Resolves with whatever status; rejects when there was no answer, or one that is too large. */
 export async function send(url: string, { method = "GET", headers = {}, body, timeoutMs = 30_000, signal }: Sending): Promise<Answer> {
@@ -95,12 +95,12 @@ export function errorOf({ status, headers, body }: Answer, doing: string): ApiEr
   const made = (kind: SourceError["kind"], fix: string) => new ApiError(kind, said, fix, { status, retryAfterMs });
   if (status === 429 || status >= 500 || reasons.some((reason) => /rateLimitExceeded|RATE_LIMIT/i.test(reason)))
     return made("outage", again);
-  // The token is a new one, so the permission is good; this passes by itself, or the permission ends.
+  // The token is new, so the permission is valid. Either this passes on its own, or the permission ends.
   if (status === 401) return made("outage", again);
   const disabled = details.find(({ reason }) => reason === "SERVICE_DISABLED");
   if (disabled !== undefined) return made("setup", switchOn(disabled.metadata?.activationUrl));
   if (reasons.some((reason) => /SCOPE_INSUFFICIENT|insufficientPermissions/i.test(reason)))
-    return made("setup", "Give the permission again, and leave every box ticked.");
+    return made("setup", "Grant the permission again, and leave every box ticked.");
   if (status === 403) return made("setup", "Check what the credentials are allowed to do in the Google Cloud console.");
   if (status === 404) return made("setup", "Check the names in hooks.gmail.");
   return made("outage", again);
@@ -126,8 +126,7 @@ async function readText(response: Response, host: string): Promise<string> {
   let size = 0;
   for await (const piece of response.body ?? []) {
     size += piece.length;
-    if (size > maxAnswerBytes)
-      throw new SourceError("too_large", `${host} sent more than may be read at once.`, "It is tried again with less.");
+    if (size > maxAnswerBytes) throw new SourceError("too_large", `${host} sent too much data at once.`, "It is retried with less.");
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString("utf8");

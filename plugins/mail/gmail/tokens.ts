@@ -46,7 +46,7 @@ export function createTokens(
       throw error;
     }
     const { access_token, expires_in = 3_600 } = answer.body as { readonly access_token?: string; readonly expires_in?: number };
-    if (typeof access_token !== "string") throw new SourceError("outage", "Google issued no access token.", "It is tried again by itself.");
+    if (typeof access_token !== "string") throw new SourceError("outage", "Google issued no access token.", "It is retried automatically.");
     issued = { identity, token: access_token, until: now() + expires_in * 1_000 - marginMs };
     return access_token;
   }
@@ -106,9 +106,9 @@ function refusalOf(answer: Awaited<ReturnType<typeof send>>, credentials: Creden
   return errorOf(answer, "issue an access token");
 }
 
-/** It is tried again, because a delegation takes effect hours after it was given. */
+/** It is retried, because a delegation takes effect hours after it was given. */
 const noDelegation = ({ email }: ServiceCredentials): [string, string] => [
-  `Google does not let the service account ${email} read this mailbox.`,
+  `Google does not allow the service account ${email} to read this mailbox.`,
   "Ask an administrator of the Google Workspace for domain-wide delegation with the scope gmail.readonly, and check account.",
 ];
 
@@ -124,6 +124,6 @@ function withdrawnGrant({ grantedAt }: ClientCredentials, now: number): SourceEr
   return new SourceError(
     "revoked",
     `Google no longer accepts the permission to read the mailbox (invalid_grant). ${cause}`,
-    "Publish the app in the Google Cloud console if its status is Testing, then give the permission again.",
+    "Publish the app in the Google Cloud console if its status is Testing, then grant the permission again.",
   );
 }

@@ -37,7 +37,7 @@ async function race<T>(
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setInterval(() => {
     if (!isLate()) return;
-    reject(new SourceError("outage", `${host} does not answer.`, "It is tried again by itself."));
+    reject(new SourceError("outage", `${host} does not answer.`, "It is retried automatically."));
     client.close();
   }, everyMs);
   try {

@@ -58,7 +58,7 @@ function otherCertificate(host: string, found: string): SourceError {
   const pairs = found.match(/../g)?.join(":") ?? "none";
   return new SourceError(
     "setup",
-    `The certificate of ${host} is another one than tls.fingerprint256 names: ${pairs}.`,
+    `The certificate of ${host} does not match tls.fingerprint256: ${pairs}.`,
     "Set tls.fingerprint256 to the new one if you know that the server has changed its certificate.",
   );
 }

@@ -52,7 +52,7 @@ export function createImapSource(
     limit = undefined;
     const encryption = encryptionOf(tls, { host, read });
     const fresh = await login.with((credentials) => connect(settings, { credentials, encryption }));
-    // It was closed while it connected.
+    // The source was closed while it connected.
     if (closed) fresh.close();
     client = fresh;
     fresh.on("error", (error) => {
@@ -79,7 +79,7 @@ export function createImapSource(
   async function openedFor<T>(open: ImapFlow, folder: string, read: Reading<T>): Promise<T> {
     const lock = await open.getMailboxLock(folder, { readOnly: true });
     try {
-      if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is tried again by itself.");
+      if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is retried automatically.");
       return await read(open, String(open.mailbox.uidValidity), open.mailbox.uidNext);
     } finally {
       lock.release();
@@ -95,10 +95,10 @@ export function createImapSource(
       const uids: number[] = [];
       for (const one of wanted) {
         const found = await open.search(one, { uid: true });
-        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is tried again by itself.");
+        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is retried automatically.");
         for (const uid of found) uids.push(uid);
       }
-      // A range to the end holds the last mail even when that is older.
+      // A range to the end includes the last mail even if that is older.
       const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
       return fresh.map((uid) => ({ id: idOf({ account, folder, validity, uid }), next: { [folder]: { validity, uid } }, renumbered }));
     });
@@ -121,7 +121,7 @@ export function createImapSource(
     async changesSince(cursor, { lastMail, since }) {
       const found: Found[] = [];
       for (const folder of folders) found.push(...(await changesIn(folder, cursor, since ?? lastMail)));
-      // The server rings for the folder that is open: that is the first one.
+      // The server notifies only about the open folder, so the first one is opened last.
       if (first !== undefined && second !== undefined) await inFolder(first, async () => {});
       return { found, next: Object.assign({}, cursor, ...found.map(({ next }) => next)) };
     },
@@ -157,7 +157,7 @@ async function answers(client: ImapFlow): Promise<boolean> {
 /** Ranges of numbers, each with so many that the answer is below the limits of a response, and the last one to the end. */
 function windows(first: number, next: number): readonly string[] {
   const count = Math.ceil((next - first) / windowSize);
-  // Numbers with gaps that wide are not asked for one by one.
+  // Numbers with gaps that wide are not requested one by one.
   if (count <= 1 || count > maxWindows) return [`${first}:*`];
   return Array.from({ length: count }, (_, at) => {
     const from = first + at * windowSize;

@@ -16,7 +16,7 @@ export function outlineOf(root: MessageStructureObject): Outline {
   let plain: string | undefined;
   let html: string | undefined;
   const attachments: Attachment[] = [];
-  // A stack of its own: a mail may be nested deeper than calls can be.
+  // Uses its own stack, because a mail may be nested deeper than the call stack allows.
   const left: MessageStructureObject[] = [root];
   for (let seen = 0; seen < maxParts; seen += 1) {
     const node = left.pop();

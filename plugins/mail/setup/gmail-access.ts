@@ -28,7 +28,7 @@ export function openAccess(call: CliCall, { at }: { readonly at: string }, setti
   const tokensFor = (scope: string, subject?: string) =>
     createTokens(credentials, { scope, ...(subject === undefined ? {} : { subject }), now, signal });
   const mailTokens = tokensFor(readScope, isService ? settings.account : undefined);
-  // An emulator knows no tokens, and is to get none of Google's.
+  // An emulator has no tokens, and must not receive Google's.
   const noticeTokens = settings.emulator ? withoutToken : isService ? tokensFor(pubsubScope) : mailTokens;
   const user = `${settings.roots.gmail}/gmail/v1/users/me/`;
   return {
@@ -36,7 +36,7 @@ export function openAccess(call: CliCall, { at }: { readonly at: string }, setti
     cloud: createCloud(settings, noticeTokens, signal),
     mailTokens,
     async stop() {
-      await callApi(mailTokens, `${user}stop`, { method: "POST", doing: "stop to announce mail", signal });
+      await callApi(mailTokens, `${user}stop`, { method: "POST", doing: "stop announcing mail", signal });
     },
     async newestSubject(label) {
       const get = (path: string) => callApi(mailTokens, `${user}${path}`, { doing: "read the mailbox", signal });

@@ -17,7 +17,7 @@ export function readClientFile(text: string): OAuthClient {
   if (typeof client_id !== "string" || typeof client_secret !== "string")
     throw new SourceError(
       "setup",
-      "The file of the credentials holds no OAuth client of the type Desktop app.",
+      "The file of the credentials contains no OAuth client of the type Desktop app.",
       "Create one at https://console.cloud.google.com/apis/credentials and download its JSON.",
     );
   const tokenUri = typeof token_uri === "string" ? token_uri : "https://oauth2.googleapis.com/token";

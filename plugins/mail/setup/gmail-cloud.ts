@@ -24,7 +24,7 @@ export interface Cloud {
   makeTopic(topic: string): Promise<boolean>;
   mayPublish(topic: string): Promise<boolean>;
   letPublish(topic: string): Promise<void>;
-  /** Rejects when it is there with other settings. */
+  /** Rejects when it exists with other settings. */
   hasSubscription(subscription: string, settings: SubscriptionSettings): Promise<boolean>;
   /** `false`: another program was quicker. */
   makeSubscription(subscription: string, settings: SubscriptionSettings): Promise<boolean>;
@@ -87,7 +87,7 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
       if (existing.topic === topic && (pushConfig?.pushEndpoint ?? "") === (push?.endpoint ?? "")) return true;
       throw new SourceError(
         "setup",
-        `${subscription} is there with other settings.`,
+        `${subscription} exists with other settings.`,
         "Name another one with --subscription, or delete it in the Google Cloud console.",
       );
     },
@@ -96,7 +96,7 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
         push === undefined
           ? {}
           : { pushConfig: { pushEndpoint: push.endpoint, oidcToken: { serviceAccountEmail: push.email, audience: push.endpoint } } };
-      // Without a policy of expiration it ends after 31 days in which no mail comes.
+      // Without an expiration policy the subscription ends after 31 days without mail.
       const settings = { topic, ackDeadlineSeconds: 60, messageRetentionDuration: "86400s", expirationPolicy: {}, ...pushConfig };
       return make(subscription, settings, "create the subscription");
     },
@@ -123,7 +123,7 @@ function refusedPublisher(error: unknown): unknown {
   if (status === undefined || status >= 500 || status === 401 || status === 429) return error;
   return new SourceError(
     "setup",
-    `Google does not let Gmail publish to the topic (${status}): probably a policy of the organisation, iam.allowedPolicyMemberDomains.`,
+    `Google does not allow Gmail to publish to the topic (${status}): probably a policy of the organisation, iam.allowedPolicyMemberDomains.`,
     "An administrator can allow gmail-api-push@system.gserviceaccount.com. Until then the mailbox is polled, which needs no topic.",
   );
 }

@@ -34,7 +34,7 @@ export async function askPermission(
       redirect_uri: landing.redirectUri,
       scope: scopes.join(" "),
       access_type: "offline",
-      // Without it a second permission comes without a refresh token.
+      // Without this parameter, a second permission has no refresh token.
       prompt: "consent",
       code_challenge: createHash("sha256").update(verifier).digest("base64url"),
       code_challenge_method: "S256",
@@ -80,7 +80,7 @@ async function openLanding(
 async function landed(answer: Promise<URLSearchParams>, signal: AbortSignal): Promise<URLSearchParams> {
   const ended = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   const late = new Promise<never>((_, reject) => {
-    ended.addEventListener("abort", () => reject(new SourceError("setup", "The permission was not given.", again)), { once: true });
+    ended.addEventListener("abort", () => reject(new SourceError("setup", "The permission was not granted.", again)), { once: true });
   });
   return await Promise.race([answer, late]);
 }

@@ -49,12 +49,12 @@ export async function prepareNotices(
   }
   const { cloud, api } = access;
   const topicFound = await ensured(steps, {
-    ...{ step: "topic", doing: "Looking at the topic", well: `${topic} is there.`, missing: `create ${topic}` },
+    ...{ step: "topic", doing: "Checking the topic", well: `${topic} is there.`, missing: `create ${topic}` },
     isThere: () => cloud.hasTopic(topic),
     make: () => cloud.makeTopic(topic),
   });
   if (topicFound === "made") await noteMade(call, address, { topic });
-  const publisher = await steps.attempt("publisher", "Looking at who may publish", () =>
+  const publisher = await steps.attempt("publisher", "Checking who may publish", () =>
     found(steps, {
       ...{ well: "Gmail may publish to the topic.", missing: "let Gmail publish to the topic" },
       isThere: () => cloud.mayPublish(topic),
@@ -67,8 +67,8 @@ export async function prepareNotices(
   }
   const push = pushEndpoint === undefined ? {} : { push: { endpoint: pushEndpoint, email: settings.push?.serviceAccount ?? "" } };
   const subscriptionFound = await ensured(steps, {
-    ...{ step: "subscription", doing: "Looking at the subscription" },
-    ...{ well: `${subscription} is there, and never expires.`, missing: `create ${subscription}` },
+    ...{ step: "subscription", doing: "Checking the subscription" },
+    ...{ well: `${subscription} exists, and never expires.`, missing: `create ${subscription}` },
     isThere: () => cloud.hasSubscription(subscription, { topic, ...push }),
     make: () => cloud.makeSubscription(subscription, { topic, ...push }),
   });
@@ -129,7 +129,8 @@ async function noteMade({ store }: CliCall, address: string, made: Made): Promis
   await store.update(madePlace(address), (before) => ({ ...((before ?? {}) as Made), ...made }) as Json);
 }
 
-function namesOf(call: CliCall, { at, wanted }: WantedGmail): Names {
+/** Throws a usage error when they cannot be known. */
+export function namesOf(call: CliCall, { at, wanted }: WantedGmail): Names {
   const whole = (kind: "topics" | "subscriptions", value: Json | undefined): string => {
     const name = typeof value === "string" ? value : defaultName;
     if (name.includes("/")) return name;

@@ -17,11 +17,11 @@ export async function prepareStart(
   const begun = await ledger.progress();
   const planned = await ledger.start();
   if (begun !== undefined || planned !== undefined) {
-    await steps.step("start", "Looking where reading begins", async () =>
+    await steps.step("start", "Checking where reading begins", async () =>
       kept(
         begun === undefined
           ? `Reading begins with the mails since ${timeOf(planned ?? since)}.`
-          : "Reading has begun already, and goes on where it is; teardown lets it begin again.",
+          : "Reading has already begun and continues from its position; teardown resets it.",
       ),
     );
     return async () => {};

@@ -36,7 +36,7 @@ export function showStatus(call: CliCall, source: string, configured: readonly C
       return [name, where, shown, time(lastMail), time(lastSync), [reason, fix].join(" ").trim()];
     });
     const head = ["account", "mailbox", "state", "last mail", "last read", ""];
-    const note = gateway === undefined ? [`No gateway runs; this is the configuration. Start one: ${call.program} gateway`] : [];
+    const note = gateway === undefined ? [`No gateway is running; this is the configuration. Start one: ${call.program} gateway`] : [];
     return { lines: [head, ...rows, ...note], data };
   });
 }

@@ -96,8 +96,8 @@ function endOf(error: unknown): undefined {
 
 function failureOf(error: unknown): { readonly detail: string; readonly fix?: string } {
   if (error instanceof SourceError) {
-    // A setup is not repeated by itself, unlike a look at a mailbox.
-    const fix = error.kind === "outage" && error.fix.startsWith("It is tried again") ? "Check the settings and the network." : error.fix;
+    // Unlike a look at a mailbox, a setup is not retried automatically.
+    const fix = error.kind === "outage" && error.fix.startsWith("It is retried") ? "Check the settings and the network." : error.fix;
     return { detail: error.message, fix };
   }
   const { message, hint } = error as Error & { readonly hint?: string };

@@ -70,7 +70,7 @@ describe("an agent writes", () => {
       "to no one else, whom a star lets in",
       { to: "56" },
       agent(),
-      "recipient_not_allowed: channels.irc.allowFrom does not name 56, and no pairing does",
+      "recipient_not_allowed: channels.irc.allowFrom does not name 56, and the sender is not paired",
     ],
     ["to no group that only a star lists", { to: "-6" }, agent(), "recipient_not_allowed: channels.irc.groups does not name -6"],
     ["to no group that is switched off", { to: "-8" }, agent(), "recipient_not_allowed: channels.irc.groups.-8.enabled is false."],

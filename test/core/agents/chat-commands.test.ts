@@ -96,7 +96,7 @@ describe("/config", () => {
     expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("`messages.groupChat.historyLimit` is set.");
     expect(JSON.parse(file())).toMatchObject({ messages: { groupChat: { historyLimit: 7 } } });
     await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(7);
-    expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("has this value already");
+    expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("already has this value");
     expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is removed");
     expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is not set in the file");
     await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(50);

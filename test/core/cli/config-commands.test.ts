@@ -109,13 +109,9 @@ describe("config", () => {
     [
       '{ "channels": { "telegram": { "botToken": "1:a" } } }',
       "warning",
-      /channels\.telegram: no plugin that is on provides this channel\. Load its plugin by plugins\.load\. Channels that are there: botchat\./,
+      /channels\.telegram: no enabled plugin provides this channel\. Load its plugin by plugins\.load\. Channels that are there: botchat\./,
     ],
-    [
-      '{ "channels": { "botchta": {} } }',
-      "warning",
-      /channels\.botchta: no plugin that is on provides this channel\. Did you mean botchat\?/,
-    ],
+    ['{ "channels": { "botchta": {} } }', "warning", /channels\.botchta: no enabled plugin provides this channel\. Did you mean botchat\?/],
     [
       '{ "channels": { "botchat": { "botToken": "1:a", "dmpolicy": "open" } } }',
       "warning",

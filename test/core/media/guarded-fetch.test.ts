@@ -283,7 +283,7 @@ describe("limits", () => {
 
   test.each([
     ["a body that drips", { quietMs: 300 }, "the server sends too slowly"],
-    ["all of it together", { totalMs: 400 }, "it did not come within 1 s"],
+    ["all of it together", { totalMs: 400 }, "it did not arrive within 1 s"],
   ])("%s is cut off", async (_name, more, message) => {
     handler = (_request, response) => {
       response.writeHead(200).write("x");

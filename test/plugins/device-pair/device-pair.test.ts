@@ -19,7 +19,7 @@ describe("a device is paired", () => {
     const { id, secret } = asked.body;
     expect(room.chat.sent.at(-1)).toMatchObject({
       chat: "7",
-      text: `\`Laptop\` (\`${id}\`) asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` lets it in, \`/pair revoke ${id}\` turns it down.`,
+      text: `\`Laptop\` (\`${id}\`) asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`,
     });
     expect(await room.collect(id, secret)).toMatchObject({ status: 202, body: { status: "pending" } });
 

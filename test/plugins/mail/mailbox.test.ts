@@ -155,7 +155,7 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     const notices = () => chat.sent.map(({ text }) => text).filter((text) => text.startsWith("The mailbox"));
     await vi.waitFor(() => expect(notices()).toHaveLength(2), { timeout: 5_000 });
     expect(notices()).toEqual([
-      "The mailbox ada is not read: 127.0.0.1 refused the user name or the password. Correct user and password; many providers want an app password here.",
+      "The mailbox ada is not read: 127.0.0.1 refused the user name or the password. Correct user and password; many providers require an app password here.",
       "The mailbox ada is read again.",
     ]);
   }, 30_000);

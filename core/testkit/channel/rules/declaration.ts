@@ -1,10 +1,10 @@
-/** What a channel declares, and what its options let pass. */
+/** Rules about a channel's declaration and its options. */
 import { checkDeclaration, isObject } from "../../../host/index.ts";
 import type { ChannelCapabilities, ChannelConnection, ChannelDefinition } from "../../../sdk/contract.ts";
 import { type Bench, readSection } from "../bench.ts";
 import type { Rule } from "../rule.ts";
 
-/** What the host calls where a capability is declared. */
+/** The method that the host calls for each declared capability. */
 const functionsOf: Partial<Record<keyof ChannelCapabilities, keyof ChannelConnection>> = {
   edits: "remove",
   reactions: "react",
@@ -13,7 +13,7 @@ const functionsOf: Partial<Record<keyof ChannelCapabilities, keyof ChannelConnec
   stickers: "findMedia",
 };
 
-/** A value of another type than the schema's. */
+/** A value whose type differs from the schema's. */
 function wrongFor({ type }: { readonly type?: unknown }): unknown {
   return type === "string" ? { no: "text" } : "no value of this option";
 }

@@ -1,11 +1,11 @@
-/** How a connection opens and closes. */
+/** Rules about opening and closing a connection. */
 import { reasonOf } from "../../../contract/index.ts";
 import { isThenable } from "../../../stations/index.ts";
 import { realWait } from "../../host/played-clock.ts";
 import type { Bench } from "../bench.ts";
 import type { Rule } from "../rule.ts";
 
-/** What the operating system keeps for this process, besides timers. */
+/** Resources that the operating system holds for this process, other than timers. */
 function openHandles(): readonly string[] {
   return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|UDP|Pipe|Server|Process|FSEvent|StatWatcher/.test(name));
 }

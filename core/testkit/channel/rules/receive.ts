@@ -1,4 +1,4 @@
-/** How events of the platform come in, and the way of a whole conversation. */
+/** Rules about receiving platform events, and about a complete conversation. */
 import { createTestHost } from "../../host/test-host.ts";
 import { type Bench, isMessage, shown } from "../bench.ts";
 import type { ChannelContractOptions } from "../options.ts";
@@ -30,7 +30,7 @@ async function keepsIdOfRepetition(bench: Bench): Promise<void> {
   const { test, connection, platform } = bench;
   await bench.meet("Hello");
   await bench.fail("repeat");
-  // What is written after the repetition is received after it.
+  // A message written after the repetition arrives after it.
   await platform.write("the last one");
   const seen = () => test.received.map((event) => ({ id: event.id, parsed: connection.parse(event.raw) }));
   const says = (text: string) => seen().filter(({ parsed }) => isMessage(parsed) && parsed.text.includes(text));
@@ -38,7 +38,7 @@ async function keepsIdOfRepetition(bench: Bench): Promise<void> {
     () => says("the last one").length > 0,
     () => "The message after a repetition was not received.",
   );
-  // A channel that knows the repetition by itself need not hand it in.
+  // A channel that recognizes the repetition itself need not submit it.
   const ids = [...new Set(says("Hello").map(({ id }) => id))];
   if (ids.length > 1)
     throw new Error(`An event that came twice has the ids ${ids.join(" and ")}: use the platform's id, so that it is answered once.`);
@@ -59,7 +59,7 @@ async function confirmsNothingUnstored(bench: Bench): Promise<void> {
   );
 }
 
-/** A gateway with the channel and its platform; a person writes, and reads the answer of the agent. */
+/** Runs a gateway with the channel and its platform. A person writes, and reads the agent's reply. */
 async function converses(bench: Bench, { thread }: { readonly thread: boolean }): Promise<void> {
   const { definition, platform, section } = bench;
   await bench.close();
@@ -77,7 +77,7 @@ async function converses(bench: Bench, { thread }: { readonly thread: boolean })
         },
       },
     },
-    // What a channel logs of an outage is its own business.
+    // The rule makes no demands on what a channel logs during an outage.
     allowErrors: [/./],
   });
   let accounts: Awaited<ReturnType<typeof host.accounts>> = [];
