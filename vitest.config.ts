@@ -29,10 +29,10 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: source("./node_modules/.cache/tests") },
     // On two cores: most of what the tests do is waiting, for polls, leases and processes.
     maxWorkers: 6,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
-    expect: { poll: { timeout: 20_000, interval: 20 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
     projects: [
       // Long files first. Nothing in the house is shared by a process, hence a process may serve many files.
       { extends: true, test: { name: "end to end", include: long, exclude: [timed, costs, ...alone], isolate: false } },

@@ -517,7 +517,7 @@ export interface PluginHost {
    * `onReady` has run. Resolves when the event is on the disk. A second delivery with the same `key` within seven days has no effect and
    * resolves with `duplicate`; keys are separate for each plugin and path. `origin` is one line about the sender that the agent reads
    * before the content, such as whether the sender was verified. With `keepReply`, `hookResult` can return the agent's reply. Rejects with
-   * an error that has the `code` and `status` of the HTTP answer (`core/http/README.md`). At status 500 and above the same delivery may be
+   * an error that has the `code` and `status` of the HTTP answer (`examples/reference/http.md`). At status 500 and above the same delivery may be
    * accepted later; below 500 the configuration or the payload is wrong.
    *
    * @example
@@ -627,7 +627,7 @@ export interface PluginDefinition<O extends TObject = TObject> {
 
 /**
  * One mapping of a preset: the fields of `hooks.mappings` that do not depend on the user. Texts are templates over the payload, such as `{{
- * messages[0].subject }}`; `core/webhooks/README.md` describes each field. Settings of the user for the whole preset (`model`, `thinking`,
+ * messages[0].subject }}`; `examples/reference/webhooks.md` describes each field. Settings of the user for the whole preset (`model`, `thinking`,
  * `instructions`, `allowUnsafeExternalContent` in `hooks.<preset id>`) override the values here.
  */
 export interface PresetMapping {
@@ -1068,7 +1068,7 @@ export interface EngineTurn {
   readonly skills?: readonly string[];
   /** Oldest first; the last is the current request. */
   readonly messages: readonly EngineMessage[];
-  /** What the agent may do in chats besides replying; see `core/actions/README.md`. */
+  /** What the agent may do in chats besides replying; see `examples/reference/actions.md`. */
   readonly tools: readonly EngineTool[];
   /** Provider settings of `models.providers`, secrets resolved. */
   readonly providers: Readonly<Record<string, EngineProvider>>;

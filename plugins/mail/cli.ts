@@ -1,4 +1,4 @@
-/** The commands of mail. Each imports its code when it runs: a gateway loads this file at every start. */
+/** The commands of the mail plugin. Each imports its code when it runs, because a gateway loads this file at every start. */
 import type { CliCommand, CliDefinition } from "service-gateway/sdk";
 
 type Option = NonNullable<CliCommand["options"]>[number];

@@ -1,4 +1,4 @@
-/** Why a mail led to no run. */
+/** Why a mail caused no run. */
 import type { CodeDefinition } from "service-gateway/sdk";
 
 export const codes = {

@@ -1,4 +1,4 @@
-/** Writes drafts when their runs have ended, at each look and while the mailbox is paused. */
+/** Writes drafts when their runs have ended: at each look, and while the mailbox is paused. */
 import type { PluginHost } from "service-gateway/sdk";
 import type { Drafts } from "./drafts.ts";
 import { faultOf } from "./faults.ts";
@@ -6,11 +6,11 @@ import type { MailboxName } from "./handover.ts";
 import { createRings } from "./waits.ts";
 
 export interface DraftWriting {
-  /** Stores what is due; what cannot be stored now is tried again at the next look. */
+  /** Stores the drafts that are due. A failed one is retried at the next look. */
   write(): Promise<void>;
-  /** Waits until `until`, epoch milliseconds, and writes drafts meanwhile: runs may end with one. */
+  /** Waits until `until` (epoch milliseconds), and writes drafts meanwhile, because runs may end with one. */
   waitUntil(until: number): Promise<void>;
-  /** True when a draft waits for this run. */
+  /** True if a draft waits for this run. */
   settled(eventId: string): boolean;
 }
 

@@ -3,7 +3,7 @@ import type { PluginHost } from "service-gateway/sdk";
 import type { MailboxName } from "./handover.ts";
 import { SourceError } from "./source.ts";
 
-/** How long the lease of a killed process still keeps others away. */
+/** How long the lease of a killed process blocks others. */
 const leaseSeconds = 30;
 const renewMs = 10_000;
 
@@ -15,7 +15,9 @@ interface Holder {
 }
 
 export interface Lease {
-  /** Resolves with what is aborted when another process has taken it. Rejects with `HeldError` while another one has it. */
+  /**
+   * Resolves with a signal that aborts when another process has taken the lease. Rejects with `HeldError` while another process holds it.
+   */
   hold(): Promise<AbortSignal>;
   release(): Promise<void>;
 }
@@ -25,7 +27,7 @@ export class HeldError extends SourceError {}
 
 const placeOf = ({ source, account }: MailboxName) => `lease:${source}:${account}`;
 
-/** Whether some process reads the mailbox, or has been killed less than 30 s ago. */
+/** Whether a process reads the mailbox, or was killed less than 30 s ago. */
 export async function isHeld({ store }: Pick<PluginHost, "store">, mailbox: MailboxName): Promise<boolean> {
   return (await store.get(placeOf(mailbox))) !== null;
 }

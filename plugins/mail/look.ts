@@ -1,4 +1,4 @@
-/** One look at a mailbox: what is new is taken in its order, within the bounds on a catch-up and on mails an hour. */
+/** One look at a mailbox: handles new mails in order, within the limits for catching up and for mails an hour. */
 import { setImmediate } from "node:timers/promises";
 import type { PluginHost } from "service-gateway/sdk";
 import { conditionOf } from "./faults.ts";
@@ -13,12 +13,12 @@ import type { Take } from "./take.ts";
 const hourMs = 3_600_000;
 const lookedUpAtOnce = 500;
 
-/** When to look next: after a time, in milliseconds, or at a time at which waiting mails may run, epoch milliseconds. */
+/** When to look next: after a time in milliseconds, or at the time (epoch milliseconds) at which waiting mails may run. */
 export type NextLook = { readonly waitMs: number } | { readonly pausedUntil: number };
 
 export interface Looks {
   look(): Promise<NextLook>;
-  /** When the mailbox was last read to its end, before this process too; epoch milliseconds. */
+  /** When the mailbox was last read to its end, even by an earlier process; epoch milliseconds. */
   lastSync(): number;
   /** What this process has seen; epoch milliseconds. */
   latest(): { readonly lastMail?: number; readonly lastSync?: number };

@@ -1,4 +1,4 @@
-/** The presets of mail: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, a run for each message. */
+/** The presets of mail: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, one run for each message. */
 import type { PresetDefinition } from "service-gateway/sdk";
 
 const messageTemplate = [

@@ -1,4 +1,4 @@
-/** The mailboxes that the configuration asks for: watched from the start on, and followed when it is edited. */
+/** The configured mailboxes: watched from the start, and updated when the configuration is edited. */
 import type { PluginHost } from "service-gateway/sdk";
 import { codes, type MailCode } from "./codes.ts";
 import type { GmailSource } from "./gmail/source.ts";
@@ -14,12 +14,12 @@ interface Watched {
   readonly source: "imap" | "gmail";
   readonly account: string;
   readonly mailbox: WatchedMailbox;
-  /** Absent: no notice is posted for it, now or at all. */
+  /** Absent if no notification is ever posted for it. */
   push?(): GmailSource["push"];
 }
 
 interface Wanted {
-  /** Other settings are another mailbox. */
+  /** A mailbox with other settings is another mailbox. */
   readonly settings: string;
   begin(): Promise<Watched>;
 }
@@ -120,7 +120,7 @@ function checkOf(watched: ReadonlyMap<string, Watched>): Parameters<PluginHost["
   };
 }
 
-/** A mail that led to no run is an event of this plugin, and holds its reason. */
+/** A mail that caused no run is an event of this plugin, which contains the reason. */
 function tapRecords(host: PluginHost): void {
   host.tap("ingress", ({ source, body }) => {
     if (source !== "mail") return undefined;

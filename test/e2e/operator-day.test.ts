@@ -68,7 +68,7 @@ test("events by chat, sender, outcome and time; what waits and since when; why o
   expect(followed.map((line) => JSON.parse(line) as Listed)).toMatchObject([{ chat: String(bela), outcome: "refused" }]);
 
   writeFileSync(file, '{ "state": { "dir": "state" }, "gateway": { "port": 0, }\n "channels": {');
-  await gateway.until(/the configuration was not taken over/);
+  await gateway.until(/the configuration was rejected/);
   const why = await ask("why", "--chat", `botchat:${bela}`);
   expect(why).toMatchObject({ code: 0, out: expect.stringMatching(/^refused \(sender_not_allowed\)/) });
   expect(why.err).toContain(`${file}:2:2: a comma is missing before this. The state is read anyway: ${gateway.state}.`);
@@ -103,7 +103,7 @@ test("reload says what became of the file, restart takes it over in the same pro
   writeConfig(file, withBasics({ ...config, gateway: { port: 0, drainSeconds: 5, host: "0.0.0.0" }, log: { level: "debug" }, colour: 1 }));
   const reloaded = await ask("reload");
   expect(reloaded.code).toBe(0);
-  expect(reloaded.out).toMatch(/^The configuration (?:was taken over|is in force as it is in the file)\.\nwarning colour \(line \d+\): /);
+  expect(reloaded.out).toMatch(/^The configuration (?:was reloaded|in the file is already in effect)\.\nwarning colour \(line \d+\): /);
   expect(reloaded.out).toContain(`Changes of log, gateway.host take effect after a restart: \`${programCommand} restart\`.\n`);
 
   // Options of plugins are read at the start: the edit says so, and so does status until then.

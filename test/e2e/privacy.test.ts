@@ -94,7 +94,7 @@ test("all that is kept of a person is exported, and erased with what stays told;
   await answered(place.platform, bela, "heard still there");
   expect(erased.out).toContain("Remains in the free space of state.db: stop the gateway");
   await place.gateway.close();
-  expect((await command("privacy", "erase", `botchat:${ada}`)).out).not.toContain("Remains in the free room");
+  expect((await command("privacy", "erase", `botchat:${ada}`)).out).not.toContain("Remains in the free space");
   for (const word of ["strawberries", "raspberries", "blackberries"])
     expect({ word, found: place.inDatabase(word) }).toEqual({ word, found: false });
 });

@@ -1,10 +1,10 @@
-/** The last refused hook requests, for the operator's view. They are not events: a flood of them must cost next to nothing. */
+/** The latest refused hook requests, for the operator's view. They are not events: a flood of them must cost next to nothing. */
 
 import type { Json } from "../../contract/index.ts";
 import type { ProblemCode } from "../../http/index.ts";
 import type { Store } from "../../state/index.ts";
 
-/** A request that was refused, for the operator's view. */
+/** A refused request, for the operator's view. */
 export interface RefusedHook {
   readonly at: number;
   readonly code: ProblemCode;

@@ -1,10 +1,10 @@
-/** Deliveries that came again and got their first answer: counted with the event that ran, so that none of them vanishes. */
+/** Repeated deliveries that got their first answer: counted with the event that ran, so that none of them goes unnoticed. */
 
 import type { Json } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 
-/** How often the delivery of an event came again, and when it did last. */
+/** How often the delivery of an event was repeated, and when it was last. */
 export interface Repeated {
   readonly count: number;
   readonly at: number;
@@ -23,7 +23,7 @@ const namespace = "hook-repetitions";
 const lastPlace = ["hooks", "repeated"] as const;
 
 export interface Repetitions {
-  /** `eventId`: the event that the delivery led to when it first came. */
+  /** `eventId`: the event of the first delivery. */
   add(eventId: string): void;
 }
 

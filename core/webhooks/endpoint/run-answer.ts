@@ -1,11 +1,11 @@
-/** The answer to runs that were accepted: at once, or when they have ended, where the sender prefers to wait for that. */
+/** Answers accepted runs: at once, or when they have ended if the sender prefers to wait. */
 import type { IncomingHttpHeaders } from "node:http";
 import { reasonOf } from "../../contract/index.ts";
 import { onClientEnd } from "../../http/index.ts";
 import type { Answers, Call } from "./answers.ts";
 import type { Results, RunAnswer, RunResult, Waiter } from "./results.ts";
 
-/** `trusted`: whether what let the request in still counts, asked again for as long as it is held. */
+/** `trusted`: whether the request's credential is still valid, checked again while the request is held. */
 export type AnswerRuns = (call: Call, answer: RunAnswer, trusted: Waiter["trusted"]) => void;
 
 export function createRunAnswers(deps: {
@@ -45,16 +45,16 @@ function renderEnded(ended: readonly RunResult[], several: object | undefined): 
   return JSON.stringify(several === undefined ? ended[0] : { ...ended[0], ...several, runs: ended });
 }
 
-/** No sender is made to wait longer. */
+/** Upper limit for every sender. */
 const longestWaitSeconds = 60;
 
-/** Preferences are separated by commas; a comma in a quoted value separates nothing. */
+/** Preferences are separated by commas, except inside quoted values. */
 const preference = /(?:"(?:[^"\\]|\\.)*"?|[^,"])+/g;
 const wait = /^\s*wait\s*(?:=\s*("?)(\d{1,9})\1\s*)?(?:;.*)?$/i;
 
 /**
- * The header `Prefer` (RFC 7240), as far as a hook endpoint honours it. Whole seconds of the preference `wait`, at most 60; `undefined` when there is none that can be honoured. An invalid header is not an
- * error: a preference may be ignored.
+ * The header `Prefer` (RFC 7240), as far as a hook endpoint supports it. Returns the whole seconds of the preference `wait`, at most 60;
+ * `undefined` if there is none that can be applied. An invalid header is not an error, because a preference may be ignored.
  */
 export function parsePrefer(headers: IncomingHttpHeaders): number | undefined {
   const { prefer } = headers;

@@ -1,4 +1,4 @@
-/** What the gateway identifies itself with to Google: an OAuth client with a refresh token of the user, or a service account. */
+/** The gateway's identity for Google: an OAuth client with a user's refresh token, or a service account. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
@@ -11,7 +11,7 @@ export interface ClientCredentials {
   readonly clientSecret: string;
   readonly tokenUri: string;
   readonly refreshToken: string;
-  /** When the user gave the refresh token, epoch milliseconds; absent: unknown. */
+  /** When the user granted the refresh token, in epoch milliseconds; absent if unknown. */
   readonly grantedAt?: number;
 }
 
@@ -31,7 +31,10 @@ export interface CredentialsReader {
 
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
 
-/** Read at each call: a reference may lead to another value later. `at` is the path of the settings below `hooks.gmail`, with its dot. */
+/**
+ * Reads the credentials at each call, because a reference may lead to another value later. `at` is the path of the settings below
+ * `hooks.gmail`, with its dot.
+ */
 export function createCredentials(
   settings: GmailSettings,
   {
@@ -68,7 +71,7 @@ export function createCredentials(
   };
 }
 
-/** Differs whenever the credentials differ, and says nothing about them. */
+/** Differs whenever the credentials differ, without revealing them. */
 export function identityOf(credentials: Credentials): string {
   return createHash("sha256").update(JSON.stringify(credentials)).digest("hex").slice(0, 32);
 }

@@ -1,8 +1,8 @@
-/** Requests to Google: with a time-out, a bound on what is read, and each failure as a cause that a user can act on. */
+/** Requests to Google, with a timeout, a limit on the answer, and failures described so that a user can act on them. */
 import { SourceError } from "../source.ts";
 
 export interface Tokens {
-  /** An access token that is valid. `refused`: one that the API no longer accepts. */
+  /** A valid access token. `refused` is one that the API no longer accepts. */
   token(refused?: string): Promise<string>;
 }
 
@@ -20,7 +20,7 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
-/** Where Google answered with an error. */
+/** Google answered with an error. */
 export class ApiError extends SourceError {
   readonly status: number;
 
@@ -35,11 +35,11 @@ export class ApiError extends SourceError {
   }
 }
 
-/** Parsing a larger answer would hold other work up; of such a mail only the header fields are read. */
+/** Parsing a larger answer would delay other work; for such a mail only the header fields are read. */
 const maxAnswerBytes = 4 * 1_048_576;
 const again = "It is retried automatically.";
 
-/** Resolves with whatever status; rejects when there was no answer, or one that is too large. */
+/** Resolves with any status. Rejects if there was no answer, or one that is too large. */
 export async function send(url: string, { method = "GET", headers = {}, body, timeoutMs = 30_000, signal }: Sending): Promise<Answer> {
   const { host } = new URL(url);
   try {
@@ -60,7 +60,7 @@ export async function send(url: string, { method = "GET", headers = {}, body, ti
   }
 }
 
-/** A call of an API, with an access token that is renewed once when it is refused. */
+/** Calls an API with an access token, which is renewed once if it is refused. */
 export async function call(
   tokens: Tokens,
   url: string,
@@ -85,7 +85,7 @@ interface GoogleError {
   readonly details?: readonly { readonly reason?: string; readonly metadata?: Readonly<Record<string, string>> }[];
 }
 
-/** `doing` is what the gateway wanted, such as `read the mailbox`. The text of the answer is left out: it may quote what was asked. */
+/** `doing` is what the gateway attempted, such as `read the mailbox`. The answer's text is left out, because it may quote the request. */
 export function errorOf({ status, headers, body }: Answer, doing: string): ApiError {
   const { error = {} } = (body ?? {}) as { readonly error?: GoogleError | string };
   const { errors = [], details = [], status: code } = typeof error === "string" ? {} : error;
@@ -106,7 +106,7 @@ export function errorOf({ status, headers, body }: Answer, doing: string): ApiEr
   return made("outage", again);
 }
 
-/** Only an address of Google's own is shown. */
+/** Shows only URLs of Google. */
 function switchOn(activationUrl: string | undefined): string {
   const isGoogle = activationUrl !== undefined && /^https:\/\/([a-z0-9-]+\.)*google\.com\/[\w./?=&%-]*$/i.test(activationUrl);
   return isGoogle ? `Switch the API on: ${activationUrl}` : "Switch the API on in the Google Cloud console.";
@@ -132,7 +132,7 @@ async function readText(response: Response, host: string): Promise<string> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** A proxy in between may answer with a page. */
+/** A proxy in between may answer with a web page. */
 function parse(text: string): unknown {
   try {
     return text === "" ? undefined : JSON.parse(text);

@@ -7,7 +7,7 @@ import { faultOf } from "./faults.ts";
 
 export type Credentials = { readonly pass: string } | { readonly accessToken: string };
 
-/** For the handshake, the greeting and the login together. */
+/** Time limit for handshake, greeting and login together. */
 const connectMs = 30_000;
 
 export async function connect(

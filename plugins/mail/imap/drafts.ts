@@ -1,4 +1,4 @@
-/** The drafts folder of a mailbox that is read by IMAP. */
+/** The drafts folder of an IMAP mailbox. */
 import type { ImapFlow } from "imapflow";
 import { type DraftFolder, SourceError } from "../source.ts";
 import { withoutStall } from "./deadline.ts";
@@ -13,7 +13,7 @@ export function createDraftFolder({
   readonly host: string;
   readonly user: string;
   readonly connected: () => Promise<ImapFlow>;
-  /** Opens the folder again for which the server rings. */
+  /** Reopens the folder for which the server sends notifications. */
   readonly settle: () => Promise<void>;
 }): DraftFolder {
   async function over<T>(work: (open: ImapFlow) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-/** What went wrong with a mail server, as a cause that a user can act on. */
+/** Describes a failure of a mail server as a cause that a user can act on. */
 import { SourceError } from "../source.ts";
 
 export function faultOf(error: unknown, host: string): SourceError {

@@ -1,21 +1,21 @@
-/** Logs in by OAuth: access tokens are asked for with a refresh token, and a refresh token that the provider replaces is stored. */
+/** Logs in by OAuth: requests access tokens with a refresh token, and stores a refresh token that the provider replaces. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
 import { isLoopback, type OAuthSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
 
 export interface OAuthTokens {
-  /** Identifies what the configuration says, without containing it. */
+  /** Identifies the configured values without containing them. */
   login(): string;
-  /** Whether `access` asks the provider. */
+  /** Whether `access` has to call the provider. */
   isFresh(): boolean;
-  /** One that is valid for a minute at least. */
+  /** An access token that is valid for at least a minute. */
   access(): Promise<string>;
-  /** The server refused the last one: the next is a new one. */
+  /** The server refused the last token, so the next one is new. */
   forget(): void;
 }
 
-/** What the provider sends is short. */
+/** The provider's answers are short. */
 const maxAnswerCharacters = 100_000;
 const answerMs = 20_000;
 
@@ -41,7 +41,7 @@ export function createOAuthTokens(
       .update(JSON.stringify([tokenUrl, clientId, configured()]))
       .digest("hex");
 
-  /** The newest refresh token that grew out of the configured one. */
+  /** The newest refresh token derived from the configured one. */
   async function latest(): Promise<string> {
     const kept = (await host.store.get(place)) as { readonly login?: string; readonly refreshToken?: string } | null;
     // Read as a secret, so that the log leaves it out.

@@ -1,4 +1,4 @@
-/** A mailbox that is read by IMAP, over one connection at a time. Nothing in it is changed: folders are opened read-only. */
+/** An IMAP mailbox, read over one connection at a time. Nothing in it is changed: folders are opened read-only. */
 import type { ImapFlow } from "imapflow";
 import type { ImapSettings } from "../settings.ts";
 import { type Cursor, type Depth, type Found, type Mail, type MailSource, SourceError } from "../source.ts";
@@ -12,14 +12,14 @@ import { readMail } from "./message.ts";
 
 /** How far a folder was read. */
 interface Place {
-  /** UIDVALIDITY: ids of another one name other mails. */
+  /** UIDVALIDITY: with another value, ids name other mails. */
   readonly validity: string;
   readonly uid: number;
 }
 
 type Reading<T> = (client: ImapFlow, validity: string, next: number) => Promise<T>;
 
-/** A server that is there answers at once. */
+/** A working server answers at once. */
 const answerMs = 3_000;
 const dayMs = 86_400_000;
 const windowSize = 10_000;
@@ -40,11 +40,11 @@ export function createImapSource(
   const { host, folders, tls } = settings;
   let client: ImapFlow | undefined;
   let closed = false;
-  /** What ended the connection: the call that waits learns only that it ended. */
+  /** What ended the connection; the waiting call only sees that it ended. */
   let limit: unknown;
   let ring = (): void => {};
 
-  /** The connection, known to answer; a new one where it does not. */
+  /** The connection, known to respond; a new one if it does not. */
   async function connected(): Promise<ImapFlow> {
     if (client?.usable === true && (await answers(client))) return client;
     client?.close();
@@ -86,7 +86,7 @@ export function createImapSource(
     }
   }
 
-  /** A folder without a place, or one that was made again, is searched by time, from `from` on, epoch milliseconds. */
+  /** A folder without a place, or one that was recreated, is searched by time, beginning at `from` (epoch milliseconds). */
   async function changesIn(folder: string, cursor: Cursor, from: number): Promise<readonly Found[]> {
     const place = cursor[folder] as unknown as Place | undefined;
     return inFolder(folder, async (open, validity, next) => {
@@ -154,7 +154,7 @@ async function answers(client: ImapFlow): Promise<boolean> {
   }
 }
 
-/** Ranges of numbers, each with so many that the answer is below the limits of a response, and the last one to the end. */
+/** Splits a range of numbers so that each answer stays below the limits of a response. The last part has no upper end. */
 function windows(first: number, next: number): readonly string[] {
   const count = Math.ceil((next - first) / windowSize);
   // Numbers with gaps that wide are not requested one by one.
@@ -179,7 +179,7 @@ function idOf({
   return `${account}:${folder}:${validity}:${uid}`;
 }
 
-/** The name of a folder may hold colons. */
+/** The name of a folder may contain colons. */
 function placeOf(id: string, account: string): { readonly folder: string; readonly validity: string; readonly uid: number } {
   const [uid = "", validity = "", ...folder] = id
     .slice(account.length + 1)

@@ -1,9 +1,9 @@
-/** Which part of a mail is its text, and what else it carries. */
+/** Finds the text part of a mail, and its attachments. */
 import type { MessageStructureObject } from "imapflow";
 import type { Attachment } from "../source.ts";
 import { oneLine } from "../text.ts";
 
-/** A mail with more parts is read only so far. */
+/** Further parts of a mail are ignored. */
 const maxParts = 2_000;
 const maxAttachments = 100;
 

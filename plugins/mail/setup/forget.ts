@@ -1,4 +1,4 @@
-/** Forgets where reading goes on, so that a mailbox that is set up again begins with the mails that come then. */
+/** Removes the reading position, so that a mailbox that is set up again begins with the mails that arrive then. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CliCall } from "service-gateway/sdk";
 import type { MailboxName } from "../handover.ts";
@@ -6,7 +6,7 @@ import { isHeld } from "../lease.ts";
 import { createLedger } from "../ledger.ts";
 import { kept, type Steps } from "./steps.ts";
 
-/** A gateway follows an edit of the configuration within seconds. */
+/** A gateway applies an edit of the configuration within seconds. */
 const patienceMs = 10_000;
 const lookMs = 100;
 

@@ -1,4 +1,4 @@
-/** The calls of a setup to Google, with the credentials that the mailbox is to have. */
+/** A setup's calls to Google, with the credentials that the mailbox will have. */
 import type { CliCall } from "service-gateway/sdk";
 import { type Api, createApi } from "../gmail/api.ts";
 import { createCredentials } from "../gmail/credentials.ts";
@@ -12,9 +12,9 @@ export interface GmailAccess {
   readonly api: Api;
   readonly cloud: Cloud;
   readonly mailTokens: Tokens;
-  /** Gmail announces no more mail of this mailbox. */
+  /** Stops Gmail's announcements of this mailbox. */
   stop(): Promise<void>;
-  /** The subject of the newest mail with a label; `undefined`: there is none. */
+  /** The subject of the newest mail with a label; `undefined` if there is none. */
   newestSubject(label: string): Promise<string | undefined>;
 }
 

@@ -1,4 +1,4 @@
-/** Whether the mailbox of Gmail can be read with its credentials. */
+/** Whether the Gmail mailbox can be read with its credentials. */
 import type { CliCall } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";

@@ -54,7 +54,7 @@ export async function askPermission(
   }
 }
 
-/** Where the browser is sent to. Requests with another state are not the answer that is waited for. */
+/** The address to which the browser is redirected. Requests with another state are ignored. */
 async function openLanding(
   state: string,
 ): Promise<{ readonly redirectUri: string; readonly answer: Promise<URLSearchParams>; close(): void }> {
@@ -152,7 +152,7 @@ async function exchange(
   return { refreshToken: refresh_token, accessToken: access_token, scopes: granted };
 }
 
-/** The address is printed as well, for where no browser opens. */
+/** The URL is printed too, in case no browser opens. */
 function openBrowser(url: string): void {
   const command = process.platform === "darwin" ? "open" : process.platform === "win32" ? "explorer" : "xdg-open";
   const opener = spawn(command, [url], { stdio: "ignore", detached: true });

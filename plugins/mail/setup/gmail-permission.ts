@@ -1,4 +1,4 @@
-/** The step that ends with a permission to read the mailbox: one that is stored is kept, else the user is asked. */
+/** The step that obtains a permission to read the mailbox: a stored one is kept, otherwise the user is asked. */
 import type { CliCall, Json } from "service-gateway/sdk";
 import { readGrant, writeGrant } from "../gmail/grants.ts";
 import { call as callApi } from "../gmail/request.ts";
@@ -12,7 +12,7 @@ import { askPermission } from "./gmail-consent.ts";
 import { isSet } from "./options.ts";
 import { done, kept, type Steps } from "./steps.ts";
 
-/** `false`: a dry run has found that there is none yet. */
+/** `false` if a dry run has found that there is none yet. */
 export async function givePermission(call: CliCall, steps: Steps, wanted: WantedGmail, settings: GmailSettings): Promise<boolean> {
   const isService = settings.serviceAccount !== undefined;
   const client = isService ? undefined : await readClient(call, steps, wanted);

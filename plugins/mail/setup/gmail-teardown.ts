@@ -1,4 +1,4 @@
-/** `webhooks gmail teardown`: takes back what setup has made, at Google and here. */
+/** `webhooks gmail teardown`: undoes the setup, at Google and here. */
 import type { CliAnswer, CliCall } from "service-gateway/sdk";
 import { deleteGrant, type Grant, readGrant } from "../gmail/grants.ts";
 import { send } from "../gmail/request.ts";
@@ -30,7 +30,7 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
 
 const ending = ({ dryRun }: Steps) => (dryRun ? "This was a dry run: nothing was changed." : "The mailbox itself was not changed.");
 
-/** `false`: something is left at Google. */
+/** `false` if something is left at Google. */
 async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): Promise<boolean> {
   const { address, existing } = place;
   const made = ((await call.store.get(madePlace(address))) ?? {}) as Made;
@@ -67,7 +67,7 @@ async function removeSettings(call: CliCall, steps: Steps, { path, at, existing 
   });
 }
 
-/** `false`: Google has not taken it back, and it is still stored for another try. */
+/** `false` if Google has not revoked it; it stays stored for another attempt. */
 async function returnPermission(call: CliCall, steps: Steps, { address }: MailboxPlace): Promise<boolean> {
   const grant = await readGrant(call.store, address);
   if (grant === undefined) {
@@ -95,7 +95,7 @@ async function revoke({ signal }: CliCall, { refreshToken, revokeUri = "https://
   }).catch((error: unknown) => {
     throw error instanceof SourceError ? new SourceError("setup", error.message, byHand) : error;
   });
-  // 400: it was withdrawn before.
+  // 400: it was already withdrawn.
   if (answer.status !== 200 && answer.status !== 400)
     throw new SourceError("setup", `Google did not revoke the permission (${answer.status}).`, byHand);
 }

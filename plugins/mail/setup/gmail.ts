@@ -1,4 +1,4 @@
-/** `webhooks gmail setup`: permission, mailbox, notices and configuration, each looked at before it is changed. */
+/** `webhooks gmail setup`: permission, mailbox, notifications and configuration, each checked before it is changed. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
 import { type GmailAccess, openAccess } from "./gmail-access.ts";
@@ -33,7 +33,7 @@ export const setupGmail = (call: CliCall): Promise<CliAnswer> =>
     });
   });
 
-/** Settings of the notices. Where Google refuses them, the mailbox is polled. */
+/** Settings of the notifications. If Google refuses them, the mailbox is polled. */
 async function noticesOf(
   call: CliCall,
   steps: Steps,

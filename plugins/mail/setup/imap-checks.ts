@@ -1,4 +1,6 @@
-/** Whether a mailbox can be read with its settings: the server, the login, the folders and the newest mail. Nothing in it is changed. */
+/**
+ * Checks whether a mailbox can be read with its settings: server, login, folders and the newest mail. It changes nothing in the mailbox.
+ */
 import { connect as connectPlain } from "node:net";
 import type { ImapFlow } from "imapflow";
 import type { CliCall } from "service-gateway/sdk";
@@ -17,7 +19,7 @@ import type { Result, Steps } from "./steps.ts";
 const reachMs = 15_000;
 const mostNames = 20;
 
-/** Resolves with the encryption that the mailbox is read with: a certificate that the server of this machine signed itself is pinned. */
+/** Resolves with the encryption to use: a certificate that a server on this machine signed itself is pinned. */
 export async function checkMailbox(
   call: Pick<CliCall, "say" | "terminal">,
   steps: Steps,
@@ -28,7 +30,7 @@ export async function checkMailbox(
     outcome,
   }: Pick<WantedAccount, "settings" | "provider"> & {
     readonly access: ReturnType<typeof imapAccess>;
-    /** Of checks that succeed: nothing was changed by them. */
+    /** The outcome of successful checks; they change nothing. */
     readonly outcome: "done" | "kept";
   },
 ): Promise<ImapSettings["tls"]> {
@@ -123,7 +125,7 @@ async function openFolder(client: ImapFlow, folder: string, host: string): Promi
   }
 }
 
-/** `undefined`: the open folder is empty. */
+/** `undefined` if the open folder is empty. */
 async function newestSubject(client: ImapFlow, host: string): Promise<string | undefined> {
   try {
     if (client.mailbox === false || client.mailbox.exists === 0) return undefined;

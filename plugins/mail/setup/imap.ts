@@ -1,4 +1,4 @@
-/** `webhooks imap setup` and `teardown`: a mailbox is checked, written into the configuration, and taken out again. */
+/** `webhooks imap setup` and `teardown`: check a mailbox, write it into the configuration, and remove it again. */
 import { existsSync } from "node:fs";
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import type { ImapSettings } from "../settings.ts";

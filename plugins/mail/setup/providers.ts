@@ -1,4 +1,4 @@
-/** Mail providers whose server is known by the domain of an address, and what each wants before it lets a program in. */
+/** Mail providers that are known by the domain of an address, and what each requires before a program can log in. */
 
 export interface Provider {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Provider {
   readonly tls?: "starttls";
   /** What the user has to do, in one or two sentences. */
   readonly wants: string;
-  /** True: it lets no program in with a password. */
+  /** True if programs cannot log in with a password. */
   readonly refusesPasswords?: boolean;
 }
 
@@ -75,7 +75,7 @@ const byDomain: ReadonlyMap<string, Provider> = new Map(
   ).flatMap(([provider, domains]) => domains.map((domain) => [domain, provider] as const)),
 );
 
-/** By the address; else by the server, for a domain of one's own at a provider. */
+/** By the address; otherwise by the server, for a private domain at a provider. */
 export function providerOf(user: string, host?: string): Provider | undefined {
   const known = byDomain.get(user.slice(user.lastIndexOf("@") + 1).toLowerCase());
   if (host === undefined || known?.host === host) return known;

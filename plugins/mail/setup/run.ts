@@ -1,4 +1,4 @@
-/** `webhooks imap run` and `webhooks gmail run`: watches a mailbox in the foreground, and hands its mail over to a gateway by HTTP. */
+/** `webhooks imap run` and `webhooks gmail run`: watches a mailbox in the foreground, and submits its mail to a gateway over HTTP. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CliAnswer, CliCall, PluginHost, PluginLog } from "service-gateway/sdk";
 import type { MailboxName } from "../handover.ts";
@@ -47,7 +47,7 @@ async function destinationOf(call: CliCall, source: string): Promise<{ readonly 
   return { url: new URL((await preset.hooks()).path, gateway.url), token };
 }
 
-/** What the watcher asks of a gateway, answered by calls to its webhook. */
+/** The part of a gateway that the watcher uses, implemented by calls to the gateway's webhook. */
 function hostOf(call: CliCall, to: { readonly url: URL; readonly token: string }): Host {
   return {
     store: call.store,
@@ -95,7 +95,7 @@ async function post(
   return { eventId: answer.eventId ?? "", duplicate: answer.duplicate === true };
 }
 
-/** Lines of the watcher that matter to the person in front of it; none holds a text of a mail. */
+/** Log lines that matter to the person at the terminal. None contains text of a mail. */
 function logOf(call: CliCall): PluginLog {
   const line = (fields: object, message: string): void => {
     const { hint } = fields as { readonly hint?: string };

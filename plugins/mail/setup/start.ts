@@ -4,7 +4,10 @@ import type { MailboxName } from "../handover.ts";
 import { createLedger } from "../ledger.ts";
 import { kept, type Steps } from "./steps.ts";
 
-/** Before the configuration: a running gateway begins to read as soon as that is written. Resolves with what takes it back. */
+/**
+ * Runs before the configuration is written, because a running gateway starts to read right afterwards. Resolves with a function that undoes
+ * it.
+ */
 export async function prepareStart(
   call: CliCall,
   steps: Steps,

@@ -1,8 +1,8 @@
-/** `webhooks imap status` and `webhooks gmail status`: how each mailbox is, as the running gateway says. */
+/** `webhooks imap status` and `webhooks gmail status`: the state of each mailbox, as reported by the running gateway. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import { answered, textOf } from "./options.ts";
 
-/** A mailbox as the configuration has it, for when no gateway runs. */
+/** A mailbox as configured, for when no gateway is running. */
 export interface ConfiguredMailbox {
   readonly account: string;
   /** Such as `ada@example.org at imap.example.org`. */

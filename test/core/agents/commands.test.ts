@@ -224,7 +224,7 @@ describe("the native commands", () => {
     expect(await say("/model")).toMatch(/`local\/small`[\s\S]*- `cloud\/large` \(`big`\)/);
     expect(await say("/model BIG")).toContain("`cloud/large`");
     expect(settings).toEqual({ model: "cloud/large" });
-    expect(await say("/model evil/other")).toContain("no such model");
+    expect(await say("/model evil/other")).toContain("The model is unknown");
     expect(settings).toEqual({ model: "cloud/large" });
     expect(await say("/model default")).toContain("`local/small`");
     expect(settings).toEqual({});

@@ -80,7 +80,7 @@ describe("an account whose close", () => {
     edit(desks({ b: { token: "22" } }));
     await soon(() => expect(desk.life).toContain("close c"));
     vi.advanceTimersByTime(pluginDeadlines.close);
-    await logged(/"account":"a","plugin":"acme","error":"[^"]*did not answer at close of desk:a within 10 s".*is given up/);
+    await logged(/"account":"a","plugin":"acme","error":"[^"]*did not answer at close of desk:a within 10 s".*was given up/);
     expect(log()).not.toContain("I am still here");
     await othersGoOn();
   });

@@ -99,7 +99,7 @@ describe("options", () => {
     );
     expect(refusal({ ...hmac, timestampHeader: "X-T" })).toContain("payload must contain {timestamp} exactly when timestampHeader is set");
     expect(refusal({ ...hmac, payload: "{id}.{body}" })).toContain("idHeader is missing");
-    expect(refusal({ ...hmac, payload: "{id}{body}", idHeader: "X-I" })).toContain("payload must have a character behind {id}");
+    expect(refusal({ ...hmac, payload: "{id}{body}", idHeader: "X-I" })).toContain("payload must have a character after {id}");
     for (const payload of ["{body}{nonce}", "{body}{form}", "{body}}", "{{body}}", "{Body}", "{body}{constructor}"]) {
       expect(refusal({ ...hmac, payload }), payload).toContain("which is none of {body}, {timestamp}, {id} and {url}");
     }

@@ -75,7 +75,7 @@ describe("telling the platform", () => {
     await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
     const detail = account.statuses.find(({ state }) => state === "waiting")?.detail;
     expect(detail).toContain(description);
-    expect(detail).toMatch(/does not take the webhook .*webhookUrl has to be an https address/);
+    expect(detail).toMatch(/rejects the webhook .*webhookUrl must be an https address/);
     expect(detail).not.toMatch(/cannot be reached|network|proxy/);
   });
 

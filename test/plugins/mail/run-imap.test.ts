@@ -77,7 +77,7 @@ test("a running gateway picks a new mailbox up by itself, reads back as far as -
   const gateway = await startGateway();
   server.deliverAll([letter("Old")], { at: new Date(Date.now() - 3 * 86_400_000) });
   server.deliverAll([letter("Recent")], { at: new Date(Date.now() - 3_600_000) });
-  expect((await setup("--since", "1d")).out).toContain("by itself within seconds");
+  expect((await setup("--since", "1d")).out).toContain("starts to read the mailbox within seconds");
   await vi.waitFor(async () => expect(await mailbox()).toMatchObject({ state: "ok", lastMail: expect.any(Number) }), {
     timeout: 20_000,
     interval: 200,

@@ -237,7 +237,7 @@ test("without --account the name is the part of the address before the @, and a 
 
 test("a provider that is known needs no host, and says what it wants; Outlook refuses passwords, with what to do", async () => {
   const gmail = await imap("setup", "--user", "ada@googlemail.com");
-  expect(gmail).toMatchObject({ code: 2, err: expect.stringContaining("Google wants an app password") });
+  expect(gmail).toMatchObject({ code: 2, err: expect.stringContaining("Google requires an app password") });
   const outlook = await imap("setup", "--user", "ada@hotmail.com", "--password-env", "MAIL_PASSWORD");
   expect(outlook).toMatchObject({ code: 1, out: expect.stringContaining("basic authentication for IMAP is off") });
   expect(await imap("setup", "--user", "ada@nowhere.example")).toMatchObject({
