@@ -168,7 +168,7 @@ describe("what is sent", () => {
     server.send(":ada!a@127.0.0.1 PRIVMSG #room :bot: long");
     await expect.poll(() => server.said.map(({ text }) => text).join(" ")).toBe(`ada: ${"word ".repeat(300).trim()}`);
     const prefix = `:${"n".repeat(30)}!${"u".repeat(11)}@${"h".repeat(63)} `;
-    server.send(":ada!a@127.0.0.1 PRIVMSG #room :bot: " + "😀".repeat(100));
+    server.send(`:ada!a@127.0.0.1 PRIVMSG #room :bot: ${"😀".repeat(100)}`);
     await expect.poll(() => server.said.at(-1)?.text).toContain("😀");
     for (const { target, text } of server.said)
       expect(Buffer.byteLength(`${prefix}PRIVMSG ${target} :${text}\r\n`)).toBeLessThanOrEqual(512);
