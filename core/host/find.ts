@@ -26,11 +26,15 @@ const moduleEnding = import.meta.url.endsWith(".ts") ? "ts" : "js";
 export function bundledPlugins(): readonly PluginSource[] {
   const root = fileURLToPath(new URL("../../plugins/", import.meta.url));
   if (!existsSync(root)) return [];
-  return readdirSync(root, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => ({ name: entry.name, file: join(root, entry.name, `index.${moduleEnding}`), bundled: true }))
-    .filter((source) => existsSync(source.file))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return (
+    readdirSync(root, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      // A folder with a manifest is a package of its own, for those who name it in `plugins.load`.
+      .filter((entry) => !existsSync(join(root, entry.name, "package.json")))
+      .map((entry) => ({ name: entry.name, file: join(root, entry.name, `index.${moduleEnding}`), bundled: true }))
+      .filter((source) => existsSync(source.file))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+  );
 }
 
 /** Finds a plugin by path (relative to the configuration; `~` is the home directory) or as a package installed beside the configuration. */
