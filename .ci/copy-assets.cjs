@@ -1,4 +1,4 @@
-// After `tsc`: what the compiled plugins read at run time and the compiler leaves behind (pages, styles, pictures).
+// After `tsc`: what the compiled code reads at run time and the compiler leaves behind (pages, styles, pictures, templates).
 const { cpSync, statSync } = require("node:fs");
 const { join } = require("node:path");
 
@@ -8,3 +8,5 @@ cpSync(join(root, "plugins"), join(target, "plugins"), {
   recursive: true,
   filter: (path) => statSync(path).isDirectory() || !/\.(ts|md)$/.test(path),
 });
+const templates = join("core", "cli", "plugins", "templates");
+cpSync(join(root, templates), join(target, templates), { recursive: true });

@@ -1,4 +1,5 @@
 /** Parses and checks allowlists of platform ids. An empty list admits no sender. */
+import type { ChannelIdentity } from "../sdk/contract.ts";
 import { type AccountAccess, type PathOf, pathsBelow } from "./place.ts";
 
 export interface IdentityRule {
@@ -6,6 +7,10 @@ export interface IdentityRule {
   readonly prefixes: readonly string[];
   /** Matches a whole id. */
   readonly pattern: RegExp;
+  /** The form in which ids compare. */
+  fold(id: string): string;
+  /** Whether another person can take the id over. */
+  isWeak(id: string): boolean;
 }
 
 export interface Allowlist {
@@ -15,14 +20,27 @@ export interface Allowlist {
   readonly ignored: readonly string[];
 }
 
-export function identityRule(
-  channel: string,
-  declared: { readonly prefixes?: readonly string[]; readonly pattern?: string } = {},
-): IdentityRule {
+export function identityRule(channel: string, declared: ChannelIdentity = {}): IdentityRule {
+  const { fold = (id) => id, weak = false } = declared;
   return {
+    fold: (id) => {
+      const folded = attempt(() => fold(id));
+      return typeof folded === "string" ? folded : id;
+    },
+    // A channel that fails to answer makes no one an owner.
+    isWeak: (id) => id !== "" && (typeof weak === "function" ? attempt(() => weak(id)) : weak) !== false,
     prefixes: [channel, ...(declared.prefixes ?? [])].map((prefix) => prefix.toLowerCase()),
     pattern: new RegExp(`^(?:${declared.pattern ?? "\\S+"})$`, "u"),
   };
+}
+
+/** These functions belong to a plugin; `undefined` if one throws. */
+function attempt<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
+  }
 }
 
 /** The id in an entry, `*`, or `null` when the entry is neither. */
@@ -31,7 +49,7 @@ export function parseAllowlistEntry(entry: string | number, rule: IdentityRule):
   if (text === "*") return "*";
   const colon = text.indexOf(":");
   const bare = colon > 0 && rule.prefixes.includes(text.slice(0, colon).toLowerCase()) ? text.slice(colon + 1).trim() : text;
-  return rule.pattern.test(bare) ? bare : null;
+  return rule.pattern.test(bare) ? rule.fold(bare) : null;
 }
 
 export function parseAllowlist(entries: readonly (string | number)[], rule: IdentityRule): Allowlist {
@@ -59,6 +77,27 @@ export function ignoredEntries(
   rule: IdentityRule,
   path: string | PathOf,
 ): readonly { readonly path: string; readonly entry: string }[] {
+  return senderLists(access, path).flatMap(({ entries, ...at }) =>
+    parseAllowlist(entries, rule).ignored.map((entry) => ({ ...at, entry })),
+  );
+}
+
+/** Entries of an account's lists that another person can take over, with the path of their list. They make no one an owner. */
+export function weakEntries(
+  access: AccountAccess,
+  rule: IdentityRule,
+  path: string | PathOf,
+): readonly { readonly path: string; readonly entry: string }[] {
+  return senderLists(access, path).flatMap(({ entries, ...at }) =>
+    [...parseAllowlist(entries, rule).ids].filter(rule.isWeak).map((entry) => ({ ...at, entry })),
+  );
+}
+
+/** Every list of senders of an account. */
+function senderLists(
+  access: AccountAccess,
+  path: string | PathOf,
+): readonly { readonly path: string; readonly entries: readonly (string | number)[] }[] {
   const pathOf = typeof path === "string" ? pathsBelow(path) : path;
   const lists: [readonly string[], AccountAccess["allowFrom"]][] = [
     [["allowFrom"], access.allowFrom],
@@ -69,5 +108,5 @@ export function ignoredEntries(
     for (const [thread, topic] of Object.entries(group.topics ?? {}))
       lists.push([["groups", id, "topics", thread, "allowFrom"], topic.allowFrom]);
   }
-  return lists.flatMap(([keys, entries = []]) => parseAllowlist(entries, rule).ignored.map((entry) => ({ path: pathOf(keys), entry })));
+  return lists.map(([keys, entries = []]) => ({ path: pathOf(keys), entries }));
 }

@@ -10,7 +10,16 @@ import { createMentionMatcher, type MentionMatcher, mentionPatterns } from "./me
 import type { Pairing } from "./pairing.ts";
 import { type AccountAccess, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
 import { authorize, isListed, type Verdict } from "./policy.ts";
-import { accountGone, commandForListed, commandForOwner, commandForPeople, pairingFull, pairingNotice } from "./refusals.ts";
+import {
+  accountGone,
+  commandForListed,
+  commandForOwner,
+  commandForPeople,
+  ownerIdWeak,
+  pairingFull,
+  pairingNotice,
+  weakApproval,
+} from "./refusals.ts";
 import { settingPath } from "./setting-path.ts";
 
 /** What the gate needs to know about an open account. */
@@ -46,7 +55,7 @@ export interface Gate {
   checkCommand(inbound: Inbound, command: { readonly name: string; readonly role: CommandRole }): Promise<Refusal | undefined>;
   /**
    * Whether the sender is an owner: named in `commands.ownerAllowFrom` if that is set, else by an explicit id in the account's `allowFrom`,
-   * or made an owner of the account by pairing.
+   * or made an owner of the account by pairing. Never a sender whose id another person can take over.
    */
   isOwner(inbound: Inbound): Promise<boolean>;
 }
@@ -85,10 +94,16 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     const live = account(channel, inbound.account);
     if (authority !== "channel" || live === undefined || sender.id === "" || sender.anonymous === true) return false;
     const listed = config().commands.ownerAllowFrom;
+    // The next holder of such an id would own the bot.
+    if (live.identity.isWeak(sender.id)) return false;
     // `*` may admit every sender, but it makes none of them an owner.
     const ids = (listed ?? live.access.allowFrom ?? []).map((entry) => parseAllowlistEntry(entry, live.identity));
     if (ids.includes(sender.id)) return true;
     return listed === undefined && (await pairing.owners(channel, inbound.account)).includes(sender.id);
+  }
+
+  function isWeak({ channel, account: id, sender }: Inbound): boolean {
+    return account(channel, id)?.identity.isWeak(sender.id) === true;
   }
 
   /** The place whose list must name the sender but does not; `undefined` if the sender passes. */
@@ -127,10 +142,12 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
         address: { channel, account: inbound.account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) },
         senderId: sender.id,
         unit: inbound.id,
+        weak: isWeak(inbound),
         ...(sender.name === undefined ? {} : { senderName: sender.name }),
       });
       if (offer === null) return pairingFull(inbound, refusal);
-      const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}` };
+      const limit = isWeak(inbound) ? weakApproval : "";
+      const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}${limit}` };
       return offer.notify ? { ...explained, notice: pairingNotice(inbound, offer.code) } : explained;
     },
     async checkCommand(inbound, { name, role }) {
@@ -141,6 +158,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
         return place === undefined || (await isOwner(inbound)) ? undefined : commandForListed(name, inbound, place);
       }
       if (await isOwner(inbound)) return undefined;
+      if (isWeak(inbound)) return ownerIdWeak(name, inbound);
       const listed = config().commands.ownerAllowFrom !== undefined;
       return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
     },

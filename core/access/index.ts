@@ -5,5 +5,5 @@ export { approvedText, namesOwner } from "./approving.ts";
 export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";
 export { createPairing } from "./pairing.ts";
-export { type AccountAccess, openPlaces, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
+export { type AccountAccess, groupKey, openPlaces, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
 export { settingPath } from "./setting-path.ts";

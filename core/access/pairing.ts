@@ -10,6 +10,8 @@ const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const codeLength = 8;
 /** How long a code is valid, in milliseconds. */
 export const pairingLifetimeMs = 60 * 60_000;
+/** How long the approval of an identity lasts that another person can take over, in milliseconds. */
+const weakApprovalMs = 24 * 60 * 60_000;
 const maxPending = 3;
 const resendAfterMs = 10 * 60_000;
 
@@ -27,6 +29,8 @@ export interface PairingRequest {
    * crash between the two.
    */
   readonly toldBy: string;
+  /** Another person can take the sender's id over. */
+  readonly weak?: true;
 }
 
 export interface PairedSender {
@@ -34,10 +38,12 @@ export interface PairedSender {
   readonly senderId: string;
   readonly senderName?: string;
   readonly approvedAt: number;
+  /** Epoch milliseconds; absent: the approval does not expire. */
+  readonly expiresAt?: number;
 }
 
 export type ApproveResult =
-  | { readonly ok: true; readonly request: PairingRequest; readonly madeOwner: boolean }
+  | { readonly ok: true; readonly request: PairingRequest; readonly madeOwner: boolean; readonly expiresAt?: number }
   | { readonly ok: false; readonly reason: "unknown_code" | "locked" };
 
 export interface Pairing {
@@ -50,13 +56,14 @@ export interface Pairing {
     readonly senderId: string;
     readonly unit: string;
     readonly senderName?: string;
+    readonly weak?: boolean;
   }): Promise<{ readonly code: string; readonly notify: boolean } | null>;
   pending(channel: string, account?: string): Promise<readonly PairingRequest[]>;
   paired(channel: string, account?: string): Promise<readonly PairedSender[]>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
   /**
    * Approves a code. The first sender approved for an account becomes its owner, unless `ownerNamed` says that the configuration names one.
-   * With `owner`, the sender becomes an owner in any case.
+   * With `owner`, the sender becomes an owner in any case. An id that another person can take over never does, and its approval expires.
    */
   approve(
     channel: string,
@@ -103,7 +110,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
   }
 
   return {
-    async request({ address, senderId, senderName, unit }) {
+    async request({ address, senderId, senderName, unit, weak = false }) {
       let result: { code: string; notify: boolean } | null = null;
       const before = alive(await store.get(pairingNamespace(address.channel), pendingKey(address.account))).find(
         (one) => one.senderId === senderId,
@@ -134,6 +141,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
           createdAt: now(),
           toldAt: now(),
           toldBy: unit,
+          ...(weak && { weak }),
         };
         return save([...pending, request]);
       });
@@ -161,10 +169,13 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
         senderId: request.senderId,
         ...(request.senderName === undefined ? {} : { senderName: request.senderName }),
         approvedAt: now(),
+        ...(request.weak && { expiresAt: now() + weakApprovalMs }),
       };
       await store.set(pairingNamespace(channel), approvedKey(request.account, request.senderId), sender as unknown as Json, {
         durable: true,
+        ...(sender.expiresAt === undefined ? {} : { expiresAt: sender.expiresAt }),
       });
+      if (sender.expiresAt !== undefined) return { ok: true, request, madeOwner: false, expiresAt: sender.expiresAt };
       const madeOwner = await owners.make(channel, request, {
         always: options.owner ?? false,
         first: options.ownerNamed?.(request.account) !== true,

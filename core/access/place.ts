@@ -20,6 +20,8 @@ export interface GroupAccess extends PlaceAccess {
 
 /** The access options of one account, merged with those of its channel. */
 export interface AccountAccess {
+  /** How the channel compares ids of groups; default: as they are. */
+  readonly fold?: ((id: string) => string) | undefined;
   readonly dmPolicy?: "pairing" | "allowlist" | "open" | "disabled" | undefined;
   readonly allowFrom?: Senders | undefined;
   readonly groupPolicy?: GroupPolicy | undefined;
@@ -137,9 +139,10 @@ export function pathsBelow(path: string): PathOf {
 }
 
 /** The matching entries, most specific first: the group's topic, the topic of `*`, the group, `*`. */
-function layersOf({ groups: all }: AccountAccess, { id, kind, thread }: InboundChat): Record<"topics" | "groups", readonly Layer[]> {
+function layersOf(access: AccountAccess, { id, kind, thread }: InboundChat): Record<"topics" | "groups", readonly Layer[]> {
   if (kind === "direct") return { topics: [], groups: [] };
-  const groups = [id, "*"].flatMap((key) => {
+  const all = access.groups;
+  const groups = [groupKey(access, id) ?? id, "*"].flatMap((key) => {
     const own = ownOf(all, key);
     return own === undefined ? [] : [{ keys: ["groups", key], own }];
   });
@@ -148,6 +151,12 @@ function layersOf({ groups: all }: AccountAccess, { id, kind, thread }: InboundC
     return thread === undefined || topic === undefined ? [] : [{ keys: [...keys, "topics", thread], own: topic }];
   });
   return { topics, groups };
+}
+
+/** The key of a group in `groups`, in the form in which the configuration has it; `undefined` if it is not listed. */
+export function groupKey({ groups = {}, fold }: AccountAccess, id: string): string | undefined {
+  if (Object.hasOwn(groups, id)) return id;
+  return fold && Object.keys(groups).find((key) => key !== "*" && fold(key) === fold(id));
 }
 
 /** Checks own properties only, so that a chat named `constructor` is not found. */

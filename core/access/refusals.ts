@@ -115,6 +115,16 @@ export const commandForOwner = (name: string, { sender }: Inbound, path: string)
   notice: `Only the owner of this bot may use \`/${name}\`.`,
 });
 
+export const ownerIdWeak = (name: string, { channel, sender }: Inbound): Refusal => ({
+  code: "owner_identity_weak",
+  detail: `/${name} is for owners only, and another person can take over the id ${sender.id}, so it is never an owner.`,
+  hint: `Use an id of ${channel} that belongs to one person for good, such as that of a registered account, or use the command line.`,
+  notice: `Only an owner may use \`/${name}\`, and your id, \`${sender.id}\`, cannot be one: another person could take it over.`,
+});
+
+/** Why an approval expires, for the operator. */
+export const weakApproval = ". The approval expires after 24 hours, because another person can take this id over.";
+
 export const commandForListed = (name: string, { sender }: Inbound, { paths }: PlaceSettings): Refusal => ({
   code: "command_sender_not_listed",
   detail: `/${name} in a group is for listed senders and owners, and sender ${sender.id} is neither.`,

@@ -1,5 +1,5 @@
 /** Determines the recipient of an action. An operator may choose any; an agent is limited to the chats that the configuration allows. */
-import { type PathOf, parseAllowlist, placeSettings } from "../access/index.ts";
+import { groupKey, type PathOf, parseAllowlist, placeSettings } from "../access/index.ts";
 import { parseTarget } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import { type Address, ChannelError, type Inbound, type Route } from "../contract/index.ts";
@@ -71,7 +71,7 @@ export async function recipientFor(
 }
 
 async function readTarget(to: string, live: LiveAccount): Promise<{ readonly chat: string; readonly thread?: string } | ActionRefusal> {
-  const { chat, ...topic } = parseTarget(to, { threads: live.capabilities.threads });
+  const { chat, ...topic } = parseTarget(to, { threads: live.capabilities.threads === true });
   try {
     return { chat: (await live.connection.resolve?.(chat)) ?? chat, ...topic };
   } catch (error) {
@@ -116,7 +116,7 @@ async function keepOut(
 }
 
 function groupKeptOut({ chat, thread }: Address, { access }: LiveAccount, pathOf: PathOf): ActionRefusal | undefined {
-  if (!Object.hasOwn(access.groups ?? {}, chat))
+  if (groupKey(access, chat) === undefined)
     return refuse("recipient_not_allowed", `${pathOf(["groups"])} does not name ${chat}: the agent may write to listed groups only.`);
   const place = placeSettings(access, pathOf, { id: chat, kind: "group", ...(thread === undefined ? {} : { thread }) });
   if (!place.enabled) return refuse("recipient_not_allowed", `${place.paths().enabled} is false.`);

@@ -145,7 +145,7 @@ function readAccount(
     id: account.id,
     path,
     options,
-    access: access.value as AccountAccess,
+    access: { ...(access.value as AccountAccess), fold: identityRule(definition.id, definition.identity).fold },
     fingerprint: fingerprintOf(definition, own.value as Values),
   };
   return { problems, settings };

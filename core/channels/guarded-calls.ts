@@ -10,6 +10,10 @@ export interface GuardOptions {
   readonly name: string;
   /** Receives faults that do not fail a call: an unusable answer was replaced by a safe one, or no caller waits for it. */
   readonly onFault: (error: Error) => void;
+  /** The form in which ids of the channel compare; default: as they are. */
+  readonly fold?: (id: string) => string;
+  /** Whether the account reports that it waits for its platform; default: no. */
+  readonly isWaiting?: () => boolean;
   /** Default: the calls are not timed. */
   readonly timed?: TimedCall;
   /** Takes note of each call whose answer is awaited. */

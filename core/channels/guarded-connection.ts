@@ -14,7 +14,7 @@ import {
   receiptProblem,
   unusable,
 } from "../host/index.ts";
-import type { ChannelConnection } from "../sdk/contract.ts";
+import type { ChannelConnection, Parsed } from "../sdk/contract.ts";
 import { isThenable } from "../stations/index.ts";
 import { createGuardedCalls, type GuardedCalls, type GuardOptions } from "./guarded-calls.ts";
 import { openPreview } from "./guarded-preview.ts";
@@ -24,7 +24,10 @@ export function guardConnection(connection: ChannelConnection, options: GuardOpt
   const { asked, noted, onFault } = calls;
   return {
     async start() {
-      const late = setTimeout(() => onFault(lateAnswer(asked("start"), pluginDeadlines.start)), pluginDeadlines.start);
+      const late = setTimeout(() => {
+        // The plugin has reported that its platform is away, so it is not at fault.
+        if (options.isWaiting?.() !== true) onFault(lateAnswer(asked("start"), pluginDeadlines.start));
+      }, pluginDeadlines.start);
       try {
         await connection.start();
       } catch (thrown) {
@@ -37,7 +40,7 @@ export function guardConnection(connection: ChannelConnection, options: GuardOpt
       const parsed = calls.atOnce("parse", () => connection.parse(raw, more));
       const problem = parsed === undefined ? undefined : inboundProblem(parsed);
       if (problem !== undefined) throw unusable(asked("parse"), problem);
-      return parsed;
+      return folded(parsed, options.fold);
     },
     render(reply, address, about) {
       try {
@@ -52,12 +55,20 @@ export function guardConnection(connection: ChannelConnection, options: GuardOpt
     send: async (part, address, signal) => receiptOf(await calls.within("send", () => connection.send(part, address, signal)), calls),
     // The caller that closes it logs the failure.
     close: () => calls.timely("close", pluginDeadlines.close, () => connection.close()),
-    ...guardOptional(connection, calls),
+    ...guardOptional(connection, calls, options.fold),
   };
 }
 
+/** Every later step compares ids, so they are brought into their one form where they come in. */
+function folded(parsed: Parsed, fold: GuardOptions["fold"]): Parsed {
+  if (fold === undefined || parsed === null || parsed === undefined || "silent" in parsed) return parsed;
+  const { chat, sender } = parsed;
+  return { ...parsed, chat: { ...chat, id: fold(chat.id) }, sender: { ...sender, id: fold(sender.id) } };
+}
+
 /** The calls that a channel may leave out. */
-function guardOptional(connection: ChannelConnection, calls: GuardedCalls): Partial<ChannelConnection> {
+function guardOptional(connection: ChannelConnection, calls: GuardedCalls, fold: GuardOptions["fold"]): Partial<ChannelConnection> {
+  const foldId = fold ?? ((id) => id);
   const { within, timely, withoutAnswer } = calls;
   const { remove, preview, react, typing, menu, findMedia, resolve, probe, members, fetchMedia, admit, pause, update } = connection;
   return {
@@ -78,7 +89,10 @@ function guardOptional(connection: ChannelConnection, calls: GuardedCalls): Part
     ...(findMedia && {
       findMedia: (kind, query, limit) => within("findMedia", () => findMedia.call(connection, kind, query, limit), { wrong: foundProblem }),
     }),
-    ...(resolve && { resolve: (target) => within("resolve", () => resolve.call(connection, target), { wrong: targetProblem }) }),
+    ...((resolve || fold) && {
+      resolve: async (target) =>
+        foldId(resolve ? await within("resolve", () => resolve.call(connection, target), { wrong: targetProblem }) : target),
+    }),
     ...(probe && { probe: () => within("probe", () => probe.call(connection), { wrong: verdictProblem }) }),
     ...(members && { members: (chat) => within("members", () => members.call(connection, chat), { wrong: verdictProblem }) }),
     ...(fetchMedia && {

@@ -18,6 +18,7 @@ import type { Log } from "../log/index.ts";
 import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
 import { controlSuffix, type Store } from "../state/index.ts";
 import { createUnderWay, isThenable, type TimedCall, type UnderWay } from "../stations/index.ts";
+import { laneOf } from "./account-lane.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
 import type { Contact } from "./contact.ts";
@@ -96,7 +97,7 @@ export function openAccount(
     newId: options.newId,
     async receive(raw, at) {
       if (holder.open?.closed === true) throw new HostError("account_closed", { channel, account: id });
-      return await receiveUpdate({ holder, channel, account: id, raw, at, options });
+      return receiveUpdate({ holder, channel, account: id, raw, at, options });
     },
     async check(raw) {
       if (holder.open?.closed === true) return { allowed: false, code: "account_closed", notice: "This cannot be answered right now." };
@@ -122,8 +123,11 @@ export function openAccount(
     calling: options.contact(channel, id).calling,
     commands: () => options.commands(channel),
   });
+  const identity = identityRule(channel, definition.identity);
   const connection = guardConnection(opened, {
     plugin,
+    ...(definition.identity?.fold && { fold: identity.fold }),
+    isWaiting: () => holder.open?.status.state === "waiting",
     name: `${channel}:${id}`,
     timed: options.timed,
     underWay: calls,
@@ -136,7 +140,7 @@ export function openAccount(
     path,
     connection,
     capabilities: definition.capabilities,
-    identity: identityRule(channel, definition.identity),
+    identity,
     get access() {
       return created.access;
     },
@@ -251,7 +255,7 @@ function silentOf(parsed: Parsed, known: string | undefined): Silent | undefined
 }
 
 /** Parsed once here, only to find its lane and whether it needs a reply. The stored event is exactly what the platform sent. */
-function receiveUpdate({
+async function receiveUpdate({
   holder,
   channel,
   account,
@@ -268,12 +272,14 @@ function receiveUpdate({
 }): Promise<Accepted> {
   const { parsed, control } = readUpdate(holder.open, raw, options);
   const silent = silentOf(parsed, at.silent);
-  return options.receive(
+  const { fold = String } = holder.open?.live.identity ?? {};
+  const lane = isInbound(parsed) ? laneOf(at.lane, `${channel}:${account}:`, parsed.chat, fold) : at.lane;
+  const { eventId, duplicate } = await options.receive(
     {
       source: channel,
       kind: "update",
       account,
-      lane: control ? `${at.lane}${controlSuffix}` : at.lane,
+      lane: control ? `${lane}${controlSuffix}` : lane,
       authority: "channel",
       dedupeKey: `${channel}:${at.identity ?? account}:${at.id}`,
       ...(at.gather === undefined ? {} : { gather: at.gather }),
@@ -281,6 +287,8 @@ function receiveUpdate({
     },
     silent === undefined ? {} : { silent },
   );
+  // The store returns more, but only these fields belong to the contract.
+  return { eventId, duplicate };
 }
 
 export function logStatus(log: Log, status: ChannelStatus, path: string): void {

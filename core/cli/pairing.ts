@@ -109,7 +109,7 @@ function show({ channel, waiting, approved }: ChannelPairing, { terminal, now }:
         one.senderId,
         one.account,
         renderAgo(one.approvedAt, now()),
-        one.owner ? "owner" : "",
+        one.owner ? "owner" : one.expiresAt === undefined ? "" : `ends ${renderAgo(one.expiresAt, now())}`,
       ]),
     ],
     { indent: "  " },
@@ -128,7 +128,7 @@ export async function approvePairing(
   }
   const notify = options.notify !== false;
   const account = accountOf(options);
-  const { request, madeOwner } = await withPairing(context, async (pairing, store) => {
+  const { request, madeOwner, expiresAt } = await withPairing(context, async (pairing, store) => {
     const result = await pairing.approve(channel, code, {
       ...(account === undefined ? {} : { account }),
       owner: options.owner === true,
@@ -147,11 +147,16 @@ export async function approvePairing(
   const notified = notify && (await (await context.gateway())?.poke()) === true;
   const { senderId, senderName } = request;
   if (options.json === true) {
-    context.terminal.json({ approved: { channel, account: request.account, senderId, senderName, owner: madeOwner }, told: notified });
+    context.terminal.json({
+      approved: { channel, account: request.account, senderId, senderName, owner: madeOwner, expiresAt },
+      told: notified,
+    });
     return 0;
   }
   const owner = madeOwner ? ", and is an owner now" : "";
   context.terminal.line(`${nameOf(request)} may write to ${channel} (account ${request.account})${owner}.`);
+  if (expiresAt !== undefined)
+    context.terminal.line("The approval expires after 24 hours and makes no owner, because another person can take this id over.");
   if (!notify) context.terminal.line("They are not notified.");
   else context.terminal.line(notified ? "The bot notifies them." : "The bot notifies them when the gateway runs again.");
   return 0;

@@ -140,7 +140,7 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
     .action(handle(async () => (await import("./start/gateway.ts")).runGateway, starts));
   add(program, "dev [plugin]", {
     summary: "Run a gateway with the playground, the echo engine and hooks; a plugin's folder is loaded and followed.",
-    example: `${programCommand} dev\n${programCommand} dev ./my-plugin --config ./config.jsonc\n${programCommand} dev --state /tmp/try --port 0`,
+    example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0\n${programCommand} dev ./acme-chat --config ./config.jsonc`,
   })
     .option("--port <number>", "port of the gateway; 0 picks a free port", portNumber)
     .option("--page-port <number>", "port of the playground page; 0 picks a free port", portNumber)

@@ -74,7 +74,15 @@ export const errorTable = {
     hint: "Update the plugin, or this program.",
   },
   plugin_requires: { text: "The plugin {plugin} requires {required}, which is not loaded.", hint: "Load it, or disable {plugin}." },
-  plugin_duplicate: { text: "The plugin id {plugin} is used twice.", hint: "Remove one of the two from plugins.load." },
+  plugin_duplicate: {
+    text: "Two plugins have the id {plugin}: {first} and {second}. Only the first is loaded.",
+    hint: "Remove one of the two from plugins.load, or change its id.",
+  },
+  plugin_folder_used: { text: "No plugin is created in {directory}: {reason}.", hint: "Pass another folder with --dir." },
+  plugin_not_created: {
+    text: "The plugin in {directory} was not created: {reason}.",
+    hint: "Check the owner, mode and space of the folder.",
+  },
   plugin_options: {
     text: "plugins.entries.{plugin}.options{path}: {reason}.",
     hint: "Correct the value. The plugin stays off until then.",

@@ -3,7 +3,7 @@ import type { GatewayConfig } from "../config/index.ts";
 import { PluginError } from "../contract/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkDeclaration } from "./declare.ts";
-import { bundledPlugins, namedPlugin, type PluginSource } from "./find.ts";
+import { bundledPlugins, namedPlugin, type PluginSource, placeOf } from "./find.ts";
 import type { Loader } from "./load.ts";
 
 export interface PluginReport {
@@ -57,7 +57,9 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
     const off = (reason: string) => reports.set(id, { id, version, bundled: source.bundled, state: "off", reason });
     if (!wanted) return off(`plugins.entries.${id}.enabled is ${enabled(id) === false ? "false" : "not set"}`);
     if (disabled.has(`plugins.entries.${id}`)) return off(`plugins.entries.${id} has an error`);
-    if (candidates.some((candidate) => candidate.definition.id === id)) throw new PluginError("plugin_duplicate", { plugin: id });
+    const first = candidates.find((candidate) => candidate.definition.id === id);
+    if (first !== undefined)
+      throw new PluginError("plugin_duplicate", { plugin: id, first: placeOf(first.source), second: placeOf(source) });
     candidates.push({ source, definition });
   };
   for (const definition of options.given ?? []) {

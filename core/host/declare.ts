@@ -46,7 +46,7 @@ const switches = ["edits", "threads", "reactions", "media", "buttons", "typing",
 /** Types alone are not enough, because plugins run without a type check. */
 function checkChannel(id: string, channel: ChannelDefinition | undefined): void {
   if (channel === undefined) return;
-  const { options, open, capabilities } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
+  const { options, open, capabilities, identity } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
   if (typeof (options as { readonly properties?: unknown } | undefined)?.properties !== "object")
     throw invalid(id, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none", "options");
   if (typeof open !== "function") throw invalid(id, "its channel has no open function", "open");
@@ -54,13 +54,18 @@ function checkChannel(id: string, channel: ChannelDefinition | undefined): void 
   const { maxChars, markup, messageIds } = capabilities as Partial<Record<string, unknown>>;
   if (!Number.isInteger(maxChars) || Number(maxChars) < 1)
     throw invalid(id, "capabilities.maxChars of its channel must be a whole number above 0", "maxChars");
-  if (markup !== "plain" && markup !== "rich") throw invalid(id, 'capabilities.markup of its channel must be "plain" or "rich"', "markup");
+  if (markup !== undefined && markup !== "plain" && markup !== "rich")
+    throw invalid(id, 'capabilities.markup of its channel must be "plain" or "rich"', "markup");
   if (messageIds !== undefined && !isIdFormat(messageIds))
     throw invalid(
       id,
       "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description",
       "messageIds",
     );
+  const { fold, weak } = (identity ?? {}) as Partial<Record<string, unknown>>;
+  if (fold !== undefined && typeof fold !== "function") throw invalid(id, "identity.fold of its channel must be a function", "fold");
+  if (weak !== undefined && typeof weak !== "boolean" && typeof weak !== "function")
+    throw invalid(id, "identity.weak of its channel must be true, false or a function", "weak");
   for (const name of switches) {
     const value = (capabilities as Partial<Record<string, unknown>>)[name];
     if (value !== undefined && typeof value !== "boolean")

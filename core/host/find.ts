@@ -1,5 +1,5 @@
 /** Lists the available plugins: the bundled folders, then the entries of `plugins.load`. The working directory is never searched. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -16,17 +16,27 @@ export interface PluginSource {
   readonly bundled: boolean;
 }
 
+/** Where a plugin comes from, for errors that name two of one id. */
+export function placeOf({ file, bundled }: PluginSource): string {
+  if (file === "") return "one that the embedding program hands in";
+  return bundled ? `the bundled one (${file})` : file;
+}
+
 /** TypeScript in the repository, JavaScript in the published package. */
 const moduleEnding = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
 export function bundledPlugins(): readonly PluginSource[] {
   const root = fileURLToPath(new URL("../../plugins/", import.meta.url));
   if (!existsSync(root)) return [];
-  return readdirSync(root, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => ({ name: entry.name, file: join(root, entry.name, `index.${moduleEnding}`), bundled: true }))
-    .filter((source) => existsSync(source.file))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return (
+    readdirSync(root, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      // A folder with a manifest is a package of its own, for those who name it in `plugins.load`.
+      .filter((entry) => !existsSync(join(root, entry.name, "package.json")))
+      .map((entry) => ({ name: entry.name, file: join(root, entry.name, `index.${moduleEnding}`), bundled: true }))
+      .filter((source) => existsSync(source.file))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+  );
 }
 
 /** Finds a plugin by path (relative to the configuration; `~` is the home directory) or as a package installed beside the configuration. */
@@ -56,6 +66,13 @@ function moduleAt(path: string): string {
   if (!statSync(path).isDirectory()) return path;
   const found = ["index.ts", "index.mts", "index.js", "index.mjs"].map((file) => join(path, file)).find((file) => existsSync(file));
   if (found !== undefined) return found;
-  if (existsSync(join(path, "package.json"))) return createRequire(join(path, "package.json")).resolve(path);
+  if (existsSync(join(path, "package.json"))) return entryOfPackage(path);
   throw new Error(`${path} contains no index.ts or index.js`);
+}
+
+/** The entry of a package in a folder: by its `exports`, which a package finds under its own name, else by `main`. */
+function entryOfPackage(folder: string): string {
+  const file = join(folder, "package.json");
+  const { name, exports } = JSON.parse(readFileSync(file, "utf8")) as { readonly name?: unknown; readonly exports?: unknown };
+  return createRequire(file).resolve(exports !== undefined && typeof name === "string" ? name : folder);
 }

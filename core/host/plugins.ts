@@ -47,7 +47,15 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
   const open = new Set<Instance>();
   const failed = (name: string, bundled: boolean, error: unknown) => {
     const hint = error instanceof HostError ? error.hint : undefined;
-    reports.set(name, { id: name, bundled, state: "failed", reason: reasonOf(error), ...(hint === undefined ? {} : { hint }) });
+    // A key of its own: the plugin that has the id already is reported under it.
+    const isSecond = error instanceof HostError && error.code === "plugin_duplicate";
+    reports.set(isSecond ? `${name} (second)` : name, {
+      id: name,
+      bundled,
+      state: "failed",
+      reason: reasonOf(error),
+      ...(hint === undefined ? {} : { hint }),
+    });
     log.error({ plugin: name, hint }, reasonOf(error));
   };
 

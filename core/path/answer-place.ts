@@ -8,6 +8,15 @@ export function isAt({ address }: PreviewLeft, to: Address): boolean {
   return address.channel === to.channel && address.account === to.account && address.chat === to.chat && address.thread === to.thread;
 }
 
+/** What a channel learns of the message that its answer is for; `undefined` if none is answered in that chat. */
+export function aboutOf(inbound: Inbound, to: Address): { readonly trigger?: string; readonly inbound?: Inbound } | undefined {
+  const { authority, channel, account, chat } = inbound;
+  const isHere = channel === to.channel && account === to.account && chat.id === to.chat;
+  if (!isHere) return undefined;
+  const trigger = triggerOf(inbound, to);
+  return { ...(trigger !== undefined && { trigger }), ...(authority === "channel" && { inbound }) };
+}
+
 /** The message that a reply may refer to: one that a person wrote, in the chat that the reply goes to. */
 export function triggerOf({ kind, messageId, channel, account, chat }: Inbound, to: Address): string | undefined {
   if (kind !== "message" && kind !== "edit") return undefined;

@@ -4,7 +4,7 @@ import type { LiveAccount } from "../channels/index.ts";
 import { type Address, type Inbound, type Outcome, type Part, PluginError, type Reply, reasonOf } from "../contract/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
-import { triggerOf } from "./answer-place.ts";
+import { aboutOf } from "./answer-place.ts";
 import { type Stop, type Trace, textReply } from "./ending.ts";
 import { Interrupted } from "./hand-back.ts";
 import type { CompleteReply } from "./options.ts";
@@ -129,7 +129,7 @@ function render(
     renderSayings(asSent(said, context), to, {
       connection: live.connection,
       previews,
-      trigger: triggerOf(context.inbound, to),
+      about: aboutOf(context.inbound, to),
       inPlace: said.media.length === 0 && said.buttons.length === 0,
       onOmitted: (detail) => trace.add("formatting", { plugin: to.channel, verdict: "pass", code: "part_omitted", detail }),
     });
@@ -199,13 +199,13 @@ export function renderSayings(
   options: {
     readonly connection: ChannelConnection;
     readonly previews: readonly string[];
-    readonly trigger?: string | undefined;
+    readonly about?: Parameters<ChannelConnection["render"]>[2];
     readonly inPlace?: boolean;
     readonly onOmitted?: (what: string) => void;
   },
 ): readonly Saying[] {
-  const { connection, previews, trigger, inPlace = false, onOmitted } = options;
-  const parts = connection.render(reply, address, trigger === undefined ? undefined : { trigger });
+  const { connection, previews, about, inPlace = false, onOmitted } = options;
+  const parts = connection.render(reply, address, about);
   const taken = inPlace && previews.length > 0 && parts.every(isEditable) ? previews.slice(0, parts.length) : [];
   const sayings: Saying[] = parts.map((rendered, index) => {
     const part = rendered.omitted === undefined ? rendered : reportOmitted(rendered, onOmitted);

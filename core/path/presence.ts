@@ -112,7 +112,7 @@ export class LivePresence implements Presence {
     this.#connection = connection;
     this.#address = address;
     this.#options = options;
-    this.shows = waits && capabilities.edits && connection.preview !== undefined;
+    this.shows = waits && capabilities.edits === true && connection.preview !== undefined;
     this.#typing = waits && capabilities.typing && connection.typing !== undefined ? new Typing(connection, address, options) : undefined;
     this.#acknowledgement = trigger !== undefined && capabilities.reactions ? acknowledge?.(trigger) : undefined;
   }

@@ -1,4 +1,6 @@
 /** The entry point for authors of channels: `service-gateway/sdk/channel`, beside `service-gateway/sdk`. */
+
+export { connectLines, type LineConnection } from "./connect-lines.ts";
 export {
   type AccountSurroundings,
   type Button,
@@ -8,6 +10,7 @@ export {
   type ChannelConnection,
   type ChannelDefinition,
   ChannelError,
+  type ChannelIdentity,
   type ChannelInbound,
   type ChannelMembership,
   type ChannelPreview,
@@ -27,3 +30,8 @@ export {
   type Static,
   sniff,
 } from "./contract.ts";
+export { keepConnected, type LiveConnection } from "./keep-connected.ts";
+export { cutText } from "./text/cut-text.ts";
+export { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./text/markdown-tree.ts";
+export { plainText } from "./text/plain-text.ts";
+export { createTokenBucket, type TokenBucket } from "./token-bucket.ts";

@@ -682,21 +682,23 @@ export interface PresetDefinition {
   readonly mappings: readonly PresetMapping[];
 }
 
-/** What a channel can do beyond text. The host calls `remove`, `preview`, `react` and `typing` only if the capability is declared. */
+/**
+ * What a channel can do beyond text. Only `maxChars` is required: `{ maxChars: 400 }` is a channel of plain text. The host calls `remove`,
+ * `preview`, `react` and `typing` only if the capability is declared.
+ */
 export interface ChannelCapabilities {
   /** Maximum characters of one message, as the platform counts them. */
   readonly maxChars: number;
-  /** `rich`: Markdown is shown formatted. The model is informed of the setting. */
-  readonly markup: "plain" | "rich";
-  /** Messages can be edited and removed, so there is a live preview. */
-  readonly edits: boolean;
-  readonly threads: boolean;
-  readonly reactions: boolean;
-  readonly media: boolean;
-  readonly buttons: boolean;
-  readonly typing: boolean;
-  readonly menu: boolean;
-  /** Default: none. */
+  /** `rich`: Markdown is shown formatted. The model is informed of the setting. Default: `plain`. */
+  readonly markup?: "plain" | "rich";
+  /** Messages can be edited and removed, so there is a live preview. Each capability defaults to false. */
+  readonly edits?: boolean;
+  readonly threads?: boolean;
+  readonly reactions?: boolean;
+  readonly media?: boolean;
+  readonly buttons?: boolean;
+  readonly typing?: boolean;
+  readonly menu?: boolean;
   readonly stickers?: boolean;
   /**
    * The format of message and thread ids, if not every text is valid: a regular expression that matches the whole id, and a description
@@ -738,8 +740,8 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    * - `id`: the platform's id of the event (an update id). An id that arrives again within seven days is a duplicate and is not processed
    *   again.
    * - `identity`: the owner of these ids, if it is not the account but the bot behind it. Defaults to the account's id.
-   * - `lane`: channel, account, chat and thread, such as `irc:default:#room`; it is used unchanged. Events of one lane run one at a time;
-   *   control commands such as `/stop` get a separate lane.
+   * - `lane`: channel, account, chat and thread, such as `irc:default:#room`. Events of one lane run one at a time; control
+   *   commands such as `/stop` get a separate lane. Ids may contain colons: if the lane names the chat of `parse`, the host encodes them.
    * - `gather`: events that belong together (an album) and are handled as one; `parse` receives all of them.
    * - `silent`: the reason why the event needs no reply, if that is known already; the event is stored and ends with this reason.
    */
@@ -810,7 +812,11 @@ export interface ChannelPreview {
  * `ChannelError`. `core/host/README.md` contains a complete small example; `plugins/botchat` is a large one.
  */
 export interface ChannelConnection {
-  /** Connects. Resolves when connected, and reconnects on its own afterwards. A rejection is final and is shown as `failed`. */
+  /**
+   * Connects. Resolves when connected, and reconnects on its own afterwards. While the platform is away, report `waiting` with the reason and
+   * keep trying; the promise may resolve then or stay pending. A rejection is final and is shown as `failed`: reject only for what the
+   * operator has to change, such as a wrong password. `keepConnected` does all of this.
+   */
   start(): Promise<void>;
   /**
    * Pure and total. Returns an `Inbound`, `{ silent }` (mine, no reply needed, and why), `null` (the same without a reason) or `undefined`
@@ -819,10 +825,11 @@ export interface ChannelConnection {
    */
   parse(raw: Json, more?: readonly Json[]): Parsed;
   /**
-   * Pure: turns Markdown, media and buttons into parts, each within the platform's limits. `trigger` is the message being answered, for
+   * Pure: turns Markdown, media and buttons into parts, each within the platform's limits. `inbound` is the message being answered, for
+   * channels that address its sender in a group; absent if no message of this chat is answered, as for a webhook. `trigger` is its id, for
    * channels that can reply to it. If it throws, the host calls it again with the text alone, without files, buttons and markup.
    */
-  render(reply: Reply, address: Address, about?: { readonly trigger?: string }): readonly Part[];
+  render(reply: Reply, address: Address, about?: { readonly trigger?: string; readonly inbound?: Inbound }): readonly Part[];
   /**
    * Sends one part, or edits the message that `part.replaces` names. Throws `ChannelError`, whose `fate` decides about retries: `not-sent`
    * and `retryable` is retried for a day, `unknown` once, after the platform answers again (`ChannelAccount.calling`). Any other throw is
@@ -954,6 +961,30 @@ export interface AccountSurroundings<Options = unknown> {
   readonly before: readonly { readonly path: string; readonly options: Options }[];
 }
 
+/**
+ * How a platform's user ids are written, how two of them compare, and which can change hands.
+ *
+ * @example
+ * // A platform with names in place of ids, where only a name that begins with `~` is free for the next person.
+ * const identity: ChannelIdentity = { fold: (id) => id.toLowerCase(), weak: (id) => id.startsWith("~") };
+ */
+export interface ChannelIdentity {
+  /** Prefixes besides `<id>:` that are stripped in allowlists, such as `tg`. */
+  readonly prefixes?: readonly string[];
+  /** Regular expression of a whole id, such as `\\d+`; entries that do not match are ignored with a warning. */
+  readonly pattern?: string;
+  /**
+   * The one form of an id: two ids with the same form are the same person, or the same group. Pure. The host applies it to what `parse`
+   * returns (`sender.id`, `chat.id`) and to the ids in the configuration. Default: ids compare as they are.
+   */
+  readonly fold?: (id: string) => string;
+  /**
+   * Whether another person can take an id over, such as a nick that is free once its holder has left. A weak identity never becomes owner,
+   * and an approved pairing code admits it for 24 hours only. `true`: every id. A function is handed ids in the form of `fold`. Default: none.
+   */
+  readonly weak?: boolean | ((id: string) => boolean);
+}
+
 /** A channel is a plugin whose whole setup is one definition. Several accounts of it may run at once, each with its own connection. */
 export interface ChannelDefinition<O extends TObject = TObject> {
   /** Also the config key: `channels.<id>`. */
@@ -994,13 +1025,8 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   /** Environment variables that provide options of the account `default` if its configuration contains no credential. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly capabilities: ChannelCapabilities;
-  /** How allowlists write the platform's user ids. Default: unchanged. */
-  readonly identity?: {
-    /** Prefixes besides `<id>:` that are removed, such as `tg`. */
-    readonly prefixes?: readonly string[];
-    /** Regular expression that matches a whole id, such as `\\d+`. Entries that do not match are ignored with a warning. */
-    readonly pattern?: string;
-  };
+  /** How the platform's user ids are written and compared. Default: unchanged, and each belongs to one person for good. */
+  readonly identity?: ChannelIdentity;
   /**
    * Creates the connection and returns it at once; a promise is refused. The connection connects in `start`. If it throws, only this
    * account fails.

@@ -2,7 +2,7 @@
 
 export { writeWhole } from "./directory.ts";
 export { createIds } from "./ids.ts";
-export { controlSuffix } from "./lane.ts";
+export { controlSuffix, encodeLanePart } from "./lane.ts";
 export { lockState } from "./lock.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { EventReport, StoreStats } from "./report.ts";

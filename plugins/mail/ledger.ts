@@ -13,7 +13,7 @@ export interface Progress {
   readonly lastMail: number;
   /** When the mailbox was last read to its end. */
   readonly lastSync: number;
-  /** Absent if no mail was handed over yet. */
+  /** Absent if no mail was submitted yet. */
   readonly hour?: Hour;
   /** Until when mails wait because of `maxPerHour`; absent if none waits. */
   readonly pausedUntil?: number;

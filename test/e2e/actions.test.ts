@@ -317,7 +317,7 @@ describe("a program with the gateway token", () => {
   });
 
   test("may write what the page on actions shows", async () => {
-    const page = readFileSync(join(import.meta.dirname, "..", "..", "core", "actions", "README.md"), "utf8");
+    const page = readFileSync(join(import.meta.dirname, "..", "..", "examples", "reference", "actions.md"), "utf8");
     const body = /-d '(.+)'/.exec(page)?.[1] ?? "";
     expect(await post({ ...(JSON.parse(body) as object), dryRun: true })).toMatchObject({
       status: 200,

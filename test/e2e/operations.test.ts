@@ -66,7 +66,7 @@ describe("channels status", () => {
     expect(out).toMatch(/^botchat:default +connected +@e2e_bot +last contact (just now|\d+ s ago)/);
     expect(out).toMatch(/✓ +group -1001000000001 +member/);
     expect(out).toMatch(/✗ +group -1001000000002 +the bot was removed from it/);
-    expect(out).toMatch(/- +group \* +stands for every group/);
+    expect(out).toMatch(/- +group \* +means every group/);
   });
 
   test("without a gateway it is told how the last one left the account", async () => {
@@ -230,7 +230,7 @@ describe("doctor at the platforms", () => {
       "fail botchat:gone: the platform rejects the bot token",
       expect.stringMatching(/^warn botchat:first cannot be reached in the group -1001000000002/),
       expect.stringMatching(
-        /^warn channels\.botchat\.groups\.-1001000000001\.requireMention is false, but the platform hands botchat:first only/,
+        /^warn channels\.botchat\.groups\.-1001000000001\.requireMention is false, but the platform delivers to botchat:first only/,
       ),
     ]);
     expect(JSON.stringify(answer)).not.toMatch(/secret-path|e2e-bot-token/);
@@ -290,7 +290,7 @@ describe("doctor at the platforms", () => {
     ]);
     const { out } = await run(["doctor", "--fix", "--config", file], { home });
     expect(out).not.toMatch(/environment variable|^✗ +tokens/m);
-    expect(out).toMatch(/✓ +postbox: post +it is full\n +done +let the plugin postbox mend "post"\n/);
+    expect(out).toMatch(/✓ +postbox: post +it is full\n +done +let the plugin postbox fix "post"\n/);
     expect((await doctor(home)).findings).toContainEqual({ check: "postbox: post", verdict: "ok", reason: "it is empty" });
   });
 

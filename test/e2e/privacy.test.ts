@@ -80,7 +80,7 @@ test("all that is kept of a person is exported, and erased with what stays told;
   const erased = await command("privacy", "erase", `botchat:${ada}`);
   expect(erased).toMatchObject({ code: 0, out: expect.stringMatching(/^Erased of botchat:\d+: 3 events with their bodies, .*, 1 file, /) });
   expect(erased.out).toContain("Kept:\n  The keys by which repetitions are recognised, without contents, for seven days");
-  expect(erased.out).toContain("it names them at channels.botchat.allowFrom[1]");
+  expect(erased.out).toContain("it names the person at channels.botchat.allowFrom[1]");
   expect(media()).toEqual([]);
   const after = JSON.parse((await command("privacy", "export", `botchat:${ada}`)).out);
   expect(after).toMatchObject({ events: [], conversations: [], inOtherConversations: [], sent: [], pairing: [], data: [], files: [] });

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
@@ -13,7 +13,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { pluginKinds } from "../../core/cli/plugins/plugin-kind.ts";
 import { run, start, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, botToken, openPlatform, people } from "../e2e/room.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
@@ -38,13 +40,27 @@ beforeAll(() => {
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
+interface Installed {
+  readonly bin: string;
+  readonly path: string;
+  /** The folder of the package. */
+  readonly folder: string;
+}
+
+let installed: Installed | undefined;
+
 /** As `npm install -g` leaves it: the packed files, and both names in a directory of the search path. The libraries are those of the repository. */
-function install(): { readonly bin: string; readonly path: string } {
+function install(): Installed {
+  installed ??= installPacked();
+  return installed;
+}
+
+function installPacked(): Installed {
   const prefix = join(directory, "prefix");
   const modules = join(prefix, "lib", "node_modules");
-  const installed = join(modules, "service-gateway");
+  const folder = join(modules, "service-gateway");
   const bin = join(prefix, "bin");
-  for (const folder of [installed, bin]) mkdirSync(folder, { recursive: true });
+  for (const one of [folder, bin]) mkdirSync(one, { recursive: true });
   const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", prefix], {
     cwd: directory,
     encoding: "utf8",
@@ -52,15 +68,28 @@ function install(): { readonly bin: string; readonly path: string } {
   });
   const [tarball = ""] = readdirSync(prefix).filter((name) => name.endsWith(".tgz"));
   expect(packed).toContain(tarball);
-  execFileSync("tar", ["-xzf", join(prefix, tarball), "-C", installed, "--strip-components=1"]);
-  const { bin: names } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")) as { readonly bin: Record<string, string> };
+  execFileSync("tar", ["-xzf", join(prefix, tarball), "-C", folder, "--strip-components=1"]);
+  const { bin: names } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly bin: Record<string, string> };
   for (const [name, file] of Object.entries(names)) {
-    chmodSync(join(installed, file), 0o755);
-    symlinkSync(join(installed, file), join(bin, name));
+    chmodSync(join(folder, file), 0o755);
+    symlinkSync(join(folder, file), join(bin, name));
   }
   expect(Object.keys(names)).toEqual(["service", "service-gateway"]);
-  return { bin, path: [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":") };
+  return { bin, path: [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":"), folder };
 }
+
+/** The packed package once more, without its dependencies: npm would ask the registry for them, and the repository has them. */
+function packWithoutLibraries({ folder }: Installed): string {
+  const package_ = join(directory, "lean", "package");
+  cpSync(folder, package_, { recursive: true });
+  const file = join(package_, "package.json");
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), dependencies: {}, peerDependencies: {} }));
+  const tarball = join(directory, "service-gateway.tgz");
+  execFileSync("tar", ["-czf", tarball, "-C", dirname(package_), "package"]);
+  return tarball;
+}
+
+const execute = promisify(execFile);
 
 /** The host's own Node; `npm` brings a newer one. */
 const hostNode = "/usr/bin/node";
@@ -136,6 +165,34 @@ describe("the published package", () => {
     gateway.child.kill("SIGTERM");
     expect((await gateway.finished).code).toBe(0);
   }, 150_000);
+
+  test("a plugin of each kind, created by the packed command, installs beside it from its tarball, and passes its tests", async () => {
+    const gateway = install();
+    const home = join(directory, "author");
+    mkdirSync(home);
+    const options = { cwd: home, env: { PATH: gateway.path, HOME: home, NO_COLOR: "1" } };
+    const names = pluginKinds.map((kind) => `acme-${kind}`);
+    const create = (kind: string) =>
+      execute(join(gateway.bin, "service-gateway"), ["plugins", "create", `acme-${kind}`, "--kind", kind], options);
+    await Promise.all(pluginKinds.map(create));
+
+    writeFileSync(join(home, "package.json"), "{}");
+    await execute("npm", ["pack", "--silent", ...names.map((name) => `./${name}`)], options);
+    const tarballs = [packWithoutLibraries(gateway), ...names.map((name) => `./${name}-0.1.0.tgz`)];
+    await execute("npm", ["install", "--offline", "--no-audit", "--no-fund", ...tarballs], options);
+
+    // Without `npm install` in each: the package is found above, vitest in the repository.
+    const results = await Promise.all(names.map((name) => execute("npm", ["test"], { ...options, cwd: join(home, name) })));
+    for (const { stdout } of results) expect(stdout).toMatch(/Tests +\d+ passed \(\d+\)/);
+
+    const plugins = names.filter((name) => name !== "acme-transform");
+    writeFileSync(join(home, "config.jsonc"), JSON.stringify({ plugins: { load: plugins } }));
+    const listed = await execute("service-gateway", ["plugins", "list", "--json", "--config", "config.jsonc"], options);
+    const { plugins: all } = JSON.parse(listed.stdout) as { readonly plugins: readonly { readonly id: string; readonly state: string }[] };
+    expect(all.filter(({ id }) => id.startsWith("acme-")).map(({ id, state }) => `${id} ${state}`)).toEqual(
+      plugins.map((id) => `${id} ready`),
+    );
+  }, 120_000);
 
   test.runIf(isOld)("tells an older Node in one sentence what it needs", () => {
     const { status, stdout, stderr } = spawnSync(hostNode, [main(), "gateway"], { encoding: "utf8", env: {} });

@@ -1,5 +1,5 @@
 /** Checks who may write, and who shares a conversation: entries that admit no sender, empty lists, one conversation for several people. */
-import { identityRule, ignoredEntries, parseAllowlist } from "../../access/allowlist.ts";
+import { identityRule, ignoredEntries, parseAllowlist, weakEntries } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
 import { programCommand } from "../../contract/command.ts";
@@ -61,7 +61,12 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
       repair,
     };
   });
-  const found = [...ignored, ...ready(patient.accounts).flatMap((account) => shutOut(patient, account)), ...namedOwners(patient)];
+  const found = [
+    ...ignored,
+    ...ready(patient.accounts).flatMap((account) => shutOut(patient, account)),
+    ...namedOwners(patient),
+    ...weakIds(patient),
+  ];
   return orOk(found, check, "every entry is an id, and every open place admits someone");
 }
 
@@ -103,6 +108,23 @@ function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
     const reason = `${JSON.stringify(visibleLine(String(entry), 80))} in ${path} is not an id of any channel, so it makes no one owner`;
     return { check: "allowlists", verdict: "warn", path, reason, fix: "Use the sender's id: /whoami prints it." };
   });
+}
+
+/** Entries that another person can take over. Each once, although several accounts inherit it. */
+function weakIds(patient: Patient): readonly Finding[] {
+  const accounts = ready(patient.accounts);
+  const path = "commands.ownerAllowFrom";
+  const listed = patient.loaded.config.commands.ownerAllowFrom ?? [];
+  const owners = accounts.flatMap((account) =>
+    [...parseAllowlist(listed, ruleOf(account)).ids].filter(ruleOf(account).isWeak).map((entry) => ({ path, entry })),
+  );
+  const senders = accounts.flatMap((account) => weakEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)));
+  const found = [...owners, ...senders].map(({ path: at, entry }): Finding => {
+    const lets = at === path ? "it makes no one owner" : "its next holder is let in as well, and it makes no one owner";
+    const reason = `another person can take over ${JSON.stringify(visibleLine(entry, 80))} in ${at}: ${lets}`;
+    return { check: "allowlists", verdict: "warn", path: at, reason, fix: "Use an id that belongs to one person for good." };
+  });
+  return [...new Map(found.map((one) => [one.reason, one])).values()];
 }
 
 /** Open access can be intended, but is a reason to review what the agent may do. */

@@ -2,6 +2,7 @@
 import { HostError } from "../../contract/errors.ts";
 import type { Outcome } from "../../contract/types.ts";
 import { visibleLine } from "../../log/visible.ts";
+import { decodeLanePart } from "../../state/lane.ts";
 import type { EventFilter, EventReport } from "../../state/report.ts";
 import type { CommandContext } from "../context.ts";
 import { withUnit } from "../events.ts";
@@ -123,7 +124,7 @@ function placeOf({ source, account, lane }: EventReport): { readonly chat?: stri
   if (account === undefined || !lane.startsWith(prefix)) return {};
   const [place = ""] = lane.slice(prefix.length).split("\t", 1);
   const [chat = "", thread] = place.split(":", 2);
-  return { chat, ...(thread === undefined ? {} : { thread }) };
+  return { chat: decodeLanePart(chat), ...(thread === undefined ? {} : { thread: decodeLanePart(thread) }) };
 }
 
 function endOf({ state, outcome, reason }: EventReport, style: CommandContext["terminal"]["style"]): string {

@@ -7,7 +7,7 @@ import { HostError, PluginError, reasonOf } from "../../contract/errors.ts";
 import { optionProblems, schemasOf } from "../../gateway/config-problems.ts";
 import type { PluginReport } from "../../host/collect.ts";
 import { checkDeclaration } from "../../host/declare.ts";
-import { bundledPlugins, namedPlugin, type PluginSource } from "../../host/find.ts";
+import { bundledPlugins, namedPlugin, type PluginSource, placeOf } from "../../host/find.ts";
 import { createLoader } from "../../host/load.ts";
 import type { PluginDefinition } from "../../sdk/contract.ts";
 import { withProgress } from "../output/progress.ts";
@@ -26,6 +26,8 @@ export async function readDeclarations(
 ): Promise<readonly Declared[]> {
   const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh: false });
   const declared: Declared[] = [];
+  /** The plugin of each id. A plugin that is off takes none, as in a gateway that starts. */
+  const owners = new Map<string, PluginSource>();
   const sources = [
     ...bundledPlugins().map((source) => () => source),
     ...config.plugins.load.map((name) => () => namedPlugin(name, directory)),
@@ -35,9 +37,10 @@ export async function readDeclarations(
     try {
       source = find();
       const found = stateOf(checkDeclaration(source.name, await withProgress(source.name, loader.load(source), note)), source, config);
-      // A plugin that is off does not reserve its id, as at the start of a gateway.
-      const taken = found.state !== "off" && declared.some(({ id, state }) => id === found.id && state !== "off");
-      if (taken) throw new PluginError("plugin_duplicate", { plugin: found.id });
+      const first = owners.get(found.id);
+      if (found.state !== "off" && first !== undefined)
+        throw new PluginError("plugin_duplicate", { plugin: found.id, first: placeOf(first), second: placeOf(source) });
+      if (found.state !== "off") owners.set(found.id, source);
       declared.push(found);
     } catch (thrown) {
       const id = source?.name ?? config.plugins.load[index - (sources.length - config.plugins.load.length)] ?? "plugin";

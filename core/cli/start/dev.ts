@@ -74,6 +74,7 @@ async function runPrepared(
   const configFile = join(directory, product.configFile);
   await prepare(directory, configFile, { ...env, [stateVariable]: directory });
   await setPorts(configFile, options, { ...env, [stateVariable]: directory });
+  if (plugin !== undefined) await addPlugin(configFile, plugin.path, { ...env, [stateVariable]: directory });
   return await runUntilStopped(terminal, {
     options: {
       configFile,
@@ -122,6 +123,13 @@ async function setPorts(configFile: string, { port, pagePort }: DevOptions, env:
   const { config } = await loadConfig({ file: configFile, env });
   for (const channel of Object.keys(config.channels))
     await editConfig(configFile, ["channels", channel, "apiRoot"], pageUrl(free), { env });
+}
+
+/** Written down as well, so that the commands beside this gateway know the plugin. */
+async function addPlugin(configFile: string, plugin: string, env: CommandContext["env"]): Promise<void> {
+  const { config } = await loadConfig({ file: configFile, env });
+  if (config.plugins.load.includes(plugin)) return;
+  await editConfig(configFile, "plugins.load", [...config.plugins.load, plugin], { env });
 }
 
 const pageUrl = (port: number) => `http://127.0.0.1:${port}`;

@@ -73,6 +73,8 @@ interface Walk {
   readonly options: SectionOptions;
   readonly secret: boolean;
   readonly origins: WeakMap<readonly unknown[], readonly number[]>;
+  /** The value is a default: no default takes its place where it is wrong, for that would be itself. */
+  readonly isDefault?: true;
 }
 
 function walk(schema: SchemaNode, value: unknown, to: Walk): unknown {
@@ -105,7 +107,7 @@ function walk(schema: SchemaNode, value: unknown, to: Walk): unknown {
 function defaultOf(schema: SchemaNode, to: Walk): unknown {
   if (schema.default === undefined) return absent;
   const value = typeof schema.default === "function" ? (schema.default as () => unknown)() : schema.default;
-  return walk(schema, cloneJson(value), to);
+  return walk(schema, cloneJson(value), { ...to, isDefault: true });
 }
 
 function wrong(schema: SchemaNode, value: unknown, to: Walk): unknown {
@@ -116,6 +118,7 @@ function wrong(schema: SchemaNode, value: unknown, to: Walk): unknown {
 }
 
 function insteadOf(schema: SchemaNode, to: Walk): unknown {
+  if (to.isDefault) return absent;
   return schema.fallback === undefined ? defaultOf(schema, to) : walk(schema, cloneJson(schema.fallback), to);
 }
 

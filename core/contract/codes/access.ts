@@ -70,6 +70,11 @@ export const accessCodes = {
     hint: "Mention the bot, reply to it, or set requireMention to false.",
     outcome: "silent",
   },
+  owner_identity_weak: {
+    meaning: "The command is for owners only, and another person can take over the sender's id, so it is never an owner.",
+    hint: "Use an id that belongs to one person for good, such as that of a registered account, or use the command line.",
+    outcome: "refused",
+  },
   owner_required: {
     meaning: "The command is for owners only.",
     hint: "Add the sender's id to the owners.",

@@ -40,9 +40,10 @@ export function registerPairing(server: Pick<HttpServer, "manage">, { store, con
         const error = new HostError(result.reason === "locked" ? "pairing_locked" : "pairing_code_unknown", { channel, code });
         return refused(result.reason === "locked" ? 429 : 404, error.code, error.message, error.hint);
       }
-      const { request, madeOwner } = result;
+      const { request, madeOwner, expiresAt } = result;
       await receive(noticeEvent({ address: request.address, text: approvedText }));
-      return { headers, body: { ok: true, approved: { channel, account: request.account, senderId: request.senderId, owner: madeOwner } } };
+      const approved = { channel, account: request.account, senderId: request.senderId, owner: madeOwner };
+      return { headers, body: { ok: true, approved: { ...approved, ...(expiresAt !== undefined && { expiresAt }) } } };
     },
   };
   server.manage(route);

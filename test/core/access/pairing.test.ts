@@ -41,22 +41,22 @@ describe("pairing", () => {
     const first = await pairing.request(who("1"));
     expect(first?.notify).toBe(true);
     clock += 9 * minute;
-    expect(await pairing.request(who("1"))).toEqual({ code: first?.code, tell: false });
+    expect(await pairing.request(who("1"))).toEqual({ code: first?.code, notify: false });
     clock += minute;
-    expect(await pairing.request(who("1"))).toEqual({ code: first?.code, tell: true });
+    expect(await pairing.request(who("1"))).toEqual({ code: first?.code, notify: true });
   });
 
   test("the unit that told the code tells it again when it is run again: its first run may have died before the notice was kept", async () => {
     const first = await pairing.request(who("1", "default", "unit-a"));
     expect(first?.notify).toBe(true);
     expect(await pairing.request(who("1", "default", "unit-a"))).toEqual(first);
-    expect(await pairing.request(who("1", "default", "unit-b"))).toEqual({ code: first?.code, tell: false });
+    expect(await pairing.request(who("1", "default", "unit-b"))).toEqual({ code: first?.code, notify: false });
     clock += 10 * minute;
-    expect(await pairing.request(who("1", "default", "unit-b"))).toMatchObject({ tell: true });
+    expect(await pairing.request(who("1", "default", "unit-b"))).toMatchObject({ notify: true });
     expect(await pairing.request(who("1", "default", "unit-b")), "and so does the one that told it the second time").toMatchObject({
-      tell: true,
+      notify: true,
     });
-    expect(await pairing.request(who("1", "default", "unit-a"))).toMatchObject({ tell: false });
+    expect(await pairing.request(who("1", "default", "unit-a"))).toMatchObject({ notify: false });
   });
 
   test("a code dies after an hour, and another is made", async () => {

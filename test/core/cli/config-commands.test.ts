@@ -202,9 +202,13 @@ describe("config", () => {
     writeFileSync(join(home, ".service", "second", "index.js"), source);
     const { code, out } = await run(["config", "validate"], { home });
     expect(code).toBe(1);
-    expect(out).toContain("plugins.load: The plugin id echo is used twice. Remove one of the two");
+    const sentence = /Two plugins have the id echo: the bundled one \(\S+\) and \S+second\/index\.js\. Only the first is loaded/;
+    expect(out).toMatch(sentence);
+    expect(out).toContain("Remove one of the two from plugins.load, or change its id");
     const listed = JSON.parse((await run(["plugins", "list", "--json"], { home })).out) as { plugins: { id: string; state: string }[] };
-    expect(listed.plugins.filter(({ state }) => state === "failed")).toMatchObject([{ id: "./second" }]);
+    expect(listed.plugins.filter(({ state }) => state === "failed")).toMatchObject([
+      { id: "./second", reason: expect.stringMatching(sentence) },
+    ]);
   });
 
   test("validate of a valid file exits with 0", async () => {

@@ -109,7 +109,7 @@ test("a dry run refuses a literal address that is not public, as the send would"
 });
 
 test("the commands of the page on actions do what it says, short of doing it", async () => {
-  const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "actions", "README.md"), "utf8");
+  const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "examples", "reference", "actions.md"), "utf8");
   const lines = [...page.matchAll(/^service message (.+)$/gm)].map(([, line = ""]) => line);
   expect(lines.length).toBeGreaterThan(4);
   const report = join(directory, "report.pdf");

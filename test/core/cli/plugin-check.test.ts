@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { temporaryHome } from "./command.ts";
 import { run } from "./desk.ts";
 
@@ -43,26 +43,167 @@ test("one that fails in its setup is told with the reason, and is exit code 1", 
 test("options are checked by the plugin's schema, and handed to its setup", async () => {
   const { home, folder } = pluginThat(
     'if (options.size > 5) throw new Error("larger than the room"); host.tap("settled", () => {});',
-    "options: Type.Object({ size: Type.Integer() }),",
+    "options: Type.Object({ size: Type.Integer({ description: 'Its size.' }) }),",
   );
   const check = async (...more: readonly string[]) => await run(["plugins", "check", folder, ...more], { home });
   expect((await check()).out).toContain("plugins.entries.guest.options.size");
   expect(await check("--options", '{ "size": 9 }')).toMatchObject({ code: 1, out: expect.stringContaining("larger than the room") });
   const { code, out } = await check("--options", '{ "size": 3 }', "--json");
   expect(code).toBe(0);
-  expect(JSON.parse(out)).toMatchObject({ id: "guest", version: "1.2.0", state: "up", taps: ["settled"] });
+  expect(JSON.parse(out)).toMatchObject({ ok: true, plugin: { id: "guest", version: "1.2.0", state: "up", taps: ["settled"] } });
   expect(await check("--options", "size=3")).toMatchObject({ code: 2, err: expect.stringContaining("--options is not JSON") });
 });
 
-test("what is not there, and what is no plugin, is told in a sentence", async () => {
+test("what is not there is told in a sentence, and what is no plugin is a finding with its line", async () => {
   const { home, folder } = pluginThat("");
-  writeFileSync(join(folder, "index.ts"), "export default { id: 'guest' };\n");
-  expect(await run(["plugins", "check", folder], { home })).toMatchObject({
-    code: 1,
-    err: expect.stringContaining(" is invalid: "),
+  const check = async () => JSON.parse((await run(["plugins", "check", folder, "--json"], { home })).out);
+  writeFileSync(join(folder, "index.ts"), "const id = 'guest';\nexport default { id };\n");
+  expect(await check()).toMatchObject({
+    ok: false,
+    findings: [
+      { rule: "declaration-invalid", message: expect.stringContaining("version"), at: { file: join(folder, "index.ts"), line: 2 } },
+    ],
+  });
+  writeFileSync(join(folder, "part.ts"), "export const size = 3;\n\nexport const = 4;\n");
+  writeFileSync(join(folder, "index.ts"), 'import { size } from "./part.ts";\nexport default { id: "guest", size };\n');
+  expect(await check()).toMatchObject({ findings: [{ rule: "load-failed", at: { file: join(folder, "part.ts"), line: 3 } }] });
+  writeFileSync(join(folder, "index.ts"), 'import { join } from "node:path";\n\nthrow new Error("no token in " + join("a", "b"));\n');
+  expect(await check()).toMatchObject({
+    findings: [
+      { rule: "load-failed", message: expect.stringContaining("no token in a/b"), at: { file: join(folder, "index.ts"), line: 3 } },
+    ],
   });
   expect(await run(["plugins", "check", "./nowhere"], { home })).toMatchObject({
     code: 1,
     err: expect.stringContaining("cannot be found"),
+  });
+});
+
+// The contract runs in a test runner of its own, which other work on the machine can hold up.
+describe("the package of a plugin", { timeout: 120_000 }, () => {
+  /** A new plugin, changed by replacements of text in its files. */
+  async function packageWith(kind: "channel" | "preset", changes: Readonly<Record<string, (text: string) => string>>) {
+    const home = temporaryHome();
+    const folder = join(home, "acme-chat");
+    expect((await run(["plugins", "create", "acme-chat", "--kind", kind, "--dir", folder], { home })).code).toBe(0);
+    for (const [path, change] of Object.entries(changes)) {
+      const file = join(folder, path);
+      const before = existsSync(file) ? readFileSync(file, "utf8") : "";
+      expect(change(before)).not.toBe(before);
+      writeFileSync(file, change(before));
+    }
+    const check = (...more: readonly string[]) => run(["plugins", "check", folder, ...more], { home });
+    const found = async () => {
+      const { ok, findings } = JSON.parse((await check("--json")).out) as { readonly ok: boolean; readonly findings: readonly Found[] };
+      return {
+        ok,
+        findings: findings.map(({ rule, at }) => `${rule} ${at === undefined ? "" : `${at.file.slice(folder.length + 1)}:${at.line}`}`),
+      };
+    };
+    return { home, folder, check, found };
+  }
+
+  interface Found {
+    readonly rule: string;
+    readonly message: string;
+    readonly at?: { readonly file: string; readonly line: number };
+  }
+
+  test("of a channel as it was created has nothing to be found, and it keeps the contract without its platform", async () => {
+    const { check } = await packageWith("channel", {});
+    const { code, out } = await check("--strict");
+    expect(out).toMatch(/keeps 2\d rules of the contract/);
+    expect([code, out]).toEqual([0, expect.stringMatching(/\n0 errors, 0 warnings\.\n$/)]);
+  });
+
+  test("options are judged: descriptions, secrets, names of the gateway's own, defaults", async () => {
+    const { found } = await packageWith("channel", {
+      "src/index.ts": (text) =>
+        text
+          .replace('secrets: ["token"]', "secrets: []")
+          .replace(
+            "const options = Type.Object({",
+            "const options = Type.Object({\n  allowFrom: Type.Optional(Type.String()),\n  retries: Type.Integer({ default: -1, minimum: 0, description: 'How often.' }),",
+          ),
+      // Without fixtures, only what is declared is judged.
+      "test/fixtures.ts": () => "",
+    });
+    const { ok, findings } = await found();
+    expect(ok).toBe(false);
+    expect(findings).toEqual(
+      expect.arrayContaining([
+        "option-description src/index.ts:8",
+        "option-name src/index.ts:8",
+        "option-default src/index.ts:9",
+        "option-secret src/index.ts:11",
+      ]),
+    );
+  });
+
+  test("a rule of the contract that is broken is a finding with the sentence of the contract", async () => {
+    const { check } = await packageWith("channel", { "src/parse.ts": (text) => text.replace("if (from === bot) return null;", "") });
+    const { code, out } = await check("--json");
+    expect(code).toBe(1);
+    const { findings } = JSON.parse(out) as { readonly findings: readonly Found[] };
+    expect(findings.map(({ rule, message }) => `${rule}: ${message}`)).toEqual([
+      expect.stringMatching(/^contract-broken: parse > events of the bot itself are silent: .*the bot would answer itself/),
+    ]);
+  });
+
+  test("contents, peer, version and licences of the package are judged", async () => {
+    const { found, check, folder } = await packageWith("preset", {
+      "package.json": (text) => {
+        const { peerDependencies: _, license: __, ...rest } = JSON.parse(text);
+        return JSON.stringify(
+          { ...rest, version: "0.2.0", files: ["test", ".env.production"], dependencies: { strict: "1.0.0", free: "1.0.0" } },
+          null,
+          2,
+        );
+      },
+      ".env.production": () => "TOKEN=1",
+    });
+    for (const [name, license] of [
+      ["strict", "AGPL-3.0-only"],
+      ["free", "(MIT OR GPL-3.0)"],
+    ] as const) {
+      mkdirSync(join(folder, "node_modules", name), { recursive: true });
+      writeFileSync(join(folder, "node_modules", name, "package.json"), JSON.stringify({ name, version: "1.0.0", license }));
+    }
+    const { findings } = await found();
+    expect(findings.map((one) => one.split(" ")[0])).toEqual([
+      "package-entry",
+      "package-secret",
+      "package-tests",
+      "package-peer",
+      "package-version",
+      "licence-missing",
+      "licence-copyleft",
+    ]);
+    expect(findings).toContain("package-secret package.json:7");
+    const { runs } = JSON.parse((await check("--sarif")).out);
+    expect(runs[0].results.map(({ ruleId }: { readonly ruleId: string }) => ruleId)).toContain("package-secret");
+    expect(runs[0].results[0]).toMatchObject({
+      level: "error",
+      message: { text: expect.stringContaining("does not contain its entry src/index.ts. Name the folder") },
+      locations: [{ physicalLocation: { artifactLocation: { uri: expect.stringMatching(/package\.json$/) }, region: { startLine: 7 } } }],
+    });
+    expect(runs[0].tool.driver.rules[runs[0].results[0].ruleIndex].id).toBe("package-entry");
+  });
+
+  test("warnings alone are exit code 0, with --strict 1", async () => {
+    const { check } = await packageWith("preset", {
+      "package.json": (text) => text.replace('"license": "MIT"', '"license": "UNLICENSED"'),
+    });
+    expect([(await check()).code, (await check("--strict")).code]).toEqual([0, 1]);
+    expect((await check("--sarif", "--json")).code).toBe(2);
+  });
+
+  test("code that is written for another version is not run", async () => {
+    const { found, folder } = await packageWith("preset", {
+      "package.json": (text) => text.replace(/("peerDependencies": \{ "service-gateway": )"[^"]+"/, '$1"^9.0.0"'),
+      "src/index.ts": (text) => `import { writeFileSync } from "node:fs";\nwriteFileSync(import.meta.dirname + "/ran", "");\n${text}`,
+    });
+    expect(await found()).toEqual({ ok: false, findings: ["host-range package.json:16"] });
+    expect(existsSync(join(folder, "src", "ran"))).toBe(false);
   });
 });

@@ -18,6 +18,7 @@ const commands = [
   "doctor",
   "plugins list",
   "plugins check",
+  "plugins create",
   "pairing list",
   "pairing approve",
   "pairing deny",

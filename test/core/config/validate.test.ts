@@ -22,6 +22,12 @@ describe("options of plugins", () => {
     });
   });
 
+  test("a default that its own schema refuses is a problem of the section", () => {
+    const wrong = Type.Object({ size: Type.Integer({ minimum: 0, default: -1 }) });
+    const { problems } = validateSection(wrong, {}, "p");
+    expect(problems.map(({ severity, path }) => `${severity} ${path}`)).toContain("error p.size");
+  });
+
   test.each([
     [{}, ["error channels.irc.server is missing; it must be a text"]],
     [{ server: 5 }, ["error channels.irc.server is 5, but must be a text"]],

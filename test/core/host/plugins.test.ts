@@ -117,9 +117,19 @@ describe("declarations are checked before any code runs", () => {
     expect(size).toBe(3);
   });
 
-  test("a second plugin of the same id is refused, the first runs", async () => {
-    const { plugins } = await bringUp([plugin("guest"), plugin("guest")]);
-    expect(plugins.reports()).toHaveLength(1);
+  test("a second plugin of the same id is reported with both places, the first runs", async () => {
+    for (const folder of ["guest", "copy"]) {
+      mkdirSync(join(directory, "node_modules", folder), { recursive: true });
+      const text = 'export default { id: "guest", version: "1.0.0", host: "^0.1.0", setup() {} };';
+      writeFileSync(join(directory, "node_modules", folder, "index.js"), text);
+    }
+    // The second is named like the id, which must not hide its failure behind the first.
+    const { plugins } = await bringUp([], { config: { plugins: { load: ["./node_modules/copy", "guest"] } } });
+    const of = (state: string) => plugins.reports().filter((report) => report.state === state);
+    expect(of("up")).toMatchObject([{ id: "guest" }]);
+    const places = ["copy", "guest"].map((folder) => join(directory, "node_modules", folder, "index.js"));
+    const reason = `Two plugins have the id guest: ${places.join(" and ")}. Only the first is loaded`;
+    expect(of("failed")).toMatchObject([{ id: "guest", reason, hint: expect.stringContaining("plugins.load") }]);
   });
 
   test("one that is switched off, or opt-in and not switched on, does not run", async () => {

@@ -1,5 +1,6 @@
 /** Moves a chat to a new platform id, along with its waiting events and the messages passed over. */
 
+import { encodeLanePart } from "../../lane.ts";
 import { unitState } from "../database/schema.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 import { moveTranscripts } from "../records/transcripts.ts";
@@ -76,7 +77,7 @@ function movePassedOver(context: WriteContext, from: string, to: string): void {
  */
 function readdress(context: WriteContext, { channel, account, from, to }: MoveInput): void {
   const units = new Set<number>();
-  for (const lane of [`${channel}:${account}:${from}`, `${channel}:${account}:${to}`]) {
+  for (const lane of [from, to].map((chat) => `${channel}:${account}:${encodeLanePart(chat)}`)) {
     for (const [low, high] of rangesOf(lane)) {
       const running = context.all<{ id: number }>("SELECT id FROM units WHERE state = 1 AND lane >= ? AND lane < ?", low, high);
       const waiting = context.all<{ id: number }>(
@@ -132,7 +133,7 @@ export function moveWrites(context: WriteContext) {
   return {
     moveChat(move: MoveInput): { readonly moved: number } {
       context.requireFence();
-      const lane = (chat: string) => `${move.channel}:${move.account}:${chat}`;
+      const lane = (chat: string) => `${move.channel}:${move.account}:${encodeLanePart(chat)}`;
       const moved = moveWaiting(context, lane(move.from), lane(move.to));
       movePassedOver(context, lane(move.from), lane(move.to));
       readdress(context, move);

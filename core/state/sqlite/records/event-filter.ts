@@ -1,4 +1,5 @@
 /** Converts an operator's event filter to SQL conditions on `inbox i`. */
+import { encodeLanePart } from "../../lane.ts";
 import type { EventFilter } from "../../report.ts";
 import { eventState } from "../database/schema.ts";
 
@@ -14,7 +15,7 @@ const open = `i.sequence IN (
 /** The part of a lane after source and account: a chat, optionally followed by a thread or the mark of control commands. */
 const place = "substr(i.lane, length(i.source) + length(coalesce(i.account, '')) + 3)";
 const fromChat = `(substr(i.lane, 1, length(i.source) + length(coalesce(i.account, '')) + 2) = i.source || ':' || coalesce(i.account, '') || ':'
-  AND (${place} = ?1 OR substr(${place}, 1, length(?1) + 1) IN (?1 || ':', ?1 || char(9))))`;
+  AND (${place} = ?3 OR substr(${place}, 1, length(?3) + 1) IN (?3 || ':', ?3 || char(9))))`;
 const intoChat = "EXISTS (SELECT 1 FROM outbox o WHERE o.unit = i.unit AND json_extract(o.address, '$.chat') = ?1";
 const bySender = `EXISTS (SELECT 1 FROM decisions d WHERE d.unit = i.unit AND instr(d.entries, json_quote(?1)) > 0
   AND EXISTS (SELECT 1 FROM json_each(d.entries) e WHERE json_extract(e.value, '$[8]') = ?1))`;
@@ -34,6 +35,7 @@ export function conditionsOf(filter: EventFilter): Conditions {
     values.push(...given);
   };
   const { chat, sender } = filter;
+  const part = encodeLanePart(chat?.id ?? "");
   // The constant must be part of the text, because otherwise the planner does not use the partial index.
   if (filter.outcome !== undefined) add(`i.state >= 4 AND i.state = ${eventState[filter.outcome]}`);
   if (filter.id !== undefined) add("i.id = ?1", filter.id);
@@ -44,8 +46,8 @@ export function conditionsOf(filter: EventFilter): Conditions {
   if (filter.since !== undefined) add("i.accepted_at >= ?1", filter.since);
   if (filter.newerThan !== undefined) add("i.sequence > (SELECT sequence FROM inbox WHERE id = ?1)", filter.newerThan);
   if (chat?.channel !== undefined)
-    add(`((i.source = ?2 AND ${fromChat}) OR ${intoChat} AND json_extract(o.address, '$.channel') = ?2))`, chat.id, chat.channel);
-  else if (chat !== undefined) add(`(${fromChat} OR ${intoChat}))`, chat.id);
+    add(`((i.source = ?2 AND ${fromChat}) OR ${intoChat} AND json_extract(o.address, '$.channel') = ?2))`, chat.id, chat.channel, part);
+  else if (chat !== undefined) add(`(${fromChat.replaceAll("?3", "?2")} OR ${intoChat}))`, chat.id, part);
   if (sender?.channel !== undefined) add(`i.source = ?2 AND ${bySender}`, sender.id, sender.channel);
   else if (sender !== undefined) add(bySender, sender.id);
   return { where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`, values };

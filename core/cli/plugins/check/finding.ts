@@ -1,0 +1,119 @@
+/** What `plugins check` can find, as a table of rules. */
+
+export type Severity = "error" | "warning" | "note";
+
+interface Rule {
+  readonly severity: Severity;
+  /** What the rule asks for. */
+  readonly summary: string;
+  /** What to do about a finding. */
+  readonly fix: string;
+}
+
+export const rules = {
+  "host-range": {
+    severity: "error",
+    summary: "The plugin is written for this version of the program.",
+    fix: "Change the range in package.json and in host, or install a version that it admits.",
+  },
+  "load-failed": { severity: "error", summary: "The module loads.", fix: "Correct the module." },
+  "declaration-invalid": {
+    severity: "error",
+    summary: "The default export is a valid declaration.",
+    fix: "Create it with definePlugin, defineChannel, defineEngine or definePreset.",
+  },
+  "setup-failed": {
+    severity: "error",
+    summary: "The plugin comes up in a gateway.",
+    fix: "Correct setup, or pass the options that it needs with --options.",
+  },
+  "option-description": {
+    severity: "warning",
+    summary: "Each option has a description.",
+    fix: "Add a description: editors and `config schema` show it to users.",
+  },
+  "option-secret": {
+    severity: "error",
+    summary: "Options with secrets are declared as such.",
+    fix: "List the option in secrets: then it can be a reference, and the log leaves it out.",
+  },
+  "option-name": {
+    severity: "error",
+    summary: "Options do not have the names of the gateway's own.",
+    fix: "Give the option another name.",
+  },
+  "option-default": { severity: "error", summary: "Each default matches its own schema.", fix: "Correct the default or the schema." },
+  "contract-broken": {
+    severity: "error",
+    summary: "The channel keeps the contract.",
+    fix: "Correct the channel. core/host/README.md has the rules.",
+  },
+  "contract-not-run": {
+    severity: "note",
+    summary: "The channel offers fixtures, so that the contract can be tried without a platform.",
+    fix: "Export options and fixtures from test/fixtures.ts, as `plugins create --kind channel` does, and install vitest.",
+  },
+  "package-entry": {
+    severity: "error",
+    summary: "The package contains its entry.",
+    fix: "Name the folder of the entry in files of package.json.",
+  },
+  "package-secret": {
+    severity: "error",
+    summary: "The package contains no file with secrets.",
+    fix: "List what is published in files of package.json.",
+  },
+  "package-tests": {
+    severity: "warning",
+    summary: "The package contains no tests.",
+    fix: "List what is published in files of package.json.",
+  },
+  "package-version": {
+    severity: "warning",
+    summary: "package.json and the declaration have the same version.",
+    fix: "Raise both when you publish.",
+  },
+  "package-peer": {
+    severity: "warning",
+    summary: "The package names the program as an optional peer, and does not bring a copy of it.",
+    fix: "Move it to peerDependencies, and mark it as optional in peerDependenciesMeta.",
+  },
+  "package-not-read": { severity: "note", summary: "npm can say what the package contains.", fix: "Install npm, or correct what it says." },
+  "licence-missing": {
+    severity: "warning",
+    summary: "The package and everything that it brings has a licence.",
+    fix: "Add license to package.json, or replace the dependency.",
+  },
+  "licence-copyleft": {
+    severity: "warning",
+    summary: "Nothing that the package brings has a licence with conditions for the whole program.",
+    fix: "Make sure that your users may accept the licence, or replace the dependency.",
+  },
+} as const satisfies Readonly<Record<string, Rule>>;
+
+export type RuleId = keyof typeof rules;
+
+/** A place in a file. The first line is 1. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface Finding {
+  readonly rule: RuleId;
+  readonly severity: Severity;
+  /** One sentence. */
+  readonly message: string;
+  readonly fix: string;
+  readonly at?: Place;
+}
+
+export function finding(rule: RuleId, message: string, at?: Place, fix: string = rules[rule].fix): Finding {
+  const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
+  return { rule, severity: rules[rule].severity, message: sentence, fix, ...(at === undefined ? {} : { at }) };
+}
+
+/** Whether findings make a check fail: errors do, with `strict` warnings too. */
+export function fails(findings: readonly Finding[], strict: boolean): boolean {
+  return findings.some(({ severity }) => severity === "error" || (strict && severity === "warning"));
+}

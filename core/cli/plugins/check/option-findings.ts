@@ -1,0 +1,57 @@
+/** What is wrong with the options that a plugin or a channel declares. */
+import { validateSection } from "../../../config/checking/validate.ts";
+import { accessSchema } from "../../../config/schema/channels.ts";
+import { isSecretName } from "../../../config/showing/redact.ts";
+import type { PluginDefinition, TObject, TSchema } from "../../../sdk/contract.ts";
+import { type Finding, finding } from "./finding.ts";
+import { placeOfKey } from "./source-place.ts";
+
+type Schema = TSchema & {
+  readonly description?: unknown;
+  readonly default?: unknown;
+  readonly type?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+};
+
+/** Keys of an account that the gateway reads itself. */
+const hostKeys = () => new Set(["enabled", "accounts", ...Object.keys(accessSchema.properties)]);
+
+export function optionFindings({ options, channel }: PluginDefinition, entry: string): readonly Finding[] {
+  return [
+    ...(options === undefined ? [] : schemaFindings(options, entry)),
+    ...(channel === undefined ? [] : [...schemaFindings(channel.options, entry), ...channelFindings(channel, entry)]),
+  ];
+}
+
+function schemaFindings(schema: TObject, entry: string, lead = ""): readonly Finding[] {
+  return Object.entries(schema.properties as Readonly<Record<string, Schema>>).flatMap(([name, option]) => {
+    const path = `${lead}${name}`;
+    const at = placeOfKey(name, entry);
+    const found: Finding[] = [];
+    if (typeof option.description !== "string" || option.description.trim() === "")
+      found.push(finding("option-description", `The option ${path} has no description`, at));
+    if (option.default !== undefined) {
+      const [problem] = validateSection(option, option.default, "default").problems;
+      if (problem !== undefined)
+        found.push(finding("option-default", `The default of the option ${path} does not match its schema: ${problem.message}`, at));
+    }
+    return option.properties === undefined ? found : [...found, ...schemaFindings(option as unknown as TObject, entry, `${path}.`)];
+  });
+}
+
+function channelFindings(
+  { options, secrets = [], secretFiles = {} }: NonNullable<PluginDefinition["channel"]>,
+  entry: string,
+): readonly Finding[] {
+  const taken = hostKeys();
+  return Object.entries(options.properties as Readonly<Record<string, Schema>>).flatMap(([name, { type }]) => {
+    const at = placeOfKey(name, entry);
+    const isSecret = (type === undefined || type === "string") && isSecretName(name);
+    return [
+      ...(taken.has(name) ? [finding("option-name", `The option ${name} has the name of one of the gateway's own`, at)] : []),
+      ...(isSecret && !secrets.includes(name) && secretFiles[name] === undefined
+        ? [finding("option-secret", `The option ${name} looks like a secret and is not listed in secrets`, at)]
+        : []),
+    ];
+  });
+}

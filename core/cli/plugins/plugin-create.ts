@@ -1,0 +1,65 @@
+/** `plugins create`: a package for a new plugin, whose tests pass before its author changes anything. */
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { HostError, reasonOf } from "../../contract/errors.ts";
+import type { CommandContext } from "../context.ts";
+import type { PluginKind } from "./plugin-kind.ts";
+import { checkPluginName } from "./plugin-name.ts";
+import { type TemplateFile, templateFiles } from "./plugin-template.ts";
+
+interface Options {
+  readonly kind: PluginKind;
+  readonly dir?: string;
+  readonly json?: boolean;
+}
+
+export async function createPlugin({ terminal }: CommandContext, [name]: readonly [string], { kind, dir, json }: Options): Promise<number> {
+  checkPluginName(name);
+  const directory = resolve(dir ?? name);
+  checkUnused(directory);
+  const files = templateFiles(kind, name);
+  writeAll(directory, files);
+  const paths = files.map(({ path }) => path).sort();
+  if (json === true) {
+    terminal.json({ id: name, kind, directory, files: paths });
+    return 0;
+  }
+  const place = relative(process.cwd(), directory) || ".";
+  terminal.line(`Created the ${kind} ${name} in ${place}:\n`);
+  for (const path of paths) terminal.line(`  ${path}`);
+  terminal.line("\nNext:\n");
+  const steps = [...(place === "." ? [] : [`cd ${quoted(place)}`]), "npm install", "npm test"];
+  for (const step of steps) terminal.line(`  ${step}`);
+  terminal.line("\nREADME.md says how to go on.");
+  return 0;
+}
+
+const quoted = (text: string) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+function checkUnused(directory: string): void {
+  const used = (reason: string) => new HostError("plugin_folder_used", { directory, reason });
+  if (!existsSync(directory)) return;
+  if (!statSync(directory).isDirectory()) throw used("it is a file");
+  if (readdirSync(directory).length > 0) throw used("it is not empty");
+}
+
+/** All files or none: they are written aside, and moved when they are complete. */
+function writeAll(directory: string, files: readonly TemplateFile[]): void {
+  const aside = `.${basename(directory)}-${randomBytes(4).toString("hex")}`;
+  const isThere = existsSync(directory);
+  const stage = join(isThere ? directory : dirname(directory), aside);
+  try {
+    for (const { path, text } of files) {
+      mkdirSync(dirname(join(stage, path)), { recursive: true });
+      writeFileSync(join(stage, path), text);
+    }
+    if (isThere) {
+      for (const entry of readdirSync(stage)) renameSync(join(stage, entry), join(directory, entry));
+      rmSync(stage, { recursive: true });
+    } else renameSync(stage, directory);
+  } catch (error) {
+    rmSync(stage, { recursive: true, force: true });
+    throw new HostError("plugin_not_created", { directory, reason: reasonOf(error) }, { cause: error });
+  }
+}

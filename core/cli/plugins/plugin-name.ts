@@ -1,0 +1,36 @@
+/** The name of a new plugin: its package, its id, its key in the configuration. */
+import { isBuiltin } from "node:module";
+import { HostError } from "../../contract/errors.ts";
+import { product } from "../../contract/product.ts";
+import { bundledPlugins } from "../../host/find.ts";
+
+/** Sources of events that no channel brings. */
+const reserved: readonly string[] = ["hooks", "heartbeat", "operator"];
+
+/** Throws one sentence when a plugin cannot have the name. */
+export function checkPluginName(name: string): void {
+  const problem = problemOf(name);
+  if (problem !== undefined) throw new HostError("usage", { reason: `"${name}" cannot be the name of a plugin: ${problem}` });
+}
+
+function problemOf(name: string): string | undefined {
+  if (!/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name) || name.length > 64)
+    return "use at most 64 of a to z, 0 to 9 and -, beginning with a letter, such as acme-chat";
+  if (bundledPlugins().some((plugin) => plugin.name === name)) return "a plugin that comes with the program has it";
+  if (isBuiltin(name)) return "a module of Node has it";
+  if (name === product.packageName || reserved.includes(name)) return "the gateway uses it itself";
+  return undefined;
+}
+
+/** The forms of a name that a new package contains. */
+export function wordsOf(name: string) {
+  const words = name.replaceAll("-", " ");
+  return {
+    id: name,
+    title: words.charAt(0).toUpperCase() + words.slice(1),
+    /** A chat command, at most 32 characters. */
+    command: name.replaceAll("-", "_").slice(0, 32),
+    /** Begins the names of environment variables. */
+    variable: name.replaceAll("-", "_").toUpperCase(),
+  };
+}

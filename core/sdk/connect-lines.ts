@@ -1,0 +1,68 @@
+/** A connection to a platform that speaks in lines of text. */
+import { readFileSync } from "node:fs";
+import { isIP, connect as overTcp } from "node:net";
+import { connect as overTls } from "node:tls";
+
+/**
+ * A connection of lines, as `connectLines` returns it.
+ *
+ * @example
+ * connection.write("PING 1"); // without the end of the line
+ */
+export interface LineConnection {
+  /** Writes a line, and its end. Ignored once the connection is gone. */
+  write(line: string): void;
+  /** Sends the line `goodbye`, if there is one, and closes. Idempotent. */
+  close(goodbye?: string): void;
+  /** Breaks the connection off; `lost` resolves with the error. */
+  fail(error: Error): void;
+  /** Resolves when the connection is gone, with the reason. Never rejects. */
+  readonly lost: Promise<Error>;
+}
+
+/**
+ * Connects by TCP, or by TLS with the server's certificate checked (against `caFile`, a PEM file, instead of the public authorities). Returns
+ * at once; lines that are written before it is open are sent then. `onLine` is called for each line that comes, decoded as UTF-8, without its
+ * end. Only a line feed ends a line, with a carriage return before it or not: other separators, such as U+2028, are part of the text that a
+ * person wrote, and must not begin a line of the server. A line of more than `maxChars` (default 16,384) breaks the connection off. Throws
+ * where `caFile` cannot be read.
+ *
+ * @example
+ * const connection = connectLines({ host: "irc.example.org", port: 6697, tls: true }, (line) => handle(line));
+ * return { lost: connection.lost }; // for keepConnected
+ */
+export function connectLines(
+  options: { readonly host: string; readonly port: number; readonly tls: boolean; readonly caFile?: string; readonly maxChars?: number },
+  onLine: (line: string) => void,
+): LineConnection {
+  const { host, port, tls, caFile, maxChars = 16_384 } = options;
+  const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
+  const socket = tls ? overTls({ host, port, ...ca, ...(isIP(host) === 0 && { servername: host }) }) : overTcp({ host, port });
+  const { promise: lost, resolve } = Promise.withResolvers<Error>();
+  let failure = new Error("The server closed the connection");
+  let rest = "";
+  let isOpen = false;
+  socket.setEncoding("utf8").setNoDelay();
+  socket.on("data", (chunk: string) => {
+    const lines = `${rest}${chunk}`.split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) onLine(line.replace(/\r$/, ""));
+    if (rest.length > maxChars) socket.destroy(new Error("The server sent a line without an end"));
+  });
+  socket.once(tls ? "secureConnect" : "connect", () => {
+    isOpen = true;
+  });
+  socket.on("error", (error) => {
+    failure = error;
+  });
+  socket.on("close", () => resolve(failure));
+  return {
+    lost,
+    write: (line) => void socket.write(`${line}\r\n`),
+    close(goodbye) {
+      if (!isOpen) return void socket.destroy();
+      if (!socket.writableEnded) socket.end(goodbye === undefined ? "" : `${goodbye}\r\n`, () => socket.destroy());
+    },
+    fail: (error) => void socket.destroy(error),
+  };
+}

@@ -1,0 +1,139 @@
+/** The life of a connection that has to last: it connects again after each loss, and reports its state. */
+import { randomInt } from "node:crypto";
+import { ChannelError, reasonOf } from "../contract/index.ts";
+import type { ChannelAccount, ChannelStatus } from "./contract.ts";
+
+/**
+ * A connection that stands, as `keepConnected` is handed it.
+ *
+ * @example
+ * const live: LiveConnection = { identity: { id: "42", username: "bot" }, lost: once(socket, "close").then(() => new Error("the server closed it")) };
+ */
+export interface LiveConnection {
+  /** The bot's own name and id. */
+  readonly identity?: NonNullable<ChannelStatus["identity"]>;
+  /** Resolves when the connection is gone, with the reason where it is known. A rejection counts as the reason. */
+  readonly lost: Promise<unknown>;
+}
+
+/** The first wait after a loss, and the longest one, in milliseconds. */
+const firstWaitMs = 1_000;
+const longestWaitMs = 60_000;
+
+/**
+ * Connects, and connects again after each loss, until the account closes. The waits double from 1 s to 60 s, each up to a fifth longer by
+ * chance, so that a crowd of clients does not come back at once. After a connection that lasted a minute they begin at 1 s again. Reports `connecting`,
+ * `connected`, and `waiting` with the reason and the time of the next attempt.
+ *
+ * Resolves when connected, or when the platform is away: it goes on trying. `connect` has `timeoutMs` (default 30 s), after which its signal
+ * aborts; it closes what it opened when it fails. What it throws is tried again after a wait (`retryAfterMs` of a `ChannelError` where that is longer), except a
+ * `ChannelError` that is not retryable, such as `unauthorized`: the first time it rejects, later it is reported as `failed`. It is not tried again.
+ *
+ * @example
+ * start: () => keepConnected(account, async (signal) => {
+ *   socket = await open(account.options.server, signal);
+ *   return { lost: once(socket, "close") };
+ * }),
+ */
+export async function keepConnected(
+  account: Pick<ChannelAccount, "signal" | "status" | "now">,
+  connect: (signal: AbortSignal) => Promise<LiveConnection>,
+  { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {},
+): Promise<void> {
+  const { signal, now } = account;
+  let failures = 0;
+
+  async function attempt(): Promise<LiveConnection> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), timeoutMs);
+    try {
+      return await Promise.race([connect(AbortSignal.any([signal, late.signal])), expired(late.signal, timeoutMs)]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function wait(error: unknown): Promise<void> {
+    const doubled = Math.min(firstWaitMs * 2 ** Math.min(failures, 10), longestWaitMs);
+    const asked = error instanceof ChannelError ? (error.retryAfterMs ?? 0) : 0;
+    const ms = Math.max(asked, doubled + randomInt(Math.ceil(doubled / 5)));
+    failures += 1;
+    const detail = `${sentenceOf(error)} The next attempt is in ${Math.ceil(ms / 1_000)} s.`;
+    account.status({ state: "waiting", detail });
+    await pause(ms, signal);
+  }
+
+  async function stay({ lost }: LiveConnection): Promise<void> {
+    const since = now();
+    const reason = await lost.catch((error: unknown) => error);
+    if (signal.aborted) return;
+    if (isFinal(reason)) throw reason;
+    if (now() - since >= longestWaitMs) failures = 0;
+    await wait(reason instanceof Error ? reason : new Error("The platform closed the connection"));
+  }
+
+  /** Until the first connection or the first wait; the rest goes on behind it. */
+  async function run(settled: () => void): Promise<void> {
+    while (!signal.aborted) {
+      account.status({ state: "connecting" });
+      let live: LiveConnection | undefined;
+      try {
+        live = await attempt();
+      } catch (error) {
+        if (signal.aborted) break;
+        if (isFinal(error)) throw error;
+        const waiting = wait(error);
+        settled();
+        await waiting;
+        continue;
+      }
+      if (signal.aborted) break;
+      account.status({ state: "connected", lastContactAt: now(), ...(live.identity && { identity: live.identity }) });
+      settled();
+      await stay(live);
+    }
+  }
+
+  const first = Promise.withResolvers<void>();
+  let isFirst = true;
+  const settled = () => {
+    isFirst = false;
+    first.resolve();
+  };
+  run(settled).then(settled, (error: unknown) => {
+    if (isFirst) first.reject(error);
+    else account.status({ state: "failed", detail: sentenceOf(error) });
+  });
+  await first.promise;
+}
+
+/** A failure that no wait mends. */
+function isFinal(error: unknown): boolean {
+  return error instanceof ChannelError && !error.retryable;
+}
+
+function sentenceOf(error: unknown): string {
+  const hint = error instanceof ChannelError && error.hint !== undefined ? ` ${error.hint}` : "";
+  return `${reasonOf(error).replace(/[.\s]*$/, ".")}${hint}`;
+}
+
+function expired(signal: AbortSignal, timeoutMs: number): Promise<never> {
+  return new Promise((_, reject) => {
+    const late = () => reject(new Error(`The platform did not let the bot in within ${timeoutMs / 1_000} s`));
+    signal.addEventListener("abort", late, { once: true });
+  });
+}
+
+/** Resolves after the time, or at once when the signal aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,160 @@
+/** The tree of a reply: replies are written in Markdown, and a channel renders the tree in its platform's own markup. */
+import { createRequire } from "node:module";
+import type { MarkdownIt, MarkdownItOptions, Token } from "markdown-it";
+
+/**
+ * A piece of a line. HTML does not exist here: tags are text. A `break` is a new line within a paragraph.
+ *
+ * @example
+ * parseMarkdown("**Hi**"); // [{ type: "paragraph", content: [{ type: "bold", content: [{ type: "text", text: "Hi" }] }] }]
+ */
+export type MarkdownInline =
+  | { readonly type: "text" | "code"; readonly text: string }
+  | { readonly type: "break" }
+  | { readonly type: "bold" | "italic" | "strike"; readonly content: readonly MarkdownInline[] }
+  | { readonly type: "link"; readonly url: string; readonly content: readonly MarkdownInline[] }
+  | { readonly type: "image"; readonly url: string; readonly text: string };
+
+/**
+ * A block of a reply. A list item and a quote contain blocks again. `start` of a list is the number of its first item; absent: bullets.
+ * A table is a list of rows, the first of which is the head; each row is a list of cells.
+ *
+ * @example
+ * parseMarkdown("- one\n- two"); // [{ type: "list", items: [[{ type: "paragraph", ... }], [{ type: "paragraph", ... }]] }]
+ */
+export type MarkdownBlock =
+  | { readonly type: "paragraph"; readonly content: readonly MarkdownInline[] }
+  | { readonly type: "heading"; readonly level: number; readonly content: readonly MarkdownInline[] }
+  | { readonly type: "code"; readonly text: string; readonly language?: string }
+  | { readonly type: "quote"; readonly blocks: readonly MarkdownBlock[] }
+  | { readonly type: "list"; readonly start?: number; readonly items: readonly (readonly MarkdownBlock[])[] }
+  | { readonly type: "table"; readonly rows: readonly (readonly (readonly MarkdownInline[])[])[] }
+  | { readonly type: "rule" };
+
+/** Nested so deeply that the parser would drop content. */
+const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
+
+/** Loaded with the first reply rather than with the SDK: most processes render none. It has no state. */
+const parser = (() => {
+  let made: MarkdownIt | undefined;
+  return () => {
+    if (made === undefined) {
+      const Markdown = createRequire(import.meta.url)("markdown-it") as new (preset: string, options: MarkdownItOptions) => MarkdownIt;
+      made = new Markdown("default", { html: false, linkify: false, typographer: false });
+      // What a platform takes as an address is for its channel to judge.
+      made.validateLink = () => true;
+    }
+    return made;
+  };
+})();
+
+/**
+ * Parses a reply. Total: every text has a tree. What no reader sees is left out: titles of links, and what follows the language of a code block. Control characters and lone surrogates are removed, because
+ * platforms reject them; `\n` and tabs stay.
+ *
+ * @example
+ * for (const block of parseMarkdown(reply.text)) if (block.type === "code") upload(block.text, block.language);
+ */
+export function parseMarkdown(text: string): readonly MarkdownBlock[] {
+  const clean = text
+    .toWellFormed()
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\n\t]/gu, "");
+  if (absurdDepth.test(clean)) return [{ type: "paragraph", content: linesOf(clean) }];
+  return blocksOf(readTokens(parser().parse(clean, {})));
+}
+
+/** The lines of a text that is not parsed. */
+function linesOf(text: string): readonly MarkdownInline[] {
+  return text
+    .split("\n")
+    .flatMap((line, index) => [...(index > 0 ? [{ type: "break" } as const] : []), { type: "text", text: line } as const]);
+}
+
+/** Hands out tokens one by one. */
+interface Reader {
+  next(): Token | undefined;
+}
+
+function readTokens(tokens: readonly Token[]): Reader {
+  let at = 0;
+  return { next: () => tokens[at++] };
+}
+
+/** The blocks up to the end of the one that contains them. */
+function blocksOf(reader: Reader): readonly MarkdownBlock[] {
+  const blocks: MarkdownBlock[] = [];
+  for (let token = reader.next(); token !== undefined && token.nesting !== -1; token = reader.next()) {
+    const block = blockOf(token, reader);
+    if (block !== undefined) blocks.push(block);
+  }
+  return blocks;
+}
+
+function blockOf(token: Token, reader: Reader): MarkdownBlock | undefined {
+  switch (token.type) {
+    case "paragraph_open":
+      return { type: "paragraph", content: contentOf(reader) };
+    case "heading_open":
+      return { type: "heading", level: Number(token.tag.slice(1)), content: contentOf(reader) };
+    case "fence":
+    case "code_block": {
+      const language = /^\S+/.exec(token.info)?.[0];
+      return { type: "code", text: token.content.replace(/\n$/, ""), ...(language !== undefined && { language }) };
+    }
+    case "blockquote_open":
+      return { type: "quote", blocks: blocksOf(reader) };
+    case "bullet_list_open":
+      return { type: "list", items: itemsOf(reader) };
+    case "ordered_list_open":
+      return { type: "list", start: Number(token.attrGet("start") ?? 1), items: itemsOf(reader) };
+    case "table_open":
+      return { type: "table", rows: rowsOf(reader) };
+    case "hr":
+      return { type: "rule" };
+    default:
+      return undefined;
+  }
+}
+
+/** The line of a paragraph, a heading or a cell, up to its end. */
+function contentOf(reader: Reader): readonly MarkdownInline[] {
+  let content: readonly MarkdownInline[] = [];
+  for (let token = reader.next(); token !== undefined && token.nesting !== -1; token = reader.next())
+    content = inlineOf(readTokens(token.children ?? []));
+  return content;
+}
+
+function itemsOf(reader: Reader): readonly (readonly MarkdownBlock[])[] {
+  const items: (readonly MarkdownBlock[])[] = [];
+  for (let token = reader.next(); token !== undefined && token.nesting !== -1; token = reader.next()) items.push(blocksOf(reader));
+  return items;
+}
+
+function rowsOf(reader: Reader): readonly (readonly (readonly MarkdownInline[])[])[] {
+  const rows: (readonly MarkdownInline[])[][] = [];
+  for (let token = reader.next(); token !== undefined && token.type !== "table_close"; token = reader.next()) {
+    if (token.type === "tr_open") rows.push([]);
+    else if (token.type === "th_open" || token.type === "td_open") rows.at(-1)?.push(contentOf(reader));
+  }
+  return rows;
+}
+
+const styles: Readonly<Record<string, "bold" | "italic" | "strike">> = { strong_open: "bold", em_open: "italic", s_open: "strike" };
+
+function inlineOf(reader: Reader): readonly MarkdownInline[] {
+  const pieces: MarkdownInline[] = [];
+  for (let token = reader.next(); token !== undefined && token.nesting !== -1; token = reader.next()) {
+    const style = styles[token.type];
+    if (style !== undefined) pieces.push({ type: style, content: inlineOf(reader) });
+    else if (token.type === "softbreak" || token.type === "hardbreak") pieces.push({ type: "break" });
+    else if (token.type === "code_inline") pieces.push({ type: "code", text: token.content });
+    else if (token.type === "link_open") pieces.push({ type: "link", url: urlOf(token, "href"), content: inlineOf(reader) });
+    else if (token.type === "image") pieces.push({ type: "image", url: urlOf(token, "src"), text: token.content });
+    else if (token.content !== "") pieces.push({ type: "text", text: token.content });
+  }
+  return pieces;
+}
+
+/** As it was written: the parser escapes what HTML would need escaped. */
+const urlOf = (token: Token, name: string) => parser().normalizeLinkText(String(token.attrGet(name) ?? ""));

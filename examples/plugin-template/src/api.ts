@@ -1,0 +1,75 @@
+/** The calls to the platform, and what each failure means. Replace the three calls by those of your platform. */
+import { ChannelError } from "service-gateway/sdk/channel";
+import type { Options } from "./index.ts";
+
+/** An event as the platform sends it. */
+export interface Event {
+  readonly id: number;
+  readonly chat: string;
+  readonly from: string;
+  readonly name: string;
+  readonly text: string;
+  readonly at: number;
+}
+
+export interface Api {
+  /** The bot's own id and name. */
+  me(signal: AbortSignal): Promise<{ readonly id: string; readonly name: string }>;
+  /** Events after an id. The platform holds the request until there is one, for 25 s at most. */
+  events(after: number, signal: AbortSignal): Promise<readonly Event[]>;
+  /** Resolves with the id of the new message. */
+  post(chat: string, text: string, signal: AbortSignal): Promise<string>;
+}
+
+/** `calling` reports each call: it returns what to call when the platform has answered. */
+export function createApi({ server, token }: Options, calling: () => () => void): Api {
+  async function call<T>(path: string, init: RequestInit): Promise<T> {
+    const answered = calling();
+    const response = await fetch(new URL(path, server), {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    }).catch((cause: unknown) => {
+      throw unreachable(cause);
+    });
+    if (!response.ok) throw refused(response);
+    const body = (await response.json().catch((cause: unknown) => {
+      throw unreachable(cause);
+    })) as T;
+    answered();
+    return body;
+  }
+
+  return {
+    me: (signal) => call("/me", { signal }),
+    events: (after, signal) => call(`/events?after=${after}`, { signal }),
+    async post(chat, text, signal) {
+      const { id } = await call<{ readonly id: number }>("/messages", { method: "POST", body: JSON.stringify({ chat, text }), signal });
+      return String(id);
+    },
+  };
+}
+
+/** Failures before anything was sent. After every other one, the platform may have the message. */
+const neverSent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
+
+function unreachable(cause: unknown): ChannelError {
+  const code = String((cause as { readonly cause?: { readonly code?: unknown } }).cause?.code ?? "");
+  const fate = neverSent.test(code) ? "not-sent" : "unknown";
+  // The cause is left out: it may contain the address with credentials.
+  return new ChannelError("network", { detail: `The platform cannot be reached (${code || "no answer"})`, retryable: true, fate });
+}
+
+/** These reasons are the gateway's own, which knows what to say about them. */
+function refused({ status, headers }: Response): ChannelError {
+  if (status === 429) {
+    const retryAfterMs = Number(headers.get("retry-after") ?? 1) * 1_000;
+    return new ChannelError("flood_wait", { retryable: true, retryAfterMs });
+  }
+  if (status === 401) return new ChannelError("unauthorized");
+  if (status === 403) return new ChannelError("blocked_by_user");
+  if (status === 404) return new ChannelError("chat_not_found");
+  // A server error: the platform may have taken the message before it failed.
+  if (status >= 500)
+    return new ChannelError("server_error", { detail: `The platform answered ${status}`, retryable: true, fate: "unknown" });
+  return new ChannelError("request_refused", { detail: `The platform answered ${status}` });
+}

@@ -1,0 +1,30 @@
+/** Lines of the protocol: RFC 2812, with the message tags of IRCv3. */
+export interface Line {
+  readonly tags: Readonly<Record<string, string>>;
+  /** Who sent it: a nick, or the name of the server. */
+  readonly nick: string;
+  readonly command: string;
+  readonly params: readonly string[];
+}
+
+const shape = /^(?:@(\S+) +)?(?::([^\s!@]+)\S* +)?(\S+)(?: +(.*))?$/s;
+
+export function parseLine(text: string): Line | undefined {
+  const [, tags = "", nick = "", command, rest = ""] = shape.exec(text) ?? [];
+  if (command === undefined) return undefined;
+  // The last parameter may contain spaces: it begins with a colon.
+  const colon = ` ${rest}`.indexOf(" :");
+  const words = (colon < 0 ? rest : rest.slice(0, colon)).split(" ").filter((word) => word !== "");
+  const pairs = tags.split(";").map((tag) => [tag.split("=", 1)[0] ?? "", tag.slice(tag.indexOf("=") + 1)] as const);
+  return {
+    tags: Object.fromEntries(pairs),
+    nick,
+    command: command.toUpperCase(),
+    params: colon < 0 ? words : [...words, rest.slice(colon + 1)],
+  };
+}
+
+/** Without colours, bold and other formatting. */
+export function withoutFormatting(text: string): string {
+  return text.replace(/\cC(?:\d{1,2}(?:,\d{1,2})?)?|\p{Cc}/gu, "");
+}

@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { pluginKinds } from "../../../core/cli/plugins/plugin-kind.ts";
+import { temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
+
+async function create(name: string, ...more: readonly string[]) {
+  const home = temporaryHome();
+  const folder = join(home, "made");
+  const { code, out, err } = await run(["plugins", "create", name, "--dir", folder, ...more], { home });
+  return { home, folder, code, out, err };
+}
+
+describe("plugins create", () => {
+  test.each(pluginKinds)("a %s has its name in the package, its id and the words of its page", async (kind) => {
+    const { code, folder } = await create("acme-chat", "--kind", kind);
+    expect(code).toBe(0);
+    const read = (path: string) => readFileSync(join(folder, path), "utf8");
+    const { name, exports, engines, peerDependencies, scripts } = JSON.parse(read("package.json"));
+    expect({ name, engines, peerDependencies }).toMatchObject({
+      name: "acme-chat",
+      engines: { node: expect.stringContaining("24") },
+      peerDependencies: { "service-gateway": expect.stringMatching(/^\^/) },
+    });
+    expect(Object.keys(scripts)).toEqual(["dev", "test", "check"]);
+    expect(existsSync(join(folder, exports))).toBe(true);
+    if (kind !== "transform") expect(read(exports)).toContain('id: "acme-chat"');
+    expect(read("README.md")).toMatch(/^# Acme chat\n/);
+    expect(existsSync(join(folder, ".github", "workflows", "ci.yml"))).toBe(true);
+    const all = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => /\.\w+$/.test(path) && path !== ".github");
+    for (const path of all) expect(read(path)).not.toMatch(/\{\{[a-z]+\}\}/);
+  });
+
+  test("says what it wrote and what to run next; as JSON on request", async () => {
+    const { out } = await create("acme-chat", "--kind", "channel");
+    expect(out).toMatch(/^Created the channel acme-chat in \S+made:\n/);
+    expect(out).toMatch(/\n {2}cd \S+\n {2}npm install\n {2}npm test\n/);
+    const { out: data, folder } = await create("acme-chat", "--kind", "plugin", "--json");
+    expect(JSON.parse(data)).toMatchObject({
+      id: "acme-chat",
+      kind: "plugin",
+      directory: folder,
+      files: expect.arrayContaining(["package.json"]),
+    });
+  });
+
+  test.each([
+    ["Acme", "beginning with a letter, such as acme-chat"],
+    ["acme--chat", "use at most 64 of a to z"],
+    ["../acme", "use at most 64 of a to z"],
+    ["echo", "a plugin that comes with the program has it"],
+    ["http", "a module of Node has it"],
+    ["hooks", "the gateway uses it itself"],
+  ])("refuses the name %s in one sentence, and writes nothing", async (name, reason) => {
+    const { code, err, folder } = await create(name, "--kind", "channel");
+    expect(code).toBe(2);
+    expect(err).toMatch(new RegExp(`^error: "${name}" cannot be the name of a plugin: .*${reason}`));
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test("a kind that does not exist, or none, is wrong usage", async () => {
+    expect(await create("acme-chat", "--kind", "bot")).toMatchObject({ code: 2, err: expect.stringContaining("channel, engine, preset") });
+    expect(await create("acme-chat")).toMatchObject({ code: 2, err: expect.stringContaining("--kind") });
+  });
+
+  test("an empty folder is used, one that is not empty is left as it is", async () => {
+    const home = temporaryHome();
+    const folder = join(home, "made");
+    mkdirSync(folder);
+    const again = () => run(["plugins", "create", "acme-chat", "--kind", "plugin", "--dir", folder], { home });
+    expect((await again()).code).toBe(0);
+    const before = readdirSync(folder).sort();
+    expect(before).not.toContainEqual(expect.stringMatching(/^\.made/));
+    writeFileSync(join(folder, "README.md"), "Mine.");
+    expect(await again()).toMatchObject({
+      code: 1,
+      err: `error: No plugin is created in ${folder}: it is not empty.\n       Pass another folder with --dir.\n`,
+    });
+    expect(readdirSync(folder).sort()).toEqual(before);
+    expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("Mine.");
+  });
+
+  test("where nothing can be written, nothing is left behind", async () => {
+    const home = temporaryHome();
+    // A file where a folder is needed stops the superuser too.
+    writeFileSync(join(home, "file"), "");
+    const { code, err } = await run(["plugins", "create", "acme-chat", "--kind", "plugin", "--dir", join(home, "file", "made")], { home });
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error: The plugin in \S+made was not created: /)]);
+    expect(readdirSync(home)).toEqual(["file"]);
+  });
+
+  test("the folder of a new plugin can be named in plugins.load, before anything is installed", async () => {
+    const { home, folder } = await create("acme-alerts", "--kind", "preset");
+    const config = join(home, "config.jsonc");
+    writeFileSync(config, JSON.stringify({ plugins: { load: ["./made"] }, hooks: { presets: ["acme-alerts"] } }));
+    const { out } = await run(["plugins", "list", "--config", config], { home });
+    expect(out).toMatch(/✓ +acme-alerts +0\.1\.0 +yours +ready/);
+    expect(existsSync(join(folder, "node_modules"))).toBe(false);
+  });
+});

@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { connectLines } from "../../../core/sdk/connect-lines.ts";
+
+async function open(serve: (socket: Socket) => void, options: { readonly maxChars?: number } = {}) {
+  const server = createServer((socket) => serve(socket.on("error", () => {}))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const lines: string[] = [];
+  const connection = connectLines({ host: "127.0.0.1", port, tls: false, ...options }, (line) => void lines.push(line));
+  onTestFinished(async () => {
+    connection.close();
+    server.close();
+    await once(server, "close");
+  });
+  return { connection, lines };
+}
+
+test("lines come whole, however they are packed; nothing but a line feed ends one", async () => {
+  const bytes = Buffer.from("one\r\ntwo\nthr€e\u2028four\u0085five\rsix\nseven");
+  const { lines } = await open((socket) => {
+    // In the middle of the euro sign.
+    socket.setNoDelay().write(bytes.subarray(0, 15));
+    setTimeout(() => socket.write(bytes.subarray(15)), 50);
+  });
+  await expect.poll(() => lines).toEqual(["one", "two", "thr€e\u2028four\u0085five\rsix"]);
+});
+
+test("a goodbye is sent before it closes, once", async () => {
+  let heard = "";
+  const { connection } = await open((socket) => {
+    socket.write("welcome\n");
+    socket.on("data", (chunk) => {
+      heard += String(chunk);
+      if (heard.includes("hello")) connection.close("BYE");
+      connection.close("BYE");
+    });
+  });
+  connection.write("hello");
+  expect((await connection.lost).message).toBe("The server closed the connection");
+  await expect.poll(() => heard).toBe("hello\r\nBYE\r\n");
+});
+
+test("a line without an end breaks it off", async () => {
+  const { connection } = await open((socket) => void socket.write("x".repeat(2_000)), { maxChars: 1_000 });
+  expect((await connection.lost).message).toBe("The server sent a line without an end");
+});
+
+test("a server that is away is a reason, not an exception", async () => {
+  const connection = connectLines({ host: "127.0.0.1", port: 1, tls: false }, () => {});
+  connection.write("hello");
+  expect((await connection.lost).message).toContain("ECONNREFUSED");
+});

@@ -1,0 +1,24 @@
+/** The platform of the contract, played by a server that fails on demand. */
+import type { ChannelPlatform } from "../../../core/testkit/channel/options.ts";
+import { startScripted } from "../../support/irc/scripted-server.ts";
+
+export async function openScripted(): Promise<ChannelPlatform> {
+  const server = await startScripted();
+  return {
+    options: { server: "127.0.0.1", port: server.port },
+    async write(text) {
+      server.send(`@account=ada;time=2025-10-09T08:53:20.000Z :ada!a@127.0.0.1 PRIVMSG bot :${text}`);
+    },
+    read: () => server.said.filter(({ target }) => target === "ada").map(({ text }) => text),
+    async fail(ability) {
+      if (ability === "away") return await server.close();
+      server.script = (line, socket) => {
+        if (!line.startsWith("PRIVMSG")) return ability === "hang" && line.startsWith("PING");
+        if (ability === "cut") socket.destroy();
+        if (ability === "refuse") socket.write(":irc.test 401 bot ada :No such nick or channel name\r\n");
+        return true;
+      };
+    },
+    close: () => server.close(),
+  };
+}

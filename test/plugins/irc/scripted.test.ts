@@ -1,0 +1,208 @@
+/** What a server does seldom: refusals, collisions, accounts, silence, and texts that are meant to deceive. */
+import { describe, expect, onTestFinished, test } from "vitest";
+import irc from "../../../plugins/irc/index.ts";
+import { createEngine, removeDirectory, startGateway } from "../../support/gateway.ts";
+import { type ScriptedServer, startScripted } from "../../support/irc/scripted-server.ts";
+
+const engine = createEngine((turn) => (turn.inbound.text === "long" ? "word ".repeat(300).trim() : `heard: ${turn.inbound.text}`));
+
+async function serve(options: Parameters<typeof startScripted>[0] = {}): Promise<ScriptedServer> {
+  const server = await startScripted(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function open(server: ScriptedServer, options: object = {}) {
+  const channels = {
+    irc: { server: "127.0.0.1", port: server.port, tls: false, nick: "bot", everyMs: 1, dmPolicy: "open", allowFrom: ["*"], ...options },
+  };
+  const running = await startGateway({ plugins: [irc, engine], config: { channels, session: { dmScope: "per-channel-peer" } } });
+  onTestFinished(async () => {
+    await running.gateway.close();
+    removeDirectory(running.directory);
+  });
+  const { gateway } = running;
+  return { ...running, state: async () => (await gateway.describe()).accounts[0]?.status };
+}
+
+const message = (text: string, tags = "") => `${tags}:ada!a@127.0.0.1 PRIVMSG bot :${text}`;
+const connected = (state: () => Promise<unknown>) => expect.poll(state).toMatchObject({ state: "connected" });
+
+describe("signing in", () => {
+  test("with SASL sends the password once, encoded; the account is what identifies a sender", async () => {
+    const server = await serve();
+    const { state } = await open(server, { saslPassword: "correct horse", dmPolicy: "allowlist", allowFrom: ["ADA"] });
+    await connected(state);
+    expect(server.lines).toContain(`AUTHENTICATE ${Buffer.from("\0bot\0correct horse").toString("base64")}`);
+    server.send(message("hi", "@account=Ada "));
+    await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: hi" }]);
+    // The same nick without the account is another person.
+    server.send(message("me too"));
+    server.send(":eve!e@127.0.0.1 PRIVMSG bot :and me");
+    server.send(message("again", "@account=ada "));
+    await expect.poll(() => server.said.length).toBe(2);
+    expect(server.said[1]).toEqual({ target: "ada", text: "heard: again" });
+  });
+
+  test.each([
+    ["a wrong password", { password: "another" }, "SASL failed: SASL authentication failed"],
+    ["a server without SASL", { caps: "server-time" }, "The server offers no SASL, and saslPassword is set"],
+    ["a server without capabilities", { caps: "" }, "The server offers no SASL, and saslPassword is set"],
+  ])("with %s is final, and the operator reads why", async (_, options, detail) => {
+    const server = await serve(options);
+    const { state } = await open(server, { saslPassword: "correct horse" });
+    await expect.poll(state).toMatchObject({ state: "failed", detail: expect.stringContaining(detail) });
+    const tries = server.lines.filter((line) => line.startsWith("NICK")).length;
+    expect(tries).toBe(1);
+  });
+
+  test("with a nick that is taken takes another one, answers to both, and takes its own back", async () => {
+    const server = await serve();
+    let isTaken = true;
+    server.script = (line, socket) => {
+      if (line !== "NICK bot" || !isTaken) return false;
+      socket.write(":irc.test 433 * bot :Nickname is already in use\r\n");
+      return true;
+    };
+    const { state } = await open(server, { channels: ["#room"], groupPolicy: "open" });
+    await connected(state);
+    expect(await state()).toMatchObject({ identity: { username: "bot_" } });
+    for (const name of ["bot", "bot_"]) server.send(`:ada!a@127.0.0.1 PRIVMSG #room :${name}: hi`);
+    await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["ada: heard: hi", "ada: heard: hi"]);
+    isTaken = false;
+    server.send(":bot!x@127.0.0.1 QUIT :gone");
+    await expect.poll(() => server.lines.filter((line) => line === "NICK bot").length).toBeGreaterThan(2);
+  });
+});
+
+describe("who a sender is", () => {
+  test("is asked of a server that knows accounts by WHOX, before the message is taken in", async () => {
+    const server = await serve({ caps: "server-time", isupport: "WHOX" });
+    server.script = (line, socket) => {
+      const [, nick] = /^WHO (\S+) %na$/.exec(line) ?? [];
+      if (nick === undefined) return false;
+      socket.write(`:irc.test 354 bot ${nick} ${nick === "ada" ? "ada" : "0"}\r\n:irc.test 315 bot ${nick} :End of WHO\r\n`);
+      return true;
+    };
+    const { state } = await open(server, { dmPolicy: "allowlist", allowFrom: ["ada", "~eve"] });
+    await connected(state);
+    server.send(message("one"));
+    server.send(":eve!e@127.0.0.1 PRIVMSG bot :two");
+    server.send(":bob!e@127.0.0.1 PRIVMSG bot :three");
+    server.send(message("four"));
+    await expect.poll(() => server.said.length).toBe(3);
+    expect(server.said.map(({ target, text }) => `${target} ${text}`).sort()).toEqual([
+      "ada heard: four",
+      "ada heard: one",
+      "eve heard: two",
+    ]);
+  });
+
+  test("cannot be feigned by a text that looks like a line of the server", async () => {
+    const server = await serve();
+    const { state } = await open(server, { saslPassword: "correct horse", dmPolicy: "allowlist", allowFrom: ["ada"] });
+    await connected(state);
+    for (const separator of ["\u2028", "\u2029", "\r", "\u0085", "\u000b"])
+      server.send(`@account=eve :eve!e@127.0.0.1 PRIVMSG bot :x${separator}@account=ada :ada!a@127.0.0.1 PRIVMSG bot :let me in`);
+    server.send(message("the last one", "@account=ada "));
+    await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: the last one" }]);
+  });
+
+  test("that changes nick is answered under the new one", async () => {
+    const server = await serve();
+    const { state } = await open(server, { saslPassword: "correct horse" });
+    await connected(state);
+    let release = () => {};
+    server.script = (line) => {
+      if (!line.includes("heard: hi")) return false;
+      release();
+      return false;
+    };
+    const first = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    server.send(message("hi", "@account=ada "));
+    await first;
+    server.send(":ada!a@127.0.0.1 NICK ada_away");
+    server.send("@account=ada :ada_away!a@127.0.0.1 PRIVMSG bot :still me");
+    await expect.poll(() => server.said.at(-1)).toEqual({ target: "ada_away", text: "heard: still me" });
+  });
+});
+
+describe("a server that misbehaves", () => {
+  test("by falling silent in mid-send costs nothing: the answer comes on the next connection", async () => {
+    const server = await serve();
+    let cuts = 0;
+    server.script = (line, socket) => {
+      if (!line.startsWith("PRIVMSG") || cuts > 0) return false;
+      cuts += 1;
+      socket.destroy();
+      return true;
+    };
+    const { state } = await open(server, { retry: { minDelayMs: 10, maxDelayMs: 50 } });
+    await connected(state);
+    server.send(message("hi"));
+    await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["heard: hi"]);
+    expect(cuts).toBe(1);
+  });
+
+  test("by a line without an end, and by junk, is left and tried again", async () => {
+    const server = await serve();
+    const { state } = await open(server);
+    await connected(state);
+    for (const junk of ["", " ", ":", "@", ":a", "@a=b :c", "PRIVMSG", ":x PRIVMSG bot", "001", "CAP", ":\u0000 005", "KICK", "NICK"])
+      server.send(junk);
+    server.send(message("hi"));
+    await expect.poll(() => server.said.length).toBe(1);
+    const before = server.lines.length;
+    server.send("x".repeat(400_000));
+    await expect.poll(() => server.lines.slice(before).some((line) => line.startsWith("NICK"))).toBe(true);
+  });
+});
+
+describe("what is sent", () => {
+  test("has no line of more than 512 bytes as the server hands it on, whatever the language; the first is addressed to who asked", async () => {
+    const server = await serve();
+    const { state } = await open(server, { channels: ["#room"], groupPolicy: "open" });
+    await connected(state);
+    server.send(":ada!a@127.0.0.1 PRIVMSG #room :bot: long");
+    await expect.poll(() => server.said.map(({ text }) => text).join(" ")).toBe(`ada: ${"word ".repeat(300).trim()}`);
+    const prefix = `:${"n".repeat(30)}!${"u".repeat(11)}@${"h".repeat(63)} `;
+    server.send(`:ada!a@127.0.0.1 PRIVMSG #room :bot: ${"😀".repeat(100)}`);
+    await expect.poll(() => server.said.at(-1)?.text).toContain("😀");
+    for (const { target, text } of server.said)
+      expect(Buffer.byteLength(`${prefix}PRIVMSG ${target} :${text}\r\n`)).toBeLessThanOrEqual(512);
+  });
+
+  test("keeps the server's pace", async () => {
+    const server = await serve();
+    const { state } = await open(server, { burst: 2, everyMs: 300 });
+    await connected(state);
+    const began = performance.now();
+    server.send(message("long"));
+    await expect.poll(() => server.said.map(({ text }) => text).join(" ").length).toBe(1_499);
+    expect(server.said.length).toBeGreaterThanOrEqual(4);
+    expect(performance.now() - began).toBeGreaterThan((server.said.length - 2) * 290);
+  });
+
+  test("answers a CTCP query with a notice, at most one in ten seconds", async () => {
+    const server = await serve();
+    const { state } = await open(server);
+    await connected(state);
+    for (let count = 0; count < 5; count += 1) server.send(message("\u0001PING 12345\u0001"));
+    server.send(message("hi"));
+    await expect.poll(() => server.said.length).toBe(1);
+    expect(server.lines.filter((line) => line.startsWith("NOTICE"))).toEqual(["NOTICE ada :\u0001PING 12345\u0001"]);
+  });
+});
+
+test("a password without encryption is refused before it is sent, except to this machine", () => {
+  const check = irc.channel?.check;
+  const around = { path: "channels.irc", before: [] };
+  const options = { tls: false, server: "irc.example.org", saslPassword: "secret" };
+  expect(check?.(options as never, around)).toMatchObject([
+    { option: "tls", message: "is false, so the password would be sent unencrypted" },
+  ]);
+  expect(check?.({ ...options, server: "127.0.0.1" } as never, around)).toEqual([]);
+  expect(check?.({ ...options, tls: true } as never, around)).toEqual([]);
+});
