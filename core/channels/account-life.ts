@@ -66,7 +66,7 @@ export function createAccountLife(options: {
     account.closed = true;
     account.stop.abort();
     return account.connection.close().catch((error: unknown) => {
-      log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and is given up");
+      log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and was given up");
     });
   }
 

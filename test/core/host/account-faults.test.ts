@@ -76,7 +76,7 @@ describe("an account whose close", () => {
     await expect(hanging?.receive(message, { id: "99", lane: "desk:a:7" })).rejects.toMatchObject({ code: "account_closed" });
     expect(await hanging?.check(message)).toMatchObject({ allowed: false });
     hanging?.status({ state: "connected", detail: "I am still here" });
-    expect(log()).not.toContain("is given up");
+    expect(log()).not.toContain("was given up");
     edit(desks({ b: { token: "22" } }));
     await soon(() => expect(desk.life).toContain("close c"));
     vi.advanceTimersByTime(pluginDeadlines.close);
