@@ -3,12 +3,45 @@ import { describe, expect, test } from "vitest";
 import { withBench } from "./channel/bench.ts";
 import type { ChannelContractOptions } from "./channel/options.ts";
 import { applies, type Rule } from "./channel/rule.ts";
+import { conversationRules } from "./channel/rules/conversation.ts";
 import { declarationRules } from "./channel/rules/declaration.ts";
+import { editRules } from "./channel/rules/edits.ts";
+import { fileRules } from "./channel/rules/files.ts";
+import { gestureRules } from "./channel/rules/gestures.ts";
+import { groupRules } from "./channel/rules/groups.ts";
+import { leftoverRules } from "./channel/rules/leftovers.ts";
 import { lifeRules } from "./channel/rules/life.ts";
+import { limitRules } from "./channel/rules/limits.ts";
+import { operationRules } from "./channel/rules/operation.ts";
 import { parseRules } from "./channel/rules/parse.ts";
+import { pressRules } from "./channel/rules/presses.ts";
+import { previewRules } from "./channel/rules/preview.ts";
 import { receiveRules } from "./channel/rules/receive.ts";
+import { recoveryRules } from "./channel/rules/recovery.ts";
 import { renderRules } from "./channel/rules/render.ts";
+import { secretRules } from "./channel/rules/secrets.ts";
 import { sendRules } from "./channel/rules/send.ts";
+
+const allRules: readonly Rule[] = [
+  ...declarationRules,
+  ...parseRules,
+  ...renderRules,
+  ...limitRules,
+  ...lifeRules,
+  ...leftoverRules,
+  ...receiveRules,
+  ...groupRules,
+  ...pressRules,
+  ...sendRules,
+  ...editRules,
+  ...previewRules,
+  ...fileRules,
+  ...gestureRules,
+  ...operationRules,
+  ...secretRules,
+  ...recoveryRules,
+  ...conversationRules,
+];
 
 /** Longer than the rules wait for what has to come. */
 const timeoutMs = 60_000;
@@ -16,8 +49,7 @@ const timeoutMs = 60_000;
 /** The rules that exist for a channel, by its capabilities and what its platform can do. */
 export function contractRules(options: ChannelContractOptions): readonly Rule[] {
   const definition = options.channel.channel;
-  const all = [...declarationRules, ...parseRules, ...renderRules, ...lifeRules, ...receiveRules, ...sendRules];
-  return definition === undefined ? all : all.filter((rule) => applies(rule, definition, options));
+  return definition === undefined ? allRules : allRules.filter((rule) => applies(rule, definition, options));
 }
 
 /** Tries one rule on a channel of its own. */

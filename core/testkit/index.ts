@@ -11,11 +11,15 @@ export type {
   ChannelPlatform,
   ChannelPlatformSource,
   ContractSkip,
+  OptionalFunction,
   PlatformAbility,
+  PlatformFailure,
+  PlatformFile,
+  PlatformPlace,
 } from "./channel/options.ts";
 export { channelContract } from "./channel-contract.ts";
 export type { Ended } from "./host/endings.ts";
-export type { BeforeSend, Delivered, Said } from "./host/loopback.ts";
+export type { BeforeSend, Delivered, Said, SaidFile } from "./host/loopback.ts";
 export type { AccountState, TestHost, TestHostOptions, WebhookAnswer } from "./host/options.ts";
 export { createTestHost } from "./host/test-host.ts";
 export type { ExpectedEnd, TestHostMatchers } from "./matchers.ts";

@@ -51,7 +51,7 @@ function changed(value: Json, [key, ...rest]: readonly string[], to: Json | unde
 }
 
 /** How many values are made up from nothing. */
-const madeUp = 2_000;
+const madeUp = 10_000;
 
 /** Each fixture with each of its places removed or replaced, and values of the fixtures' own words. */
 export function* junkLike(fixtures: readonly Json[]): Generator<Json> {

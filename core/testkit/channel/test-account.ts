@@ -18,6 +18,8 @@ export interface TestAccount {
   readonly logged: readonly string[];
   /** Awaited before an event counts as stored; a throw is what the channel gets. */
   beforeStore: (event: Received) => void | Promise<void>;
+  /** What the gate says of a sender. */
+  check: ChannelAccount["check"];
   /** As at a close: aborts the signal. */
   abort(): void;
 }
@@ -46,6 +48,7 @@ export function createTestAccount({
     statuses,
     logged,
     beforeStore: () => {},
+    check: async () => ({ allowed: true }),
     abort: () => closing.abort(),
     account: {
       id: "default",
@@ -66,7 +69,7 @@ export function createTestAccount({
         received.push(event);
         return { eventId: `${channel}-${at.id}`, duplicate };
       },
-      check: async () => ({ allowed: true }),
+      check: (raw) => test.check(raw),
       debounceMs: () => 0,
       room: () => undefined,
       judgeCaller: createJudgeCaller({ elapsed, clientAddress: () => "127.0.0.1" }),

@@ -20,6 +20,7 @@ const examples = Object.values(updates).flatMap(({ update: raw, becomes }) =>
 channelContract({
   channel: botchat,
   options: { ackReaction: "", polling: quick, limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 } },
+  functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "update"],
   fixtures: {
     messages: [
       { raw: update({}), expect: { text: "hello", sender: { id: String(ada), name: "Ada" }, chat: { id: String(ada), kind: "direct" } } },

@@ -15,7 +15,7 @@ function addressOf({ definition, fixtures, connection }: Bench): Address {
   return { channel: definition.id, account: "default", chat };
 }
 
-function partsOf(bench: Bench, reply: Reply): readonly Part[] {
+export function partsOf(bench: Bench, reply: Reply): readonly Part[] {
   let parts: readonly Part[];
   try {
     parts = bench.connection.render(frozen(reply), addressOf(bench));
@@ -66,7 +66,7 @@ async function losesNothing(bench: Bench): Promise<void> {
 }
 
 /** Every text in a value, however deep. */
-function textsIn(value: unknown): readonly string[] {
+export function textsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
