@@ -1,5 +1,4 @@
 /** The rules that every channel keeps, as tests. */
-import { describe, expect, test } from "vitest";
 import { withBench } from "./channel/bench.ts";
 import type { ChannelContractOptions } from "./channel/options.ts";
 import { applies, type Rule } from "./channel/rule.ts";
@@ -21,6 +20,7 @@ import { recoveryRules } from "./channel/rules/recovery.ts";
 import { renderRules } from "./channel/rules/render.ts";
 import { secretRules } from "./channel/rules/secrets.ts";
 import { sendRules } from "./channel/rules/send.ts";
+import { defineContract } from "./skips.ts";
 
 const allRules: readonly Rule[] = [
   ...declarationRules,
@@ -43,9 +43,6 @@ const allRules: readonly Rule[] = [
   ...conversationRules,
 ];
 
-/** Longer than the rules wait for what has to come. */
-const timeoutMs = 60_000;
-
 /** The rules that exist for a channel, by its capabilities and what its platform can do. */
 export function contractRules(options: ChannelContractOptions): readonly Rule[] {
   const definition = options.channel.channel;
@@ -58,9 +55,8 @@ export async function tryRule(rule: Rule, options: ChannelContractOptions, how: 
 }
 
 /**
- * Defines the tests that a channel has to pass, as a group of vitest under its id, with a group for each part of the contract: declaration,
- * options, parse, render, life and, with a platform, receive, conversation and send. Capabilities that are declared, and what the platform
- * can do, add their own. Each test opens an account of its own. Throws nothing: what is broken is a failing test, with a sentence that says
+ * Defines the tests that a channel has to pass, as a group of vitest under its id, with a group for each part of the contract. Capabilities that
+ * are declared, functions that are listed, and what the platform can do add their own. Each test opens an account of its own. Throws nothing: what is broken is a failing test, with a sentence that says
  * what the contract asks.
  *
  * A test that a channel cannot pass is skipped by its title and a reason; a skip without a reason, or of no test, fails.
@@ -79,31 +75,6 @@ export async function tryRule(rule: Rule, options: ChannelContractOptions, how: 
  * });
  */
 export function channelContract(options: ChannelContractOptions): void {
-  const { channel, skip = [] } = options;
-  const rules = contractRules(options);
-  describe(channel.id, () => {
-    for (const [group, of] of Map.groupBy(rules, ({ title }) => title.split(" > ")[0] ?? "")) {
-      describe(group, () => {
-        for (const rule of of) {
-          const reason = skip.find((one) => one.test === rule.title)?.reason;
-          test(rule.title.slice(group.length + 3), { timeout: timeoutMs }, async (context) => {
-            if (reason !== undefined && reason.trim() !== "") context.skip(reason);
-            await tryRule(rule, options);
-          });
-        }
-      });
-    }
-    test("each skip names a test and says why", () => {
-      expect(skipProblems(options)).toEqual([]);
-    });
-  });
-}
-
-/** What is wrong with the skips, in a sentence each. */
-export function skipProblems({ skip = [], ...options }: ChannelContractOptions): readonly string[] {
-  const titles = new Set(contractRules(options).map(({ title }) => title));
-  return skip.flatMap(({ test: title, reason }) => {
-    if (!titles.has(title)) return [`There is no test "${title}" for this channel.`];
-    return reason.trim() === "" ? [`The skip of "${title}" gives no reason.`] : [];
-  });
+  const { channel, skip } = options;
+  defineContract({ id: channel.id, rules: contractRules(options), skip, attempt: (rule) => tryRule(rule, options) });
 }

@@ -1,6 +1,7 @@
 /** What an author of a channel hands to `channelContract`. */
 import type { Json } from "../../contract/index.ts";
 import type { ChannelInbound, Part, PluginDefinition } from "../../sdk/contract.ts";
+import type { ContractSkip } from "../skips.ts";
 
 /**
  * What the author's platform can be made to do.
@@ -107,14 +108,6 @@ export interface ChannelFixtures {
   textOf?(part: Part): string;
   /** What `maxChars` counts: Unicode characters, UTF-16 units, or bytes of UTF-8. Default: `characters`. */
   readonly unit?: "characters" | "utf-16" | "bytes";
-}
-
-/** A test of the contract that a channel cannot pass, and why that is right. */
-export interface ContractSkip {
-  /** Its whole title, such as `parse > never throws`. */
-  readonly test: string;
-  /** One sentence. A skip without one fails. */
-  readonly reason: string;
 }
 
 /** A function that a connection may have whatever its capabilities are. */

@@ -81,7 +81,7 @@ export function createTestAccount({
   return test;
 }
 
-function recordingLog(lines: string[]): PluginLog {
+export function recordingLog(lines: string[]): PluginLog {
   const line = (fields: object, message: string) => void lines.push(`${message} ${renderFields(fields)}`);
   return { trace: line, debug: line, info: line, warn: line, error: line };
 }
@@ -93,7 +93,7 @@ export function renderFields(value: unknown): string {
   );
 }
 
-function createMemoryStore(now: () => number): PluginStore {
+export function createMemoryStore(now: () => number): PluginStore {
   const rows = new Map<string, { readonly text: string; readonly until: number }>();
   const read = (key: string): Json | null => {
     const row = rows.get(key);

@@ -1,5 +1,5 @@
 /** Messages of the bot that change, and that go. */
-import { ChannelError, type Part } from "../../../contract/index.ts";
+import { ChannelError } from "../../../contract/index.ts";
 import { type Bench, never, shown } from "../bench.ts";
 import type { Rule } from "../rule.ts";
 
@@ -74,18 +74,8 @@ async function removesOnce(bench: Bench): Promise<void> {
     throw new Error("remove of a message that is gone: resolve, or throw a ChannelError that is not retryable.", { cause: outcome.error });
 }
 
-/** An edit of a message of several parts: the parts are JSON, and name the message. */
-async function editsFromJson(bench: Bench): Promise<void> {
-  const { address } = await bench.meet("Hello");
-  const replaces = await bench.send("before", address);
-  const [part] = JSON.parse(JSON.stringify(bench.render("after", address))) as readonly Part[];
-  await bench.connection.send({ ...(part as Part), replaces }, address, never);
-  await sees(bench, ["after"], "An edit from a part that was JSON did not arrive");
-}
-
 export const editRules: readonly Rule[] = [
   { title: "edits > a part with replaces changes its message", capability: "edits", needs: [], run: changesInPlace },
-  { title: "edits > a part that was JSON edits, too", capability: "edits", needs: [], run: editsFromJson },
   { title: "edits > the same text again is no failure", capability: "edits", needs: [], run: takesSameAgain },
   { title: "edits > in place of a message that is gone comes no other", capability: "edits", needs: [], run: failsInPlace },
   { title: "edits > an answer outlives the message that it replaces", capability: "edits", needs: [], run: sendsAnew },

@@ -17,7 +17,6 @@ async function leavesNothing(bench: Bench): Promise<void> {
   await bench.connection.start();
   bench.test.abort();
   await closed(bench);
-  await closed(bench);
   await isEmpty(bench, left, "close");
 }
 
@@ -41,7 +40,7 @@ async function leavesNothingInMidStart(bench: Bench): Promise<void> {
 
 async function leavesNothingInOutage(bench: Bench): Promise<void> {
   const left = watchLeftovers(bench);
-  await bench.connection.start();
+  await bench.meet("Hello");
   await bench.fail("away");
   // Long enough for a connection to notice, and to begin to reconnect.
   await realWait(150);

@@ -3,7 +3,7 @@ import { reasonOf } from "../../../contract/index.ts";
 import { isThenable } from "../../../stations/index.ts";
 import { realWait } from "../../host/played-clock.ts";
 import type { Bench } from "../bench.ts";
-import { openHandles } from "../leftovers.ts";
+import { watchLeftovers } from "../leftovers.ts";
 import type { Rule } from "../rule.ts";
 
 export async function closed(bench: Bench): Promise<void> {
@@ -14,11 +14,10 @@ export async function closed(bench: Bench): Promise<void> {
 
 async function opensNothingYet(bench: Bench): Promise<void> {
   if (isThenable(bench.connection)) throw new Error("open returns a promise: return the connection, and connect in start.");
-  const before = openHandles().length;
-  const timers = bench.clock.timers();
+  const left = watchLeftovers(bench);
   const second = bench.definition.open(bench.test.account as never);
   await realWait(20);
-  const opened = openHandles().length > before || bench.clock.timers() > timers;
+  const opened = left() !== "";
   await second.close();
   if (opened) throw new Error("open leaves a socket or a timer before start is called: connect in start.");
 }

@@ -13,7 +13,7 @@ const earliestMs = Date.UTC(2000, 0);
 const latestMs = Date.UTC(2100, 0);
 
 function messageOf({ connection }: Pick<Bench, "connection">, raw: Parameters<Bench["connection"]["parse"]>[0]): ChannelInbound {
-  const parsed = connection.parse(frozen(structuredClone(raw)));
+  const parsed = connection.parse(structuredClone(raw));
   if (!isMessage(parsed)) throw new Error(`parse makes ${shown(parsed)} of the message ${shown(raw)}.`);
   return parsed;
 }
@@ -73,7 +73,7 @@ async function timesAreMilliseconds(bench: Bench): Promise<void> {
 
 async function ownAreSilent({ connection, fixtures }: Bench): Promise<void> {
   for (const raw of fixtures.own) {
-    const parsed = connection.parse(frozen(structuredClone(raw)));
+    const parsed = connection.parse(structuredClone(raw));
     if (parsed === undefined || isMessage(parsed))
       throw new Error(
         `parse makes ${shown(parsed)} of an event of the bot itself, ${shown(raw)}: the bot would answer itself. Return null.`,

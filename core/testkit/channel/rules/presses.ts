@@ -29,19 +29,20 @@ async function isReceived(bench: Bench): Promise<void> {
   if (at.lane !== message?.lane) throw new Error(`The press has the lane ${at.lane}, and its chat ${message?.lane}.`);
 }
 
-async function acknowledged(bench: Bench, situation: string): Promise<void> {
+async function acknowledged(bench: Bench, situation: string): Promise<() => number> {
   const count = bench.able("acknowledged");
   await bench.until(
     () => count() > 0,
     () => `${situation}, and the platform was not answered: the button seems stuck.`,
   );
-  await realWait(150);
-  if (count() !== 1) throw new Error(`${situation}, and the platform was answered ${count()} times: answer once.`);
+  return count;
 }
 
 async function isAcknowledged(bench: Bench): Promise<void> {
   await pressed(bench, "agree-value");
-  await acknowledged(bench, "The person pressed a button");
+  const count = await acknowledged(bench, "The person pressed a button");
+  await realWait(150);
+  if (count() !== 1) throw new Error(`The person pressed a button, and the platform was answered ${count()} times: answer once.`);
 }
 
 async function unknownIsAcknowledged(bench: Bench): Promise<void> {

@@ -1,6 +1,7 @@
 /** What becomes of messages when the platform goes away, makes the bot wait, or the process dies. */
 import type { ChannelConnection, ChannelDefinition } from "../../../sdk/contract.ts";
 import type { TestHost } from "../../host/options.ts";
+import { realWait } from "../../host/played-clock.ts";
 import { type Bench, shown } from "../bench.ts";
 import { connected, openConversation } from "../conversation.ts";
 import type { Rule } from "../rule.ts";
@@ -14,6 +15,8 @@ async function reconnects(bench: Bench): Promise<void> {
     () => state() !== "connected",
     () => "The platform went away, and the status is still connected: report waiting, with a reason.",
   );
+  // Some attempts to connect fail.
+  await realWait(200);
   await bench.fail("back");
   await platform.write("after the outage");
   await bench.until(

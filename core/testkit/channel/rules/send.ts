@@ -168,16 +168,6 @@ async function doubtsAbort(bench: Bench): Promise<void> {
     throw new Error("A send was aborted after its request had gone out, and says not-sent: the platform may have it. Say unknown.");
 }
 
-async function refusedIsAbsent(bench: Bench): Promise<void> {
-  const send = await prepare(bench, "Refused at first");
-  await bench.fail("limit");
-  const outcome = await bench.ending(send());
-  if (outcome === "late" || "value" in outcome) return;
-  const isNotSent = outcome.error instanceof ChannelError && outcome.error.fate === "not-sent";
-  if (isNotSent && (await arrived(bench, "Refused at first")))
-    throw new Error("send says not-sent, and the message is there: the host sends it again. Leave repetitions to the host.");
-}
-
 async function keepsNoListener(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const { signal } = new AbortController();
@@ -202,6 +192,5 @@ export const sendRules: readonly Rule[] = [
   { title: "send > a refusal for good is not tried again", needs: ["refuse"], run: givesUpRefused },
   { title: "send > an abort before it begins tells the fate", needs: [], run: tellsFateOfAbort },
   { title: "send > an abort in mid-send leaves the fate unknown", needs: ["hang"], run: doubtsAbort },
-  { title: "send > what is not sent is not there", needs: ["limit"], run: refusedIsAbsent },
   { title: "send > leaves no listener on the signal", needs: [], run: keepsNoListener },
 ];

@@ -132,7 +132,7 @@ function connect(account: Account): ReturnType<ChannelDefinition["open"]> & Para
       reply.media.some(({ ref }) => ref !== undefined)
         ? [{ kind: "sticker", chars: 1, body: { text: `[${reply.media[0]?.ref}]` } }]
         : render(reply),
-    send: (part, address, signal) => send(call, part, address, AbortSignal.any([signal, sending.signal, account.signal])),
+    send: (part, address, signal) => send(call, part, address, AbortSignal.any([signal, sending.signal])),
     preview: (address, how) => createPreview(call, address, how),
     fetchMedia: (media, how) => fetchFile(call, account, media, how),
     ...gestures,

@@ -37,16 +37,15 @@ export function createPolling(account: Account, call: Call) {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   const stopped = new AbortController();
-  const closing = AbortSignal.any([account.signal, stopped.signal]);
 
   /** A press is answered at once, so that the button does not seem stuck. */
   async function acknowledge(event: PostboxEvent): Promise<void> {
     const verdict = await account.check(event as unknown as Json);
-    await call("POST", "acknowledge", { notice: verdict.allowed ? "" : verdict.notice }, closing);
+    await call("POST", "acknowledge", { notice: verdict.allowed ? "" : verdict.notice }, stopped.signal);
   }
 
   async function look(): Promise<void> {
-    const { body } = await call("GET", `events?after=${after}`, undefined, closing);
+    const { body } = await call("GET", `events?after=${after}`, undefined, stopped.signal);
     account.status({ state: "connected", lastContactAt: account.now() });
     for (const event of body as unknown as readonly PostboxEvent[]) {
       const { id, chat, thread = "", kind } = event;
