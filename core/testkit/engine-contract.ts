@@ -21,11 +21,11 @@ export async function tryEngineRule(
 }
 
 /**
- * Defines the tests that an engine has to pass, as a group of vitest under its id: how a turn streams and ends, that an abort stops it, and
- * that nothing is left open. With a model server of the author's there are also requests, tools, the code of each failure, and secrets.
- * Each test sets the plugin up anew. Throws nothing: what is broken is a failing test, with a sentence that says what the contract asks.
+ * Defines the tests that an engine has to pass, as a group of vitest under its id: the stream and the end of a turn, an abort, and what
+ * stays open. A model server of the author's adds requests, tools, the codes of failures, and secrets. Each test sets the plugin up anew.
+ * Whatever is broken is a failing test, with a sentence that says what the contract asks.
  *
- * A test that an engine cannot pass is skipped by its title and a reason; a skip without a reason, or of no test, fails.
+ * A test that an engine cannot pass is skipped by its title and a reason. A skip without a reason fails.
  *
  * @example
  * engineContract({

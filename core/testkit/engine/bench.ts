@@ -89,7 +89,7 @@ export async function withEngineBench(
     server = await options.server?.open();
     const parts = await setUp(options, clock);
     close = parts.close;
-    await attempt(createBench({ ...parts, clock, opened: server, patienceMs }));
+    await attempt(createEngineBench({ ...parts, clock, opened: server, patienceMs }));
   } finally {
     await close?.();
     await server?.close();
@@ -97,7 +97,7 @@ export async function withEngineBench(
   }
 }
 
-function createBench({
+function createEngineBench({
   opened,
   patienceMs,
   ...parts

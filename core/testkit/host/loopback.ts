@@ -244,6 +244,8 @@ export function createTestChannel(): TestChannel {
         const life = deaths;
         return {
           async start() {
+            // The platform answers: a send that a killed process left in doubt may be repeated.
+            given.calling()();
             given.status({ state: "connected", identity: { id: "bot", username: "test_bot" }, lastContactAt: given.now() });
           },
           parse: (raw) => (isInbound(raw) ? (raw as unknown as ChannelInbound) : undefined),

@@ -76,7 +76,7 @@ async function removesOnce(bench: Bench): Promise<void> {
 
 export const editRules: readonly Rule[] = [
   { title: "edits > a part with replaces changes its message", capability: "edits", needs: [], run: changesInPlace },
-  { title: "edits > the same text again is no failure", capability: "edits", needs: [], run: takesSameAgain },
+  { title: "edits > the same text again resolves", capability: "edits", needs: [], run: takesSameAgain },
   { title: "edits > in place of a message that is gone comes no other", capability: "edits", needs: [], run: failsInPlace },
   { title: "edits > an answer outlives the message that it replaces", capability: "edits", needs: [], run: sendsAnew },
   { title: "edits > remove takes one message away", capability: "edits", needs: [], run: removes },

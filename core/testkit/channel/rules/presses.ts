@@ -1,4 +1,4 @@
-/** Presses of buttons: each is an event of its own, and the person is told at once that it was taken. */
+/** Presses of buttons: each is an event of its own, and is answered at once. */
 import { realWait } from "../../host/played-clock.ts";
 import { type Bench, never, shown, textReply } from "../bench.ts";
 import type { Rule } from "../rule.ts";

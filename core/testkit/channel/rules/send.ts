@@ -190,7 +190,7 @@ export const sendRules: readonly Rule[] = [
   { title: "send > a broken connection is of unknown fate", needs: ["cut"], run: doubtsCut },
   { title: "send > a wait that the platform asks for is handed on", needs: ["limit"], run: waitsForLimit },
   { title: "send > a refusal for good is not tried again", needs: ["refuse"], run: givesUpRefused },
-  { title: "send > an abort before it begins tells the fate", needs: [], run: tellsFateOfAbort },
+  { title: "send > an abort before it begins has the right fate", needs: [], run: tellsFateOfAbort },
   { title: "send > an abort in mid-send leaves the fate unknown", needs: ["hang"], run: doubtsAbort },
   { title: "send > leaves no listener on the signal", needs: [], run: keepsNoListener },
 ];

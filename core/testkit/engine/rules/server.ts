@@ -23,6 +23,7 @@ async function streamsAtOnce(bench: EngineBench): Promise<void> {
       isSeen ||= type === "text";
     },
   });
+  running.catch(() => {});
   await bench.until(
     () => isSeen,
     () => "The server has sent a word and goes on, and the engine yields no text: yield each piece as it comes.",
@@ -35,6 +36,7 @@ async function closesAtAbort(bench: EngineBench): Promise<void> {
   await bench.server.fail("hang");
   const stop = new AbortController();
   const running = bench.run(bench.turn(question), { signal: stop.signal });
+  running.catch(() => {});
   await bench.until(
     () => bench.server.running() > 0,
     () => "The engine does not ask the server.",

@@ -16,4 +16,4 @@ const channel = createPostbox(({ send }) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "edits > the same text again is no failure", says: /changes nothing does not resolve/ };
+export const broken: Broken = { channel, caughtBy: "edits > the same text again resolves", says: /changes nothing does not resolve/ };

@@ -1,5 +1,4 @@
 /** Engines with one fault each, and the test of the contract that is meant for it. */
-import { once } from "node:events";
 import {
   defineEngine,
   type EngineDefinition,
@@ -82,7 +81,7 @@ export const brokenEngines: readonly BrokenEngine[] = [
   {
     name: "adds to the messages that it is handed",
     engine: asked((turn) => {
-      (turn.messages as { role: "user"; text: string }[]).push({ role: "user", text: "Be kind." });
+      (turn.messages as { role: "user"; text: string }[]).unshift({ role: "user", text: "Be kind." });
       return turn;
     }),
     caughtBy: "turn > changes nothing of what it is handed",
@@ -152,7 +151,10 @@ export const brokenEngines: readonly BrokenEngine[] = [
         async function* (turn, signal) {
           const events: TurnEvent[] = [];
           for await (const event of run(turn, signal)) events.push(event);
-          yield* events;
+          for (const event of events) {
+            signal.throwIfAborted();
+            yield event;
+          }
         },
     ),
     caughtBy: "stream > each piece comes at once",
@@ -212,8 +214,10 @@ export const brokenEngines: readonly BrokenEngine[] = [
       ...turn,
       tools: turn.tools.map((tool) => ({
         ...tool,
-        run: (args: Json, signal: AbortSignal) =>
-          Promise.race([tool.run(args, new AbortController().signal), once(signal, "abort").then(() => null)]),
+        async run(args: Json, signal: AbortSignal) {
+          const running = tool.run(args, new AbortController().signal);
+          return signal.aborted ? null : await running;
+        },
       })),
     })),
     caughtBy: "tools > an abort reaches them",
