@@ -5,8 +5,10 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** What compares times: it is measured when nothing else of the suite runs, and again when the machine had other work. */
 const timed = "test/**/*.timed.test.ts";
-/** What compares the processor time of one thread: other work beside it changes little, so these run two at a time. */
+/** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
+/** Whole programs, and mailboxes that are polled: much waiting, beside which the rest runs. */
+const long = ["test/e2e/**/*.test.ts", "test/plugins/mail/**/*.test.ts"];
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts"];
 
@@ -21,25 +23,23 @@ export default defineConfig({
   },
   test: {
     pool: "forks",
-    setupFiles: [source("./test/support/seed.ts")],
+    globalSetup: [source("./test/support/temporary.ts")],
+    setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: { NODE_COMPILE_CACHE: source("./node_modules/.cache/tests") },
-    // One more than the machine has cores: half of what the tests do is waiting.
-    maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // On two cores: most of what the tests do is waiting, for polls, leases and processes.
+    maxWorkers: 6,
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
-    expect: { poll: { timeout: 20_000, interval: 20 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
     projects: [
       // Long files first. Nothing in the house is shared by a process, hence a process may serve many files.
-      {
-        extends: true,
-        test: { name: "end to end", include: ["test/e2e/**/*.test.ts"], exclude: [timed, costs, ...alone], isolate: false },
-      },
+      { extends: true, test: { name: "end to end", include: long, exclude: [timed, costs, ...alone], isolate: false } },
       { extends: true, test: { name: "own process", include: alone } },
-      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: ["test/e2e/**", timed, costs], isolate: false } },
-      { extends: true, test: { name: "costs", include: [costs], maxWorkers: 2, retry: 3, sequence: { groupOrder: 1 } } },
-      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 1, retry: 3, sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: "costs", include: [costs], retry: 3 } },
+      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...long, timed, costs], isolate: false } },
+      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 1, retry: 3, sequence: { groupOrder: 1 } } },
     ],
   },
 });

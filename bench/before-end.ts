@@ -1,4 +1,4 @@
-/** What must be done before this process ends, when it is ended from outside as well: its gateways would go on for ever. */
+/** Cleanup for when this process ends, including by a signal: its gateways would otherwise keep running. */
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const duties = new Set<() => void>();
 
@@ -7,7 +7,7 @@ function doAll(): void {
   duties.clear();
 }
 
-/** Ends as it would have ended without us, so that whoever waits for this process learns by what. */
+/** Ends with the same signal as without a handler, so that the waiting process sees the cause. */
 function onSignal(signal: NodeJS.Signals): void {
   doAll();
   unlisten();
@@ -24,7 +24,7 @@ function unlisten(): void {
   for (const signal of signals) process.off(signal, onSignal);
 }
 
-/** Must be quick and wait for nothing. Returns how to call it off. */
+/** `duty` must be quick and synchronous. Returns a function that cancels it. */
 export function beforeEnd(duty: () => void): () => void {
   if (duties.size === 0) listen();
   duties.add(duty);

@@ -1,14 +1,14 @@
 /**
- * The emulated platform in a process of its own, with people who write and a stop-watch. It is told by messages of its
- * parent what to measure; the clock that starts at "the update is there" and stops at "the answer came in" is this one's.
+ * The emulated platform in a process of its own, with people who write, and a clock. Messages from its parent say what to measure. The
+ * clock of this process measures from the moment an update is available until its reply arrives.
  */
 import { createPlatform, type PlatformEvent } from "../plugins/playground/platform/index.ts";
 
 export type ChatTask =
   | { readonly what: "roundtrip"; readonly bot: string; readonly count: number }
   /**
-   * `backlog`: timed from the moment when all of it waits. Both end with an error when a chat's answers are not in its order, of which a bot
-   * that promises none may be excused.
+   * `backlog` is timed from the moment when everything is waiting. Both fail if the replies of a chat are out of order, which can be
+   * allowed for a bot that promises no order.
    */
   | {
       readonly what: "throughput" | "backlog";
@@ -17,11 +17,11 @@ export type ChatTask =
       readonly messages: number;
       readonly anyOrder?: boolean;
     }
-  /** Everybody writes so often; how many messages the bot has sent by then. */
+  /** Everyone writes this many messages. Answers with how many messages the bot has sent by then. */
   | { readonly what: "write"; readonly bot: string; readonly messages: number }
   /** How many messages the bots have sent so far. */
   | { readonly what: "count"; readonly bot: string }
-  /** Of what everybody has written: how much was answered once, and how much more often. */
+  /** How many of the written messages got one reply, and how many more replies there were. */
   | { readonly what: "answered"; readonly bot: string };
 
 const people = Array.from({ length: 1_000 }, (_, index) => ({ id: 10_001 + index, first_name: `Person ${index}` }));
@@ -30,7 +30,7 @@ const platform = await createPlatform({ bots, seed: { people, groups: [] }, reco
 let serial = 0;
 let newcomers = 0;
 let answers = 0;
-/** What everybody wrote, with the chat, and how often it was answered. */
+/** How often each written message was answered, keyed by chat and text. */
 const notes = new Map<string, number>();
 platform.on((event) => {
   const text = answerOf(event);
@@ -41,12 +41,12 @@ platform.on((event) => {
   if (before !== undefined) notes.set(note, before + 1);
 });
 
-/** Text of a bot's message. */
+/** The text of a bot's message. */
 function answerOf(event: PlatformEvent): string | undefined {
   return event.type === "message" && event.message.from.is_bot ? event.message.text : undefined;
 }
 
-/** One message at a time, of somebody who has not written before: milliseconds from the update to its answer. */
+/** One message at a time, each from a person who has not written before: milliseconds from the update to its reply. */
 async function roundtrip(bot: string, count: number): Promise<readonly number[]> {
   const times: number[] = [];
   const person = people[people.length - 1 - (newcomers++ % people.length)];
@@ -58,7 +58,7 @@ async function roundtrip(bot: string, count: number): Promise<readonly number[]>
     platform.act.say(person.id, person.id, text, { bot });
     await answered;
     times.push(performance.now() - begun);
-    // As people do: not in the very moment of the answer, when the bot is still busy with its end.
+    // People do not write at the very moment of a reply, when the bot is still finishing its turn.
     await new Promise((resolve) => setTimeout(resolve, 8));
   }
   return times;
@@ -86,7 +86,7 @@ async function work(task: ChatTask): Promise<readonly number[]> {
   return [answers];
 }
 
-/** Everything at once: milliseconds until the last answer. */
+/** Everything at once: milliseconds until the last reply. */
 async function flood({
   what,
   bot,

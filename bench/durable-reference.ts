@@ -1,7 +1,7 @@
 /**
- * What a durable hook has to cost: fastify, a constant-time check of the token, the rows that a gateway writes, SQLite with
- * `synchronous=FULL`, and one flush for all requests that wait. The session's queue is bounded as the specification asks: what waits beyond
- * its newest thousand is left out, a hundred events at a time. `node bench/durable-reference.ts DIRECTORY TOKEN`. Prints `ready <address>`.
+ * The minimum work of a durable hook: fastify, a constant-time check of the token, the rows that a gateway writes, SQLite with
+ * `synchronous=FULL`, and one flush for all waiting requests. The session's queue is bounded as specified: events beyond the newest
+ * thousand are dropped, a hundred at a time. `node bench/durable-reference.ts DIRECTORY TOKEN`. Prints `ready <address>`.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -42,7 +42,7 @@ interface Waiting {
 let waiting: Waiting[] = [];
 let oldest = 1;
 
-/** Ends the oldest events of a queue that is full. */
+/** Ends the oldest events of a full queue. */
 function leaveOut(id: string): void {
   const unit = insertUnit.run(id, Date.now()).lastInsertRowid;
   insertDecisions.run(unit, JSON.stringify([{ at: Date.now(), verdict: "silent", code: "left_out" }]));
@@ -50,7 +50,7 @@ function leaveOut(id: string): void {
   oldest += leftOutAtOnce;
 }
 
-/** One transaction for all that came while the last one was written. */
+/** One transaction for everything that arrived while the last one was written. */
 function flush(): void {
   const taken = waiting;
   waiting = [];

@@ -1,8 +1,8 @@
 /**
- * A gateway as a process of its own, for the soak and the benchmarks: `node bench/gateway-process.ts CONFIG [--standby]`.
+ * A gateway in a process of its own, for the soak and the benchmarks: `node bench/gateway-process.ts CONFIG [--standby]`.
  *
- * Prints `ready <address>` when it listens; ends on SIGTERM. With `--standby` it loads everything, prints `standby`, and
- * touches nothing until a line comes in: so that a soak of many starts does not spend its time on loading modules.
+ * Prints `ready <address>` when it listens; ends on SIGTERM. With `--standby` it loads all modules, prints `standby`, and does nothing else
+ * until it reads a line, so that a soak with many starts does not spend its time on loading.
  */
 import nodeModule from "node:module";
 import { parseArgs } from "node:util";

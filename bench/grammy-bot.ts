@@ -1,7 +1,7 @@
 /**
- * What the channel is held against: an echo bot on bare grammY. `node bench/grammy-bot.ts API_ROOT TOKEN start|bare|runner`.
+ * The reference for the channel: an echo bot on bare grammY. `node bench/grammy-bot.ts API_ROOT TOKEN start|bare|runner`.
  *
- * `start` is `bot.start()`, `bare` the runner, both with the default client and nothing else, so that `bare` keeps no order in a chat;
+ * `start` is `bot.start()`. `bare` is the runner without `sequentialize`, so it keeps no order in a chat. Both use the default client.
  * `runner` is the runner with `sequentialize` for each chat, over undici.
  */
 import { run, sequentialize } from "@grammyjs/runner";
@@ -10,7 +10,7 @@ import { Pool } from "undici";
 
 const [apiRoot = "", token = "", mode = "start"] = process.argv.slice(2);
 
-/** grammY passes a signal of its own make, so undici's `fetch` cannot be handed to it as it is. */
+/** grammY passes its own kind of signal, which undici's `fetch` does not accept. */
 function undiciFetch(root: string): typeof globalThis.fetch {
   const pool = new Pool(root, { connections: 64 });
   const bridge = async (address: string, init: { readonly body: string; readonly headers: Record<string, string> }) => {

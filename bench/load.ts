@@ -1,9 +1,8 @@
 /**
- * A load generator in a process of its own: so many connections, each with one request under way, for so many seconds.
- * `node bench/load.ts --port N --connections 16 --seconds 2 --path /hooks/wake --token T`. Prints one line of JSON.
+ * A load generator in a process of its own: a number of connections, each with one request in progress, for a number of seconds. `node
+ * bench/load.ts --port N --connections 16 --seconds 2 --path /hooks/wake --token T`. Prints one line of JSON.
  *
- * On bare sockets with requests that are prepared beforehand, because a client that builds and parses properly costs as
- * much as the server that is measured.
+ * Uses bare sockets and prepared requests, because a client that builds and parses HTTP properly costs as much as the measured server.
  */
 import { connect, type Socket } from "node:net";
 import { parseArgs } from "node:util";
@@ -15,7 +14,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "2" },
     path: { type: "string", default: "/hooks/wake" },
     token: { type: "string", default: "" },
-    /** Requests a second on each connection; 0: as many as it takes. */
+    /** Requests a second on each connection; 0: as many as possible. */
     rate: { type: "string", default: "0" },
     /** Size of a field `note` beside the text. */
     bytes: { type: "string", default: "0" },
@@ -44,7 +43,7 @@ const times: number[] = [];
 let refused = 0;
 let next = 0;
 
-/** Length of the answer that begins at the start of `data`; 0 while its head is not whole. */
+/** Length of the response that begins at the start of `data`; 0 while its headers are incomplete. */
 function answerLength(data: Buffer): number {
   const head = data.indexOf("\r\n\r\n");
   if (head < 0) return 0;

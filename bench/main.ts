@@ -1,6 +1,5 @@
 /**
- * The benchmarks, by `npm run bench`. Each is measured against a reference in the same run, by turns, because the machine is
- * never the same twice.
+ * The benchmarks, run by `npm run bench`. Each is compared with a reference in the same run, in turns, because the machine's speed varies.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";

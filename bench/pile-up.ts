@@ -1,7 +1,7 @@
 /**
- * Wakes that pile up: accepts so many over HTTP while no heartbeat runs, then one that asks for a turn at once. Prints how long the
- * acceptances took, how many rows and bytes are left, and what the model was sent.
- * Run: `node --conditions=source bench/pile-up.ts [--wakes 300000] [--connections 64]`.
+ * A pile-up of wakes: accepts many over HTTP while no heartbeat runs, then one that requests a turn at once. Prints how long the
+ * acceptances took, how many rows and bytes remain, and what the model received. Run: `node --conditions=source bench/pile-up.ts [--wakes
+ * 300000] [--connections 64]`.
  */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -28,7 +28,7 @@ const wakes = countOf("--wakes", values.wakes);
 const connections = countOf("--connections", values.connections);
 const token = "pile-up-token-0123456789";
 
-/** What the model was sent. */
+/** What the model received. */
 const prompts: string[] = [];
 const engine = createEngine((turn) => {
   prompts.push(turn.messages.at(-1)?.text ?? "");

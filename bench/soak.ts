@@ -1,8 +1,8 @@
 /**
- * Kills the gateway at random moments, again and again, while people write and programs call; then counts what was lost,
- * done twice, or left without an end. `npm run soak -- --help` tells what else it does.
+ * Kills the gateway at random moments, again and again, while people write and programs call; then counts what was lost, done twice, or
+ * left without an end. `npm run soak -- --help` lists its other modes.
  *
- * The platform and the senders live here, the gateway in a process of its own, on one state directory from start to end.
+ * The platform and the senders run in this process. The gateway runs in a process of its own, on one state directory from start to end.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -50,14 +50,14 @@ const { values } = readCommandLine(
 );
 const cycles = countOf("--cycles", values.cycles);
 const seed = countOf("--seed", values.seed);
-/** How updates come in; each process has one way, and `both` draws it. */
+/** How updates arrive. Each process uses one way; `both` selects one at random. */
 const ways = ["polling", "webhook"] as const;
 type Way = (typeof ways)[number];
 const mode = values.mode === "both" ? values.mode : ways.find((way) => way === values.mode);
 if (mode === undefined) mistyped(`--mode ${values.mode}: choose polling, webhook or both`);
-/** However slow the machine is, the soak comes to an end. */
+/** The soak ends after this time, however slow the machine is. */
 const deadlineMs = 120_000 + cycles * 4_000;
-/** So much is written at most before it is answered: three attempts are all that an event has. */
+/** At most this many messages are unanswered at a time, because an event has only three attempts. */
 const mostOpen = 40;
 
 const people = [1001, 1002, 1003, 1004, 1005, 1006];
@@ -119,7 +119,7 @@ function writeConfig(way: Way, { directory, apiRoot, ports }: { directory: strin
   return file;
 }
 
-/** When in its life a process is killed. */
+/** The moment in its life at which a process is killed. */
 type Moment = "start" | "run" | "send" | "accept" | "late";
 
 function nextMoment(random: Random): Moment {
@@ -142,7 +142,7 @@ function nextCall(listen: (listener: () => void) => void, withinMs: number): Pro
   });
 }
 
-/** Lets the gateway work off what waits: a kill at rest, and fewer events that are killed in all their attempts. */
+/** Lets the gateway finish its waiting work. This gives kills at rest, and fewer events that are killed in all their attempts. */
 async function untilIdle(open: () => number, withinMs: number): Promise<void> {
   for (const end = now() + withinMs; now() < end && open() > 0; ) await sleep(40);
 }
@@ -154,7 +154,7 @@ interface Scene {
   readonly random: Random;
   readonly kills: Kill[];
   readonly unanswered: () => number;
-  /** Of those without an answer, the ones that nothing but a heartbeat will take along. */
+  /** Unanswered events that only a heartbeat will pick up. */
   readonly forHeartbeat: () => number;
   readonly previews: () => readonly string[];
 }
@@ -170,7 +170,7 @@ async function cycle({ victims, senders, witness, random, kills, unanswered, pre
     if (moment === "run") await sleep(random.between(0, 400));
     else if (moment === "late") await untilIdle(unanswered, 2_500);
     else {
-      // At the n-th thing that happens from now on, so that a kill hits each step of a turn.
+      // Waits for the n-th thing that happens, so that kills hit every step of a turn.
       for (let steps = random.whole(1, 4); steps > 0; steps -= 1) {
         await nextCall(moment === "send" ? witness.onBot : senders.onAcknowledged, 400);
       }
@@ -183,8 +183,9 @@ async function cycle({ victims, senders, witness, random, kills, unanswered, pre
 }
 
 /**
- * An answer may have a button, which is pressed, which is answered: it is over when nothing at all is open, twice in a row. A hook run may
- * end after the last wake and leave a summary for the next heartbeat, of which there is none by itself: what only waits for one gets it.
+ * A reply may have a button, whose press gets a reply too, so the soak is over when nothing is open twice in a row. A hook run may end
+ * after the last wake and leave a summary for the next heartbeat, which does not run on its own; events that wait only for a heartbeat get
+ * one.
  */
 async function drain({ victims, senders, unanswered, forHeartbeat }: Scene): Promise<number | string> {
   const victim = await victims.start();
@@ -252,7 +253,7 @@ async function soak(directory: string): Promise<Findings & { readonly told: stri
   }
 }
 
-/** The database is not there before the first process has made it. */
+/** The database does not exist before the first process has created it. */
 function unlessMissing<T>(read: () => T, fallback: T): T {
   try {
     return read();

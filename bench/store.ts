@@ -1,7 +1,6 @@
 /**
- * How fast the store takes events in, by how many callers wait at once, against what SQLite does when it is
- * handed the same rows in one thread and one transaction a batch.
- * Run: `node bench/store.ts [--seconds 3] [--slow-flush-ms 0] [--body 1000]`.
+ * The store's rate of acceptance, by the number of callers that wait at once, against SQLite with the same rows in one thread and one
+ * transaction for each batch. Run: `node bench/store.ts [--seconds 3] [--slow-flush-ms 0] [--body 1000]`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -70,7 +69,7 @@ async function withStore(run: (store: Store) => Promise<Figures>): Promise<Figur
   });
 }
 
-/** An event's whole way: accepted, claimed, answered, sent, settled. */
+/** The whole path of an event: accepted, claimed, answered, sent, settled. */
 async function wholeWay(store: Store): Promise<void> {
   const taken = nextEvent();
   const lane = taken.id;

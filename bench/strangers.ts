@@ -1,9 +1,9 @@
 /**
  * What strangers can do to a gateway, at full length: `node bench/strangers.ts [--count 1000000] [--slow 500]`.
  *
- * So many requests, each with another token, path, query and client address, and the memory before and after; then so many
- * sockets that send a byte a second, until the real deadline of 30 s cuts them, while good requests are timed. Exits 1 when
- * the memory is not back within a tenth, when a slow socket is not cut, or when good requests waited.
+ * First it sends many requests, each with a different token, path, query and client address, and compares the memory before and after. Then
+ * it opens sockets that send a byte a second until the real deadline of 30 s cuts them off, while good requests are timed. Exits with 1 if
+ * the memory does not return to within a tenth, if a slow socket is not cut off, or if good requests had to wait.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -45,7 +45,7 @@ async function timesOfGood(port: number, ms: number): Promise<readonly number[]>
 const share = (sorted: readonly number[], part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;
 const line = (times: readonly number[]) => `p50 ${share(times, 0.5).toFixed(2)} ms, p99 ${share(times, 0.99).toFixed(2)} ms`;
 
-/** Milliseconds after which the socket was closed, and how its answer begins. */
+/** After how many milliseconds the socket was closed, and how its response begins. */
 function slowly(port: number): Promise<{ readonly ms: number; readonly answer: string }> {
   return new Promise((resolve) => {
     const begun = performance.now();
@@ -82,7 +82,7 @@ await inWorkshop(async (workshop) => {
       child.stdin.write("\n");
       return JSON.parse(((await once(lines, "line")) as [string])[0]) as { readonly used: number; readonly resident: number };
     };
-    // Fills what has a fixed size: that is no growth.
+    // Fills structures of a fixed size first, because that is not growth.
     await flood({ port, first: 0, count: 25_000 });
     const before = await weigh();
     const begun = performance.now();

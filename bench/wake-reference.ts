@@ -1,4 +1,7 @@
-/** What `wake` is held against: our own server and hook endpoints, every check of them, and a store that keeps nothing. Prints `ready <address>`. */
+/**
+ * The reference for `wake`: our own server and hook endpoints with all their checks, and a store that stores nothing. Prints `ready
+ * <address>`.
+ */
 import { checkConfig } from "../core/config/reading/load.ts";
 import { createHttpServer } from "../core/http/server.ts";
 import { createLog } from "../core/log/log.ts";

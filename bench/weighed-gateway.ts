@@ -1,4 +1,7 @@
-/** A gateway that can be weighed: `node bench/weighed-gateway.ts CONFIG`. Prints `ready <address>`, and for each line that comes in the bytes in use after it gave back what it could, as `service gateway` does when it is quiet. */
+/**
+ * A gateway whose memory can be measured: `node bench/weighed-gateway.ts CONFIG`. Prints `ready <address>`. For each input line it releases
+ * memory, as `service gateway` does when it is quiet, and prints the bytes in use.
+ */
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { giveMemoryBack } from "../core/cli/start/memory.ts";

@@ -48,7 +48,7 @@ const numbers = (values: unknown) =>
     .map(([name, value]) => code(`${name}=${Number(Number(value).toPrecision(5))}`, 40))
     .join(" ");
 
-function told(alert: unknown, now: string, overview: unknown = ""): string {
+function alertText(alert: unknown, now: string, overview: unknown = ""): string {
   const resolved = at(alert, "status") === "resolved";
   const name = bold(at(alert, "labels.alertname"), 100) || "an alert";
   const summary = plain(
@@ -91,13 +91,13 @@ export default function alerts({ payload, now }: Context): Said | undefined {
   const about = ["alerts", at(payload, "receiver"), words(...values) || at(payload, "commonLabels.alertname")];
   const total = all.length + missing;
   // A single alert is shown without a group.
-  if (total === 1) return say({ about, blocks: [told(shown[0], now, address)] });
+  if (total === 1) return say({ about, blocks: [alertText(shown[0], now, address)] });
   return say({
     about,
     blocks: [
       `${firing.length > 0 ? "🔥" : "✅"} ${link(count(total, "alert"), address)}: ${words(counts.filter((part) => part !== "").join(", "), group && `of ${group}`)}`,
       items(
-        shown.map((alert) => told(alert, now)),
+        shown.map((alert) => alertText(alert, now)),
         { max: mostAlerts, total },
       ),
       firing.length > 0 ? quote(at(payload, "commonAnnotations.description"), { max: 400, lines: 5 }) : "",

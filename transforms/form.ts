@@ -54,12 +54,12 @@ export default function form({ payload, path }: Context): Said | null | undefine
     .map(([name, value]) => [name.slice(0, 100), shown(value).slice(0, 10_000)] as const)
     .filter(([, text]) => text !== "");
   if (fields.some(([name]) => traps.has(name.toLowerCase()))) return nothing("a trap field was filled in");
-  const told = fields.filter(([name]) => !technical.test(name));
-  if (told.length === 0) return nothing("nothing was filled in");
+  const written = fields.filter(([name]) => !technical.test(name));
+  if (written.length === 0) return nothing("nothing was filled in");
   const given = (name: string) => fields.find(([field]) => field === name)?.[1] ?? "";
   const title = given("_subject") || given("form-name") || given("form_name");
-  const lines = told.slice(0, mostFields).map(line);
-  const more = told.length - mostFields;
+  const lines = written.slice(0, mostFields).map(line);
+  const more = written.length - mostFields;
   return say({
     blocks: [
       `${bold(title, 120) || "**Form**"}${title === "" && path !== "" ? ` ${plain(path, 60)}` : ""}`,

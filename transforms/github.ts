@@ -26,9 +26,9 @@ import {
 
 /** The reason for silence, then the events: a name, and optionally its actions (default: all). */
 const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
-  ["the push says it", "pull_request synchronize"],
+  ["the push event reports it", "pull_request synchronize"],
   [
-    "bookkeeping, which the page shows",
+    "a change of metadata, which the page shows",
     "issues edited labeled unlabeled unassigned milestoned demilestoned locked unlocked pinned unpinned typed untyped",
     "pull_request edited labeled unlabeled unassigned milestoned demilestoned locked unlocked converted_to_draft review_request_removed",
     "pull_request auto_merge_enabled auto_merge_disabled enqueued dequeued",
@@ -40,19 +40,23 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
     "sub_issues",
     "issue_dependencies",
   ],
-  ["what was said is said; changes of it are on the page", "issue_comment edited deleted", "pull_request_review edited"],
+  ["edits of comments are visible on the page", "issue_comment edited deleted", "pull_request_review edited"],
+  ["edits of comments are visible on the page", "pull_request_review_comment edited deleted", "discussion_comment edited deleted"],
   [
-    "what was said is said; changes of it are on the page",
-    "pull_request_review_comment edited deleted",
-    "discussion_comment edited deleted",
+    "board changes are too frequent",
+    "project",
+    "project_card",
+    "project_column",
+    "projects_v2",
+    "projects_v2_item",
+    "projects_v2_status_update",
   ],
-  ["boards move all day", "project", "project_card", "project_column", "projects_v2", "projects_v2_item", "projects_v2_status_update"],
-  ["popularity is not news", "star", "watch", "fork"],
-  ["one release is three events; `published` is the one", "release created edited prereleased released unpublished"],
-  ["only an end is news", "workflow_run requested in_progress", "check_suite requested rerequested", "deployment"],
-  ["the run or the suite says how it ended", "workflow_job", "check_run", "merge_group"],
-  ["another event says the same", "registry_package", "secret_scanning_alert_location"],
-  ["its author knows already", "workflow_dispatch", "repository_dispatch"],
+  ["stars and forks are not reported", "star", "watch", "fork"],
+  ["a release sends three events; only `published` is reported", "release created edited prereleased released unpublished"],
+  ["only the end is reported", "workflow_run requested in_progress", "check_suite requested rerequested", "deployment"],
+  ["the run or the suite reports the result", "workflow_job", "check_run", "merge_group"],
+  ["another event reports the same", "registry_package", "secret_scanning_alert_location"],
+  ["the author already knows", "workflow_dispatch", "repository_dispatch"],
   ["it is settled", "dependabot_alert fixed auto_dismissed dismissed", "repository_vulnerability_alert dismiss resolve"],
   ["it is settled", "code_scanning_alert fixed closed_by_user appeared_in_branch", "secret_scanning_alert resolved"],
   ["about every package of the world; `dependabot_alert` names those that are yours", "security_advisory"],
@@ -120,11 +124,11 @@ const push = ({ see, isBot }: Delivery): Story | null => {
   const ref = word(see("ref"));
   const name = code(branch(ref));
   const commits = list(see("commits"));
-  if (see("deleted") === true) return nothing("the event `delete` says it");
+  if (see("deleted") === true) return nothing("the event `delete` reports it");
   const place = link(commits.length > 0 ? count(commits.length, "commit") : name, see("compare"));
   if (ref.startsWith("refs/tags/")) return { line: words("pushed tag", link(name, see("head_commit.url"))), about: branch(ref) };
   if (isBot && branch(ref) !== word(see("repository.default_branch"))) return nothing("a bot works on its own branch");
-  if (commits.length === 0 && see("created") === true) return nothing("the event `create` says it; there is no commit in it yet");
+  if (commits.length === 0 && see("created") === true) return nothing("the event `create` reports it; it has no commit yet");
   if (commits.length === 0)
     return { line: words(see("forced") === true ? "force-pushed" : "moved", place, "to", short(see("after"))), about: branch(ref) };
   const lines = commits
@@ -190,7 +194,7 @@ const issue = ({ see, action }: Delivery): Story => {
 };
 
 const issueComment = ({ see, isBot }: Delivery): Story | null => {
-  if (isBot) return nothing("reports of bots stand on the page, and checks say the same");
+  if (isBot) return nothing("reports of bots are on the page, and checks report the same");
   const kind = see("issue.pull_request") === undefined ? "issue" : "pull request";
   const what = titled(see("issue"), see("comment.html_url"));
   return { line: `commented on ${kind} ${what}`, body: quoted(see("comment.body")), about: see("issue.number") };
@@ -237,8 +241,8 @@ const build =
   ({ see }: Delivery): Story | null => {
     const it = see(root);
     const result = at(it, "conclusion");
-    if (!failed(result)) return nothing("a build that did not fail is the rule");
-    if (root === "check_suite" && word(at(it, "app.slug")) === "github-actions") return nothing("the event `workflow_run` says it");
+    if (!failed(result)) return nothing("successful builds are not reported");
+    if (root === "check_suite" && word(at(it, "app.slug")) === "github-actions") return nothing("the event `workflow_run` reports it");
     const name = plain(at(it, "name")) || plain(at(it, "app.name"));
     const number = at(it, "pull_requests.0.number");
     const head = words(short(at(it, "head_sha")), plain(word(at(it, "head_commit.message")).split("\n")[0]));
@@ -254,7 +258,7 @@ const build =
   };
 
 const status = ({ see }: Delivery): Story | null => {
-  if (!failed(see("state"))) return nothing("a check that did not fail is the rule");
+  if (!failed(see("state"))) return nothing("successful checks are not reported");
   const name = link(plain(see("context")) || "a check", see("target_url") ?? see("commit.html_url"));
   const head = words(short(see("sha")), plain(word(see("commit.commit.message")).split("\n")[0]));
   return {
@@ -268,7 +272,7 @@ const status = ({ see }: Delivery): Story | null => {
 
 const deploymentStatus = ({ see }: Delivery): Story | null => {
   const state = word(see("deployment_status.state"));
-  if (state !== "success" && !failed(state)) return nothing("only an end is news");
+  if (state !== "success" && !failed(state)) return nothing("only the end is reported");
   const place = bold(see("deployment_status.environment") ?? see("deployment.environment")) || "an environment";
   const address = see("deployment_status.target_url") || see("deployment_status.log_url");
   const what = words(code(see("deployment.ref")), short(see("deployment.sha")));
@@ -368,10 +372,10 @@ const wiki = (pages: unknown) =>
     .join(", ");
 
 const note = ({ event, action, see, isBot }: Delivery): Story | null => {
-  if (event === "create" && word(see("ref_type")) === "tag") return nothing("the push says it");
-  if (event === "delete" && isBot) return nothing("a bot tidies up");
+  if (event === "create" && word(see("ref_type")) === "tag") return nothing("the push event reports it");
+  if (event === "delete" && isBot) return nothing("cleanup by a bot");
   if (event.endsWith("_comment") && isBot) return nothing("remarks of bots are on the page");
-  if (event === "page_build" && word(see("build.status")) === "built") return nothing("a build that did not fail is the rule");
+  if (event === "page_build" && word(see("build.status")) === "built") return nothing("successful builds are not reported");
   const did = past(action);
   const sentence = Object.hasOwn(notes, event) ? notes[event]?.(see, did) : undefined;
   return {

@@ -26,11 +26,18 @@ import {
 
 /** The reason for silence, then the kinds: a name, and optionally its actions (default: all). */
 const quiet: readonly (readonly [reason: string, ...kinds: string[]])[] = [
-  ["bookkeeping, which the page shows", "issue update", "work_item update", "merge_request update", "wiki_page update", "milestone update"],
-  ["what was said is said; changes of it are on the page", "note update", "release update"],
+  [
+    "a change of metadata, which the page shows",
+    "issue update",
+    "work_item update",
+    "merge_request update",
+    "wiki_page update",
+    "milestone update",
+  ],
+  ["edits of comments are visible on the page", "note update", "release update"],
   ["single approvals; `approved` is the last of them", "merge_request approval unapproval"],
-  ["the pipeline says how it ended", "build"],
-  ["popularity is not news", "emoji"],
+  ["the pipeline reports the result", "build"],
+  ["stars and forks are not reported", "emoji"],
 ];
 
 interface Story {
@@ -48,7 +55,7 @@ interface Delivery {
   see(path: string): unknown;
 }
 
-type Teller = (delivery: Delivery) => Story | null;
+type Writer = (delivery: Delivery) => Story | null;
 
 const short = (sha: unknown) => code(word(sha).slice(0, 8));
 const branch = (ref: unknown) => word(ref).replace(/^refs\/(heads|tags)\//, "");
@@ -75,7 +82,7 @@ const past = (action: string) => verbs.get(action) ?? readable(action);
 /** How many commits are shown, newest first. */
 const mostCommits = 8;
 
-const push: Teller = ({ see }) => {
+const push: Writer = ({ see }) => {
   const name = code(branch(see("ref")));
   const commits = list(see("commits"));
   if (isNone(see("after"))) return { line: words("deleted branch", name), about: branch(see("ref")) };
@@ -109,7 +116,7 @@ const push: Teller = ({ see }) => {
   };
 };
 
-const tag: Teller = ({ see }) => {
+const tag: Writer = ({ see }) => {
   const name = code(branch(see("ref")));
   const verb = isNone(see("after")) ? "deleted tag" : "pushed tag";
   const site = word(see("project.web_url"));
@@ -124,7 +131,7 @@ const tag: Teller = ({ see }) => {
 const titled = (it: unknown, sign: string, address: unknown = at(it, "url")) =>
   link(words(`${sign}${plain(at(it, "iid"), 12)}`, plain(at(it, "title"))), address);
 
-const issue: Teller = ({ see, action }) => {
+const issue: Writer = ({ see, action }) => {
   const it = see("object_attributes");
   const kind = readable(at(it, "type")).toLowerCase() || "issue";
   return {
@@ -134,7 +141,7 @@ const issue: Teller = ({ see, action }) => {
   };
 };
 
-const mergeRequest: Teller = ({ see, action }) => {
+const mergeRequest: Writer = ({ see, action }) => {
   const it = see("object_attributes");
   const kind = (at(it, "draft") ?? at(it, "work_in_progress")) === true ? "draft merge request" : "merge request";
   return {
@@ -145,7 +152,7 @@ const mergeRequest: Teller = ({ see, action }) => {
   };
 };
 
-const note: Teller = ({ see }) => {
+const note: Writer = ({ see }) => {
   if (see("object_attributes.system") === true) return nothing("what GitLab notes by itself also arrives as an event");
   const address = see("object_attributes.url");
   const on =
@@ -159,9 +166,9 @@ const note: Teller = ({ see }) => {
   return { line: words("commented on", on[0], on[1]), body: quote(see("object_attributes.note")), about: on[2] };
 };
 
-const pipeline: Teller = ({ see }) => {
+const pipeline: Writer = ({ see }) => {
   const it = see("object_attributes");
-  if (at(it, "status") !== "failed") return nothing("a pipeline that did not fail is the rule");
+  if (at(it, "status") !== "failed") return nothing("successful pipelines are not reported");
   const site = word(see("project.web_url"));
   const address = word(at(it, "url")) || (site && `${site}/-/pipelines/${inPath(at(it, "id"))}`);
   const broken = list(see("builds")).filter((build) => at(build, "status") === "failed" && at(build, "allow_failure") !== true);
@@ -180,9 +187,9 @@ const pipeline: Teller = ({ see }) => {
   };
 };
 
-const deployment: Teller = ({ see }) => {
+const deployment: Writer = ({ see }) => {
   const status = word(see("status"));
-  if (status !== "success" && status !== "failed") return nothing("only an end is news");
+  if (status !== "success" && status !== "failed") return nothing("only the end is reported");
   return {
     by: `deployment to ${bold(see("environment")) || "an environment"}`,
     line: link(status === "failed" ? "failed" : "succeeded", see("deployable_url")),
@@ -197,20 +204,20 @@ const deployment: Teller = ({ see }) => {
 };
 
 /** The payload of a release does not name a person. */
-const release: Teller = ({ see, action }) => ({
+const release: Writer = ({ see, action }) => ({
   by: words("release", link(plain(see("name")) || plain(see("tag")), see("url")), see("name") === see("tag") ? "" : code(see("tag"))),
   line: `was ${past(action) || "changed"}`,
   body: action === "create" ? quote(see("description"), { max: 1_200, lines: 20 }) : "",
   about: see("tag"),
 });
 
-const other: Teller = ({ see, action }) => {
+const other: Writer = ({ see, action }) => {
   const name = bold(see("object_attributes.title") ?? see("object_attributes.name"));
   const kind = readable(see("object_kind")) || readable(see("event_name"));
   return { line: words(past(action) || "changed", kind, link(name, see("object_attributes.url"))) };
 };
 
-const tellers = new Map<string, Teller>([
+const writers = new Map<string, Writer>([
   ["push", push],
   ["tag_push", tag],
   ["issue", issue],
@@ -235,7 +242,7 @@ export default function gitlab({ payload, headers }: Context): Said | null | und
     }),
   )?.[0];
   if (reason !== undefined) return nothing(reason);
-  const story = (tellers.get(kind) ?? other)({ action, see });
+  const story = (writers.get(kind) ?? other)({ action, see });
   if (story === null) return null;
   const place = word(see("project.path_with_namespace")) || word(see("group.full_path")) || word(see("group_path"));
   const who = story.by ?? (whoOf(see) || "someone");

@@ -57,7 +57,7 @@ const eventOf =
 const issue: Teller = (see, action) => {
   const it = see("data.issue");
   const state = word(at(it, "substatus"));
-  if (action === "unresolved" && state === "ongoing") return nothing("an issue that goes on as before");
+  if (action === "unresolved" && state === "ongoing") return nothing("an issue that continues unchanged");
   const verbs: Readonly<Record<string, string>> = {
     created: "new issue",
     unresolved: state === "regressed" ? "issue came back" : state === "escalating" ? "issue escalates" : "issue is open again",
@@ -96,7 +96,7 @@ const metricAlert: Teller = (see, action) => {
 };
 
 const comment: Teller = (see, action) => {
-  if (action !== "created") return nothing("what was said is said; changes of it are on the page");
+  if (action !== "created") return nothing("edits of comments are visible on the page");
   return {
     line: words(
       plain(see("actor.name"), 80) || "someone",

@@ -8,9 +8,9 @@ import { at, bold, type Context, code, link, list, nothing, plain, type Said, sa
 
 /** The reason for silence, then the events. */
 const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
-  ["only an end is news", "payment_intent.created", "payment_intent.processing", "payment_intent.requires_action", "charge.pending"],
+  ["only the end is reported", "payment_intent.created", "payment_intent.processing", "payment_intent.requires_action", "charge.pending"],
   [
-    "only an end is news",
+    "only the end is reported",
     "payment_intent.amount_capturable_updated",
     "payment_intent.partially_funded",
     "payout.created",
@@ -18,21 +18,21 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
   ],
   ["`charge.refunded` says it", "refund.created", "refund.updated", "charge.refund.updated"],
   [
-    "`charge.dispute.created` and `.closed` say it",
+    "`charge.dispute.created` and `.closed` report it",
     "charge.dispute.updated",
     "charge.dispute.funds_withdrawn",
     "charge.dispute.funds_reinstated",
   ],
   ["`invoice.paid` says it", "invoice.payment_succeeded", "invoice_payment.paid"],
   [
-    "an invoice is news when it is paid or is not",
+    "an invoice is reported when it is paid or its payment fails",
     "invoice.created",
     "invoice.updated",
     "invoice.finalized",
     "invoice.sent",
     "invoice.upcoming",
   ],
-  ["an invoice is news when it is paid or is not", "invoice.will_be_due", "invoice.voided", "invoice.deleted"],
+  ["an invoice is reported when it is paid or its payment fails", "invoice.will_be_due", "invoice.voided", "invoice.deleted"],
   ["lines of an invoice", "invoiceitem.created", "invoiceitem.deleted"],
   ["another event reports it", "checkout.session.expired", "charge.captured", "charge.updated", "charge.expired"],
   ["bookkeeping", "balance.available", "customer.created", "customer.updated", "customer.source.created", "payment_method.attached"],
@@ -248,7 +248,7 @@ const stories = new Map<string, Teller>([
   ],
   [
     "invoice.paid",
-    (event) => (event.see("amount_paid") === 0 ? nothing("an invoice over nothing") : invoice("is paid", "amount_paid")(event)),
+    (event) => (event.see("amount_paid") === 0 ? nothing("an invoice without an amount") : invoice("is paid", "amount_paid")(event)),
   ],
   ["customer.subscription.created", subscription(({ see }) => (see("status") === "trialing" ? "began with a trial" : "began"))],
   ["customer.subscription.updated", subscriptionUpdated],

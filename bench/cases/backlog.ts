@@ -1,4 +1,4 @@
-/** What waited while a bot was away: ten thousand updates of 500 chats, by the published program and by the runner of grammY. */
+/** What waited while a bot was away: ten thousand updates of 500 chats, processed by the published program and by grammY's runner. */
 import { setStage } from "./chat.ts";
 import { build } from "./package.ts";
 import { inWorkshop, residentMb } from "./processes.ts";
@@ -7,11 +7,11 @@ import { atLeast, atMost, type Bench, median, paired, spread } from "./report.ts
 const chats = 500;
 const messages = 20;
 const bots = ["ours", "bare", "runner"] as const;
-/** After the program gave back what its start had left. */
+/** After the program has released the memory of its start. */
 const restMs = 10_000;
 const weighEveryMs = 250;
 
-/** The most that a process held while something ran, and what that gave. */
+/** The highest memory use of a process while `work` ran, and the work's result. */
 async function weighed<Found>(pid: number, work: () => Promise<Found>): Promise<{ readonly most: number; readonly found: Found }> {
   let most = residentMb(pid);
   const weigh = () => {
@@ -51,7 +51,7 @@ export const backlog: Bench = {
         for (const bot of round % 2 === 0 ? bots : [...bots].reverse()) {
           const { most, found } = await weighed(pid, () => rate(bot));
           if (bot === "ours") peaks.push(most);
-          // The first time, neither is compiled yet.
+          // In the first round neither program is compiled yet.
           if (round >= 0) rates[bot].push(found);
         }
       }

@@ -1,4 +1,4 @@
-/** The chat's way: our channel and path against bare grammY, on one emulated platform. */
+/** The path of a chat message: our channel and path against bare grammY, on one emulated platform. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { ChatTask } from "../chat-platform.ts";
@@ -13,7 +13,7 @@ interface Stage {
 
 const bots = ["ours", "start", "bare", "runner"] as const;
 
-/** A platform of one's own. */
+/** The limits of a private platform. */
 const noLimits = { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 };
 
 export async function setStage(
@@ -24,7 +24,7 @@ export async function setStage(
     startGateway = async (config: string) => (await workshop.start("gateway-process.ts", [config])).child,
   }: {
     readonly modes?: readonly ("start" | "bare" | "runner")[];
-    /** The option of the channel; `{}` are those of the real platform. */
+    /** The channel's option; `{}` gives the limits of the real platform. */
     readonly limits?: object;
     readonly startGateway?: (config: string) => Promise<ChildProcess>;
   },

@@ -1,4 +1,7 @@
-/** Hooks of the shipped program against the same work done by hand: fastify, the same rows, SQLite with FULL, one flush for all that wait. */
+/**
+ * Hooks of the published program against the same work written by hand: fastify, the same rows, SQLite with FULL, one flush for all waiting
+ * requests.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,14 +11,14 @@ import { atLeast, atMost, type Bench, median, paired, type Result, spread } from
 
 const connections = [1, 16, 128];
 const seconds = 1.5;
-/** Besides what every wake has: a note of 1 KB, with parentheses and quotes as people write them. */
+/** Size of a note in addition to the fields of every wake, with parentheses and quotes as in real text. */
 const bodyBytes = 1_024;
 const restMs = 10_000;
 
 const mapping = { action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{ text }}: {{ note }}" };
 const transform = "export default ({ payload }) => ({ text: payload.text + ': ' + payload.note });\n";
 
-/** The published program with its defaults, and where it listens. */
+/** Starts the published program with its defaults, and returns its address. */
 async function startShipped(workshop: Workshop, main: string, name: string, hooks: object) {
   const child = workshop.startFile(main, [
     "gateway",
@@ -28,7 +31,7 @@ async function startShipped(workshop: Workshop, main: string, name: string, hook
       const { url } = JSON.parse(readFileSync(description, "utf8")) as { readonly url: string };
       if ((await fetch(`${url}/healthz`)).ok) return { url, pid: child.pid ?? 0 };
     } catch {
-      // It has not come so far.
+      // It is not ready yet.
     }
     await sleep(50);
   }
@@ -67,7 +70,7 @@ export const durable: Bench = {
         return measured;
       };
 
-      // The transform first, so that its first rounds are those of a cold thread.
+      // The transform goes first, so that its first rounds run on a cold thread.
       const results: Result[] = [];
       for (const count of connections) {
         const measured = await compared("transform", { url: ours.url, path: "template" }, count);

@@ -1,9 +1,9 @@
-/** How often a second this process does a piece of work that makes a text. */
+/** How many times a second this process can do work that produces a text. */
 import { performance } from "node:perf_hooks";
 
 const milliseconds = 300;
 
-/** Calls a second. The last character is looked at, because a text that was only joined is not put together before somebody reads it. */
+/** Calls a second. The last character is read, because V8 does not build a concatenated text before it is read. */
 function rate(work: () => string, batch: number): number {
   let calls = 0;
   let checksum = 0;
@@ -21,7 +21,7 @@ function rate(work: () => string, batch: number): number {
   return (calls * 1_000) / (now - start);
 }
 
-/** Rates of each work in each round, by turns; a first round that does not count lets the compiler finish. */
+/** The rates of each work in each round, in turns. A first round is discarded, so that the compiler can finish. */
 export function ratesByTurns<Name extends string>(
   works: Readonly<Record<Name, () => string>>,
   { rounds, batch }: { readonly rounds: number; readonly batch: number },

@@ -6,7 +6,7 @@ import { atLeast, atMost, type Bench, median, paired, spread } from "./report.ts
 
 const seconds = 1.5;
 
-/** The body is that of a wake, so that all ways store the same text. */
+/** The body is the same as a wake's, so that all paths store the same text. */
 const mapping = { action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{ text }}" };
 const transform = "export default ({ payload }) => ({ text: payload.text });\n";
 
@@ -27,7 +27,7 @@ async function openGateway(workshop: Workshop): Promise<string> {
 const paths = ["wake", "template", "transform"] as const;
 type Path = (typeof paths)[number];
 
-/** By turns, in another order each round. */
+/** In turns, in a different order each round. */
 async function measure(rounds: number, of: (path: Path) => Promise<number>): Promise<Readonly<Record<Path, readonly number[]>>> {
   const measured: Record<Path, number[]> = { wake: [], template: [], transform: [] };
   for (let round = 0; round < rounds; round += 1) {

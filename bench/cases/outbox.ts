@@ -1,10 +1,10 @@
-/** Answers that wait for the platform's limits: how fast they go out, and what that costs the process. */
+/** Replies that wait for the platform's rate limits: how fast they are sent, and what that costs the process. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { setStage } from "./chat.ts";
 import { inWorkshop, processorSeconds } from "./processes.ts";
 import { atLeast, atMost, type Bench, median, paired, spread } from "./report.ts";
 
-/** A thousand people write so often. */
+/** A thousand people each write this many messages. */
 const people = 1_000;
 const messages = 10;
 /** Longer than all of them need at the allowed rate. */
@@ -13,7 +13,7 @@ const seconds = 15;
 const allowed = 30;
 const bot = "ours_bot";
 
-/** Waits until the process has nothing to do but what the limits let go: no busier than three times before. */
+/** Waits until the process does only what the rate limits allow: as busy as in the last three checks. */
 async function settled(pid: number): Promise<void> {
   let calm = 0;
   for (let before = processorSeconds(pid); calm < 3; ) {
@@ -24,7 +24,7 @@ async function settled(pid: number): Promise<void> {
   }
 }
 
-/** From the first update to the last answer. */
+/** From the first update to the last reply. */
 const whole = () =>
   inWorkshop(async (workshop) => {
     const { measure, gateway } = await setStage(workshop, { limits: {} });
@@ -39,7 +39,7 @@ const whole = () =>
     }
     const elapsed = (performance.now() - began.at) / 1_000;
     const share = (100 * (processorSeconds(pid) - began.used)) / elapsed;
-    // One that is sent twice may come behind the others.
+    // A duplicate may arrive after the others.
     await sleep(5_000);
     const [once = Number.NaN, often = Number.NaN] = await measure({ what: "answered", bot });
     const rate = all / elapsed;

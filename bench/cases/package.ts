@@ -1,4 +1,4 @@
-/** The program as it is published: how soon it is ready, how much memory it rests in, how large it is. */
+/** The published program: the time until it is ready, its memory use at rest, its size. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,7 +10,7 @@ import { atMost, type Bench, median, type Result, spread } from "./report.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Compiles the package into the workshop; the libraries are those of the repository. */
+/** Compiles the package into the working directory; the libraries are the repository's. */
 export function build(workshop: Workshop): string {
   const target = join(workshop.directory, "package");
   mkdirSync(target);

@@ -1,4 +1,4 @@
-/** Processes that a benchmark starts, in a directory of its own, and ends. */
+/** Processes that a benchmark starts and ends, in a directory of its own. */
 import { type ChildProcess, execFile, execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,11 +22,11 @@ export interface Workshop {
   /** Starts `node bench/<name> ...` and waits for its line `ready ...`. */
   start(name: string, args?: readonly string[]): Promise<Running>;
   startFile(file: string, args: readonly string[]): ChildProcess;
-  /** Starts a process that is talked to by messages, and waits for its first. */
+  /** Starts a process that exchanges messages with this one, and waits for its first message. */
   talk<First>(name: string, args: readonly string[]): Promise<{ readonly child: ChildProcess; readonly first: First }>;
-  /** Writes a configuration with a state directory of its own. */
+  /** Writes a configuration with a separate state directory. */
   config(name: string, content: object): string;
-  /** The directory is left, to be looked at. */
+  /** Keeps the directory for inspection. */
   keep(): void;
 }
 
@@ -36,7 +36,7 @@ export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<
   let kept = false;
   const clear = () => {
     for (const child of children) child.kill("SIGKILL");
-    // Who was just killed may still be writing.
+    // A process that was just killed may still be writing.
     if (!kept) rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   };
   const ended = beforeEnd(clear);
@@ -82,7 +82,7 @@ export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<
   }
 }
 
-/** Megabytes of a million bytes that a process holds in memory. */
+/** Megabytes (10^6 bytes) of memory that a process uses. */
 export function residentMb(pid: number): number {
   try {
     const kib = /^Rss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
@@ -92,11 +92,11 @@ export function residentMb(pid: number): number {
   }
 }
 
-/** Seconds of processor that a process and its threads have used. */
+/** Processor time in seconds of a process and its threads. */
 export function processorSeconds(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
-    // Its own time and that of the kernel for it, in hundredths.
+    // Its own time and the kernel's, in hundredths of a second.
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {
     const time = execFileSync("ps", ["-o", "time=", "-p", String(pid)], { encoding: "utf8" });

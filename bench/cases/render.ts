@@ -1,4 +1,6 @@
-/** A Markdown answer to messages in the platform's HTML: against the Markdown parser's own HTML, which is neither cut nor checked. */
+/**
+ * Renders a Markdown reply as messages in the platform's HTML, against the Markdown parser's own HTML, which is neither split nor checked.
+ */
 import { createRequire } from "node:module";
 import type { MarkdownIt, MarkdownItOptions } from "markdown-it";
 import { chunkText } from "../../plugins/botchat/text/chunk.ts";

@@ -1,12 +1,12 @@
-/** What a benchmark says: figures with their reference, and whether the target holds. */
+/** The report of a benchmark: values with their reference, and whether the target is met. */
 
 export interface Result {
   readonly name: string;
-  /** What is held against what. */
+  /** What is compared. */
   readonly figure: string;
   readonly ours: string;
   readonly reference: string;
-  /** Ours to the reference's, or the difference. */
+  /** The ratio of our value to the reference's, or their difference. */
   readonly measure: string;
   readonly target?: string;
   readonly holds?: boolean;
@@ -16,7 +16,7 @@ export interface Bench {
   readonly name: string;
   readonly summary: string;
   run(options: { readonly rounds: number }): Promise<readonly Result[]>;
-  /** All of what `run` looks at in windows, once. */
+  /** Everything that `run` measures in samples, measured once as a whole. */
   readonly whole?: () => Promise<readonly Result[]>;
 }
 
@@ -32,7 +32,7 @@ export function spread(values: readonly number[], digits: number): string {
   return `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)})`;
 }
 
-/** Ratios of values that were measured one after the other, so that a slow moment of the machine hits both. */
+/** Ratios of values measured one after the other, so that a slow moment of the machine affects both. */
 export function paired(ours: readonly number[], reference: readonly number[]): readonly number[] {
   return ours.map((value, index) => value / (reference[index] ?? Number.NaN));
 }

@@ -1,4 +1,4 @@
-/** Rendering a mapping's template, in this process: against the same text joined by hand, and against JSON of the same payload. */
+/** Renders a mapping's template in this process, against the same text concatenated by hand and against JSON of the same payload. */
 
 import { compileTemplate } from "../../core/webhooks/mapping/template.ts";
 import type { HookDelivery } from "../../core/webhooks/mapping/webhook-delivery.ts";

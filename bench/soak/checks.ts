@@ -1,4 +1,4 @@
-/** What must hold after any number of kills. Each check names its rule and lists what breaks it. */
+/** The rules that must hold after any number of kills. Each check names its rule and lists the violations. */
 import type { Said } from "./people.ts";
 import type { HookCall } from "./senders.ts";
 import type { OutboxRow, State } from "./state.ts";
@@ -7,7 +7,7 @@ import type { SeenMessage } from "./witness.ts";
 
 export interface Kill {
   readonly at: number;
-  /** What the state knew of when the process was gone: messages of previews, as `chat:message`. */
+  /** Messages of previews that the state knew of when the process was killed, as `chat:message`. */
   readonly previews: ReadonlySet<string>;
 }
 
@@ -16,7 +16,7 @@ export interface Evidence {
   readonly said: readonly Said[];
   readonly hooks: readonly HookCall[];
   readonly messages: ReadonlyMap<string, SeenMessage>;
-  /** Lines of the observer: what, event id, time. */
+  /** Lines of the observer: kind, event id, time. */
   readonly observed: readonly (readonly [what: string, eventId: string, at: number])[];
   readonly kills: readonly Kill[];
   readonly exitCode: number | string;
@@ -31,11 +31,14 @@ export interface Findings {
   readonly checks: readonly Check[];
   /** Updates that joined another one's unit. */
   readonly gathered: number;
-  /** What a kill leaves nobody able to know, counted. */
+  /** Counts of outcomes that a kill makes impossible to know. */
   readonly ambiguous: Readonly<Record<string, number>>;
 }
 
-/** A preview's id is committed as soon as the platform has told it. Kills seek that very moment, so many are lost; more than this share means that it is not. */
+/**
+ * Maximum share of lost previews. A preview's id is committed as soon as the platform has returned it. Kills aim at that moment, so many
+ * are lost; a larger share means that the id is not committed.
+ */
 const mostPreviewsLost = 0.5;
 const outcomes: Readonly<Record<number, string>> = { 4: "answered", 5: "silent", 6: "refused", 7: "failed" };
 
@@ -178,26 +181,26 @@ function answers({ state, messages }: Evidence): string[] {
   return wrong;
 }
 
-/** What nobody knows the fate of is sent so often again before it is given up: the bound of the delivery station. */
+/** How often a send with an unknown outcome is repeated before it is given up: the limit of the delivery station. */
 const mostRepetitions = 2;
 
-/** Parts that were given up because nobody knew their fate, and that are not on the platform either. */
+/** Parts that were given up because their outcome was unknown, and that are not on the platform either. */
 function seenByNobody({ state, messages }: Evidence): readonly OutboxRow[] {
   const there = new Set([...messages.values()].filter(({ deleted }) => !deleted).map(({ chat, text }) => `${chat}:${squeeze(text)}`));
   return state.outbox.filter((row) => row.reason === "send_fate_unknown" && !there.has(`${row.chat}:${squeeze(row.text)}`));
 }
 
-/** A process that is killed between its mark and its call has sent nothing: only one after the other may leave nothing at all. */
+/** A process killed between its mark and its call has sent nothing, so only two in a row may leave nothing at all. */
 function lostInDoubt(evidence: Evidence): string[] {
   return (
     seenByNobody(evidence)
-      // Without a doubt before it, it is an apology: those are not repeated.
+      // A row without an earlier doubt is an apology, which is not repeated.
       .filter((row) => row.doubts > 0 && row.doubts < mostRepetitions)
       .map((row) => `unit ${row.unit}, part ${row.position}, after ${row.doubts} doubts`)
   );
 }
 
-/** Each unit of a chat is answered with what it holds: nothing is missing, nothing is said twice. */
+/** The reply to each unit of a chat contains the unit's content: nothing is missing, nothing is repeated. */
 function echoes(state: State, { units }: Told): string[] {
   return [...units].flatMap(([unit, said]) => {
     if (unit.outcome !== "answered") return [];
@@ -208,12 +211,12 @@ function echoes(state: State, { units }: Told): string[] {
   });
 }
 
-/** White space is the platform's to trim. */
+/** The platform trims white space. */
 function squeeze(text: string): string {
   return text.replace(/[\s•·-]+/g, " ").trim();
 }
 
-/** By the place that an answer has in its chat; a part that was sent twice counts with its last place. */
+/** By the position of a reply in its chat; a part that was sent twice is counted at its last position. */
 function order(state: State): string[] {
   const ranks = new Map(state.events.map(({ id, sequence }) => [id, sequence]));
   const sent = Map.groupBy(claimed(state), ({ unit }) => unit);
@@ -229,7 +232,7 @@ function order(state: State): string[] {
     });
 }
 
-/** Messages that no sent part names: second copies and lost previews, as far as the state or a kill explains them. */
+/** Messages that no sent part names: duplicates and lost previews, as far as the state or a kill explains them. */
 function explainStrangers({ state, messages, kills }: Evidence): {
   readonly unexplained: readonly string[];
   readonly forgetful: readonly string[];
@@ -237,7 +240,7 @@ function explainStrangers({ state, messages, kills }: Evidence): {
   readonly previews: number;
 } {
   const known = new Set(claimed(state).map((row) => `${row.chat}:${row.messageId}`));
-  // A preview that was lost is the beginning of an answer, and no whole one.
+  // A lost preview is the beginning of a reply, never a whole one.
   const whole = new Set(state.outbox.map((row) => `${row.chat}:${squeeze(row.text)}`));
   const allowance = new Map<string, number>();
   for (const row of state.outbox) {
@@ -265,21 +268,21 @@ function explainStrangers({ state, messages, kills }: Evidence): {
   }
   const kept = new Set(kills.flatMap((kill) => [...kill.previews])).size;
   const all = kept + previews;
-  // Twice what chance alone makes of so few: four out of six say nothing yet, six out of six do.
+  // Twice what chance alone makes of so few: four out of six prove nothing, six out of six do.
   const most = mostPreviewsLost * all + Math.sqrt(all);
   const forgetful = previews > most ? [`${previews} were lost, ${kept} were known`] : [];
   return { unexplained, forgetful, repeats, previews };
 }
 
 /**
- * Its id was on its way to the state when the process was killed, however slow the machine was just then: the state
- * that the next process found did not have it. One that was edited had come so far, and is not excused.
+ * Its id was on the way to the state when the process was killed: the state found by the next process did not contain it. If it was edited,
+ * the id had already arrived, and the loss is not excused.
  */
 function isLost(message: SeenMessage, next: Kill | undefined): boolean {
   return next !== undefined && !message.edited && !next.previews.has(`${message.chat}:${message.id}`);
 }
 
-/** Each doubt of each part has a decision of its own. */
+/** Each doubt about each part has its own decision. */
 function untold(flagged: readonly OutboxRow[], { state }: Evidence): string[] {
   return [...Map.groupBy(flagged, ({ unit }) => unit)].flatMap(([unit, rows]) => {
     const codes = state.codes.get(unit) ?? [];

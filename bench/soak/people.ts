@@ -1,26 +1,29 @@
-/** People who write to the bot: texts, some too long for one message, albums, second thoughts, presses of its buttons. It remembers all that the platform was told of. */
+/**
+ * People who write to the bot: texts, some too long for one message, albums, edits, presses of its buttons. It records everything they did
+ * on the platform.
+ */
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import type { Random } from "./random.ts";
 
 /** One update. */
 export interface Said {
-  /** Names the update, among these and in the inbox. */
+  /** Identifies the update here and in the inbox. */
   readonly key: string;
   readonly kind: "message" | "edit" | "press";
   readonly chat: number;
-  /** The first message of what it is a part of: an album, a long text, a message with its edits. */
+  /** The first message of the whole it belongs to: an album, a long text, a message with its edits. */
   readonly whole: string;
   readonly message: number;
   readonly text: string;
-  /** Bytes of its picture; no two pictures are of one size. */
+  /** Size of its picture in bytes; every picture has a different size. */
   readonly size?: number;
-  /** So long the gateway waits for the next part; 0 for what stands alone. */
+  /** How long the gateway waits for the next part; 0 for a separate message. */
   readonly waitMs: number;
 }
 
 export interface People {
   readonly said: readonly Said[];
-  /** Somebody writes to the bot. */
+  /** A person writes to the bot. */
   write(person: number): void;
 }
 
@@ -38,14 +41,14 @@ interface MessageFields {
 
 const nameOf = ({ chat, message_id }: MessageFields) => `${chat.id}:${message_id}`;
 
-/** Of an update as the platform sent it. */
+/** The key of an update as the platform sent it. */
 export function keyOf({ message, edited_message: edited, callback_query: press }: UpdateFields): string {
   if (message !== undefined) return `message ${nameOf(message)}`;
   if (edited !== undefined) return `edit ${nameOf(edited)} ${edited.text ?? ""}`;
   return `press ${press?.id ?? "of nothing"}`;
 }
 
-/** What the engine shows its buttons for, and what it says with them. */
+/** The message to which the engine replies with buttons, and its text. */
 export const buttons = { asked: "show buttons", answer: "Choose one:", data: ["yes", "no", "later"] } as const;
 
 const words =
@@ -59,7 +62,7 @@ export const sentence = (random: Random, least: number, most: number): string =>
 export function createPeople(options: {
   readonly platform: Platform;
   readonly random: Random;
-  /** Does something a little later; nobody is finished before it is done. */
+  /** Does something a little later; the soak waits until it is done. */
   readonly later: (ms: number, act: () => void) => void;
 }): People {
   const { platform, random, later } = options;
@@ -82,12 +85,12 @@ export function createPeople(options: {
 
   function writeText(person: number): void {
     const mark = `q${serial}`;
-    // Half of them are long enough for a preview to grow while the engine speaks.
+    // Half of them are long enough for a preview to grow while the engine writes.
     const text = `${mark} ${random.chance(0.5) ? sentence(random, 1, 3) : sentence(random, 20, 34)}`;
     const message = platform.act.say(person, person, text);
     note("message", message, { text });
     if (!random.chance(0.3)) return;
-    // Mostly while it waits; some after its answer.
+    // Mostly while the message waits; sometimes after its reply.
     later(random.pick([0, 5, 30, 100, 300, 2_000]), () => {
       const better = `${mark} no, ${sentence(random, 1, 4)}`;
       note("edit", platform.act.edit(person, person, message.message_id, better), { text: better });
@@ -108,7 +111,7 @@ export function createPeople(options: {
   }
 
   function writeLong(person: number): void {
-    // Few words, so that it is said again as soon as a short text is; the last part is one that nothing can follow.
+    // Few words, so that it is repeated as quickly as a short text; the last part is one that nothing can follow.
     const long = Array.from({ length: random.whole(7, 8) }, () => random.pick(words).repeat(160));
     const parts = platform.act.paste(person, person, `l${serial} ${long.join(" ")}`);
     noteParts(parts, splitWaitMs, (index) => ({ text: parts[index]?.text ?? "" }));
@@ -116,7 +119,7 @@ export function createPeople(options: {
 
   function press(person: number, message: number): void {
     const room = [...platform.world.rooms.values()].find(({ chat }) => chat.id === person);
-    // A preview that was given up is gone by now.
+    // A preview that was given up has been removed by now.
     if (room?.messages.get(message)?.reply_markup === undefined) return;
     const data = random.pick(buttons.data);
     const key = keyOf({ callback_query: { id: platform.act.press(person, person, message, data) } });

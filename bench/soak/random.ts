@@ -1,7 +1,7 @@
-/** Random numbers that a seed repeats. */
+/** Random numbers that a seed reproduces. */
 
 export interface Random {
-  /** From 0 up to, not including, 1. */
+  /** From 0 (included) to 1 (excluded). */
   next(): number;
   between(least: number, most: number): number;
   /** A whole number from `least` to `most`. */

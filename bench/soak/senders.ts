@@ -1,29 +1,29 @@
-/** The outside world: people who write, and programs that call hooks until they are acknowledged. It remembers what it did. */
+/** The outside world: people who write, and programs that call hooks until they are acknowledged. It records everything it did. */
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { createPeople, type Said, sentence } from "./people.ts";
 import type { Random } from "./random.ts";
 
 export interface HookCall {
   readonly endpoint: "wake" | "agent";
-  /** Stands in the body, and nowhere else. */
+  /** A text that occurs only in this body. */
   readonly mark: string;
   readonly key?: string;
-  /** Event ids of all acknowledgements: one id, however often it was sent. */
+  /** Event ids of all acknowledgements; all equal, however often it was sent. */
   readonly acknowledged: string[];
-  /** Person who is told; hook runs only. */
+  /** The person who is notified; hook runs only. */
   readonly to?: number;
 }
 
 export interface Senders {
   readonly said: readonly Said[];
   readonly hooks: readonly HookCall[];
-  /** Somebody writes, something calls. */
+  /** A person writes, or a program calls. */
   burst(): void;
-  /** A wake that takes everything along that waits for a heartbeat. */
+  /** A wake that picks up everything that waits for a heartbeat. */
   wakeNow(): Promise<void>;
-  /** Calls that are not acknowledged yet, and second thoughts of people. */
+  /** Number of unacknowledged calls and pending edits or presses. */
   busy(): number;
-  /** Resolves when every call is acknowledged, or given up, and nobody is about to edit or press. */
+  /** Resolves when every call is acknowledged or given up, and no edit or press is pending. */
   settled(): Promise<void>;
   onAcknowledged(listener: () => void): void;
   close(): void;
@@ -53,7 +53,7 @@ export function createSenders(options: {
     return JSON.stringify({ message: text, name: "Soak", channel: "botchat", to: String(call.to), deliver: true, wakeMode: mode });
   }
 
-  /** One try; `undefined` when nobody can say whether it arrived. */
+  /** One attempt; `undefined` if it is unknown whether it arrived. */
   async function post(call: HookCall, content: string): Promise<string | undefined> {
     try {
       const answer = await fetch(`${url}/hooks/${call.endpoint}`, {
@@ -87,7 +87,7 @@ export function createSenders(options: {
     };
     hooks.push(made);
     const content = body(made, mode);
-    // A sender with a key repeats until it is told; some repeat once more, because they did not hear it.
+    // A sender with a key repeats until it is acknowledged; some repeat once more, as if the acknowledgement was lost.
     const wanted = withKey && random.chance(0.3) ? 2 : 1;
     while (!stop.signal.aborted) {
       const eventId = await post(made, content);
@@ -105,7 +105,7 @@ export function createSenders(options: {
     void work.finally(() => running.delete(work)).catch(() => {});
   }
 
-  // Nobody can be told anything before having written.
+  // A bot can write only to people who have written to it.
   for (const person of persons) people.write(person);
 
   return {

@@ -1,4 +1,4 @@
-/** Reads the state as it lies on the disk, past the gateway's own code. */
+/** Reads the state from the disk, without the gateway's own code. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { PreviewLeft } from "../../core/state/store.ts";
@@ -19,7 +19,7 @@ export interface EventRow {
 }
 
 export interface UnitRow {
-  /** Counts up as units are made. */
+  /** Increases with each new unit. */
   readonly id: number;
   readonly event_id: string;
   readonly lane: string;
@@ -34,11 +34,11 @@ export interface OutboxRow {
   readonly position: number;
   readonly chat: string;
   readonly operation: string;
-  /** Text as a reader sees it. */
+  /** The text as a reader sees it. */
   readonly text: string;
   /** 2: sent. */
   readonly state: number;
-  /** Tries whose fate nobody knew. */
+  /** Attempts with an unknown outcome. */
   readonly doubts: number;
   readonly messageId: string | null;
   readonly reason: string | null;
@@ -67,13 +67,13 @@ function count(directory: string, condition: string): number {
   }
 }
 
-/** Events that may still start a unit, or run. */
+/** Events that may still start a unit, or are running. */
 export const countUnsettled = (directory: string) => count(directory, "state < 4");
 
 /** Events that wait for the next heartbeat, whenever that is. */
 export const countForHeartbeat = (directory: string) => count(directory, "state = 2 AND due IS NULL");
 
-/** Messages of previews in progress, as `chat:message`: what the next process will know of. */
+/** Messages of previews in progress, as `chat:message`; the next process will know these. */
 export function readPreviews(directory: string): readonly string[] {
   const db = open(directory);
   try {
@@ -87,20 +87,20 @@ export function readPreviews(directory: string): readonly string[] {
   }
 }
 
-/** How something that came in has ended. */
+/** How an event ended. */
 export interface End {
-  /** What came in, as it is stored. */
+  /** The event's body as stored. */
   readonly body: string;
   readonly outcome: string;
   readonly reason: string;
-  /** Sends of its answer after which the gateway could not know whether they arrived. */
+  /** Sends of its reply whose outcome the gateway could not know. */
   readonly unheard: number;
 }
 
 export function readEnds(directory: string): readonly End[] {
   const db = open(directory);
   try {
-    // The second one of a part is its end, and no doubt any more.
+    // The second doubt about a part is its end and is no longer a doubt.
     const unheard = "SELECT total(doubts) + total(reason IS 'send_fate_unknown') FROM outbox WHERE outbox.unit = units.id";
     return db
       .prepare(

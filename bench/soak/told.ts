@@ -1,13 +1,13 @@
-/** What people said, held against what came of it: which event, which unit, which answer. */
+/** Compares what people wrote with what became of it: which event, which unit, which reply. */
 import { buttons, keyOf, type Said } from "./people.ts";
 import type { EventRow, State, UnitRow } from "./state.ts";
 
 export interface Told {
-  /** Events of an update; one, if all is well. */
+  /** Events of an update; exactly one unless something is wrong. */
   eventsOf(said: Said): readonly EventRow[];
-  /** What each unit of the chats holds. */
+  /** The messages of each chat unit. */
   readonly units: ReadonlyMap<UnitRow, readonly Said[]>;
-  /** Events of updates that nobody made. */
+  /** Events of updates that no person caused. */
   readonly unknown: readonly EventRow[];
 }
 
@@ -30,12 +30,12 @@ export function readTold(state: State, said: readonly Said[]): Told {
   return { eventsOf: ({ key }) => events.get(key) ?? [], units, unknown };
 }
 
-/** Without white space, bullets and the words that stand for a picture. */
+/** The text without white space, bullets and the words that stand for a picture. */
 export function essence(text: string): string {
   return text.replace(/<?media:image>?/g, "").replace(/[\s•·-]+/g, "");
 }
 
-/** What the echo of a unit must be, in essence. */
+/** The expected echo of a unit, reduced by `essence`. */
 export function expectedOf(said: readonly Said[]): string {
   const newest = new Map<number, Said>();
   for (const one of said) newest.set(one.message, { ...newest.get(one.message), ...one });
@@ -47,13 +47,13 @@ export function expectedOf(said: readonly Said[]): string {
 
 export interface Gathering {
   readonly violations: readonly string[];
-  /** Parts that came when the others had their turn. */
+  /** Parts that arrived when the others already had their turn. */
   readonly apart: number;
   /** Albums and long texts that are one unit, and edits that joined their message. */
   readonly together: number;
 }
 
-/** Albums, long texts and edits that came in time are one unit; nothing else shares one. */
+/** Albums, long texts and edits that arrived in time are one unit; nothing else shares one. */
 export function checkGathering(state: State, said: readonly Said[], { eventsOf, units }: Told): Gathering {
   const violations: string[] = [];
   let apart = 0;
@@ -89,8 +89,8 @@ export function checkGathering(state: State, said: readonly Said[], { eventsOf, 
 }
 
 /**
- * The first unit that is known to have been made after an event had come in: one whose leader came after it. Any unit
- * with a higher number was made when that event was in the inbox.
+ * The first unit that was certainly created after an event arrived: one whose leader arrived later. Any unit with a higher number was
+ * created when that event was in the inbox.
  */
 function unitsMadeAfter({ events, units }: State): (sequence: number) => number {
   const leaders = events.filter((event) => event.unit !== null && units.get(event.unit)?.event_id === event.id);

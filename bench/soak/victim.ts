@@ -1,23 +1,23 @@
-/** The gateway processes of the soak: one lives, the next stands by, all of them are killed but the last. */
+/** The gateway processes of the soak: one runs, the next stands by, and all but the last are killed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeEnd } from "../before-end.ts";
 
 export interface Victim {
-  /** Resolves when it listens; rejects when it ends before that. */
+  /** Resolves when it listens; rejects if it ends before that. */
   readonly ready: Promise<void>;
-  /** Resolves when it is gone, with its exit code or the signal that ended it. */
+  /** Resolves when it has ended, with its exit code or signal. */
   readonly gone: Promise<number | string>;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process has ended. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves with its exit code, or with the signal that it took to end it. */
+  /** Sends SIGTERM; resolves with the exit code, or with the signal that was needed to end it. */
   stop(withinMs: number): Promise<number | string>;
 }
 
 export interface Victims {
-  /** Starts the process that stood by, and lets the next one stand by. */
+  /** Starts the standby process, and a new one to stand by. */
   start(): Promise<Victim>;
-  /** Ends whatever still runs. */
+  /** Ends every process that is still running. */
   close(): void;
 }
 
@@ -28,7 +28,7 @@ interface Standby {
   readonly complaint: () => string;
 }
 
-/** What a process is started with. */
+/** The configuration and environment of a process. */
 export interface Outfit {
   readonly configFile: string;
   /** A module that is loaded before the gateway. */
@@ -50,7 +50,7 @@ function spawnStandby({ configFile, preload, env }: Outfit): Standby {
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaint = (complaint + text).slice(-4_000);
   });
-  // A process that is killed does not read what was written to it.
+  // A killed process does not read what was written to it.
   child.stdin.on("error", () => {});
   const ended = new Promise<number | string>((resolve) => child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown")));
   return {
@@ -66,7 +66,7 @@ function spawnStandby({ configFile, preload, env }: Outfit): Standby {
   };
 }
 
-/** `outfit` is asked for each process anew. */
+/** `outfit` is called for each process. */
 export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Victims {
   const alive = new Set<ChildProcess>();
   const prepare = () => {

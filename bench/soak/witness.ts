@@ -1,11 +1,11 @@
-/** What the platform saw of the bot: every message it ever sent, what became of it, and when. */
+/** What the platform saw of the bot: every message, what became of it, and when. */
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 
 export interface SeenMessage {
   readonly chat: string;
   readonly id: string;
   readonly at: number;
-  /** The bot has edited it: the gateway knew its id. */
+  /** The bot has edited it, so the gateway knew its id. */
   edited: boolean;
   text: string;
   deleted: boolean;
@@ -13,7 +13,7 @@ export interface SeenMessage {
 
 export interface Witness {
   readonly messages: ReadonlyMap<string, SeenMessage>;
-  /** Called at each message and each edit of the bot. */
+  /** Called for each message and each edit of the bot. */
   onBot(listener: () => void): void;
 }
 

@@ -130,8 +130,8 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
         ...(sender.name === undefined ? {} : { senderName: sender.name }),
       });
       if (offer === null) return pairingFull(inbound, refusal);
-      const told = { ...refusal, hint: `Let the sender in: ${programCommand} pairing approve ${channel} ${offer.code}` };
-      return offer.tell ? { ...told, notice: pairingNotice(inbound, offer.code) } : told;
+      const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}` };
+      return offer.notify ? { ...explained, notice: pairingNotice(inbound, offer.code) } : explained;
     },
     async checkCommand(inbound, { name, role }) {
       if (role === "anyone") return undefined;

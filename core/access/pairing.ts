@@ -11,7 +11,7 @@ const codeLength = 8;
 /** How long a code is valid, in milliseconds. */
 export const pairingLifetimeMs = 60 * 60_000;
 const maxPending = 3;
-const tellAgainMs = 10 * 60_000;
+const resendAfterMs = 10 * 60_000;
 
 export interface PairingRequest {
   readonly code: string;
@@ -42,7 +42,7 @@ export type ApproveResult =
 
 export interface Pairing {
   /**
-   * Returns a code for this sender; the same one until it expires. `tell` is true if `unit` must send the code, for example because an
+   * Returns a code for this sender; the same one until it expires. `notify` is true if `unit` must send the code, for example because an
    * earlier send failed. `null` when too many requests are pending.
    */
   request(who: {
@@ -50,7 +50,7 @@ export interface Pairing {
     readonly senderId: string;
     readonly unit: string;
     readonly senderName?: string;
-  }): Promise<{ readonly code: string; readonly tell: boolean } | null>;
+  }): Promise<{ readonly code: string; readonly notify: boolean } | null>;
   pending(channel: string, account?: string): Promise<readonly PairingRequest[]>;
   paired(channel: string, account?: string): Promise<readonly PairedSender[]>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
@@ -104,7 +104,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
 
   return {
     async request({ address, senderId, senderName, unit }) {
-      let result: { code: string; tell: boolean } | null = null;
+      let result: { code: string; notify: boolean } | null = null;
       const before = alive(await store.get(pairingNamespace(address.channel), pendingKey(address.account))).find(
         (one) => one.senderId === senderId,
       );
@@ -114,17 +114,17 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
         const pending = alive(value);
         const known = pending.find((request) => request.senderId === senderId);
         if (known !== undefined) {
-          const again = known.toldBy === lost || known.toldAt + tellAgainMs <= now();
-          result = { code: known.code, tell: again || known.toldBy === unit };
-          const told = { ...known, toldAt: now(), toldBy: unit };
-          return again ? save(pending.map((request) => (request === known ? told : request))) : undefined;
+          const again = known.toldBy === lost || known.toldAt + resendAfterMs <= now();
+          result = { code: known.code, notify: again || known.toldBy === unit };
+          const sent = { ...known, toldAt: now(), toldBy: unit };
+          return again ? save(pending.map((request) => (request === known ? sent : request))) : undefined;
         }
         if (pending.length >= maxPending) {
           result = null;
           return undefined;
         }
         const code = newCode();
-        result = { code, tell: true };
+        result = { code, notify: true };
         const request: PairingRequest = {
           code,
           account: address.account,

@@ -36,7 +36,7 @@ export const pairingRequired = ({ sender }: Inbound, pathOf: PathOf): Refusal =>
   code: "pairing_required",
   detail: `Sender ${sender.id} is not paired.`,
   path: pathOf(["dmPolicy"]),
-  hint: `Approve the pairing code. To let the sender in without one: ${addSender(sender, pathOf(["allowFrom"]))}`,
+  hint: `Approve the pairing code. To admit the sender without one: ${addSender(sender, pathOf(["allowFrom"]))}`,
 });
 
 export const groupNotListed = ({ chat }: Inbound, { paths }: PlaceSettings): Refusal => ({
@@ -55,7 +55,7 @@ export const placeOff = ({ off, paths }: PlaceSettings): Refusal => ({
 
 export const groupPolicyDisabled = ({ paths }: PlaceSettings): Refusal => ({
   code: "group_policy_disabled",
-  detail: "Messages of groups are switched off here.",
+  detail: "Group messages are switched off here.",
   path: paths().groupPolicy,
   hint: `Set ${paths().groupPolicy} to "allowlist".`,
 });
@@ -66,7 +66,7 @@ export const groupSenderNotAllowed = ({ sender }: Inbound, { paths }: PlaceSetti
   path: paths().allowFrom,
   hint:
     sender.anonymous === true
-      ? `Only ${paths().groupPolicy} "open", or "*" in ${paths().allowFrom}, lets them in.`
+      ? `Only ${paths().groupPolicy} "open", or "*" in ${paths().allowFrom}, admits them.`
       : addSender(sender, paths().allowFrom),
 });
 
@@ -89,7 +89,7 @@ export const mentionRequired = ({ paths }: PlaceSettings): Refusal => ({
 export const mentionActivated = (): Refusal => ({
   code: "mention_required",
   outcome: "silent",
-  detail: "The bot was not mentioned, and /activation mention was said here.",
+  detail: "The bot was not mentioned, and /activation mention is in effect here.",
   hint: "Mention the bot, reply to it, or mention it with /activation always.",
 });
 
@@ -97,19 +97,19 @@ export const accountGone = ({ channel, account }: Inbound): Refusal => ({
   code: "account_gone",
   detail: `The account ${account} is no longer configured.`,
   path: `channels.${channel}`,
-  hint: "Configure it again to answer what waits.",
+  hint: "Configure it again to answer the waiting messages.",
 });
 
 export const commandForPeople = (name: string): Refusal => ({
   code: "command_needs_sender",
   detail: `/${name} is for users. A message sent on behalf of a chat cannot be attributed to a user.`,
-  hint: "Write it under one's own name.",
-  notice: `I take \`/${name}\` from people only. Write it under your own name.`,
+  hint: "Send it under your own name.",
+  notice: `\`/${name}\` works for people only. Send it under your own name.`,
 });
 
 export const commandForOwner = (name: string, { sender }: Inbound, path: string): Refusal => ({
   code: "owner_required",
-  detail: `/${name} is for owners, and sender ${sender.id} is none.`,
+  detail: `/${name} is for owners only; sender ${sender.id} is not an owner.`,
   path,
   hint: addSender(sender, path),
   notice: `Only the owner of this bot may use \`/${name}\`.`,
@@ -137,10 +137,10 @@ export function pairingNotice({ channel, account, sender }: Inbound, code: strin
     `**${product.name}**: you are not allowed to talk to this bot yet.`,
     `Your id: \`${sender.id}\``,
     `Pairing code: \`${code}\``,
-    `The owner of the bot lets you in with:\n\`\`\`\n${programCommand} pairing approve ${channel} ${code}${named}\n\`\`\`\nThe code is good for one hour.`,
+    `The owner of the bot can approve you with:\n\`\`\`\n${programCommand} pairing approve ${channel} ${code}${named}\n\`\`\`\nThe code is valid for one hour.`,
   ].join("\n\n");
 }
 
 function addSender({ id }: InboundSender, list: string): string {
-  return id === "" ? `Only "*" in ${list} lets a sender without an id in.` : `Add "${id}" to ${list}.`;
+  return id === "" ? `Only "*" in ${list} admits a sender without an id.` : `Add "${id}" to ${list}.`;
 }

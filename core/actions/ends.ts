@@ -20,7 +20,7 @@ export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap"
   const waiting = new Map<string, Set<Listener>>();
   hooks.tap("core", "settled", (record: TurnRecord) => {
     if (waiting.size === 0) return;
-    for (const tell of waiting.get(record.eventId) ?? []) tell(record);
+    for (const resolve of waiting.get(record.eventId) ?? []) resolve(record);
   });
 
   async function ended(eventId: string): Promise<End | undefined> {

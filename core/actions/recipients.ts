@@ -109,7 +109,7 @@ async function keepOut(
   const { inbound, route } = caller;
   if (isSame(route.to, address)) return undefined;
   if (inbound.authority === "hook")
-    return refuse("recipient_not_allowed", "A turn that a hook caused may only write to where its answer goes.");
+    return refuse("recipient_not_allowed", "A turn caused by a hook may only write to the place of its reply.");
   if (isSame(placeAtHand(caller), address)) return undefined;
   const pathOf = deps.pathOf(live);
   return kind === "group" ? groupKeptOut(address, live, pathOf) : await personKeptOut(address, live, pathOf, deps);
@@ -117,7 +117,7 @@ async function keepOut(
 
 function groupKeptOut({ chat, thread }: Address, { access }: LiveAccount, pathOf: PathOf): ActionRefusal | undefined {
   if (!Object.hasOwn(access.groups ?? {}, chat))
-    return refuse("recipient_not_allowed", `${pathOf(["groups"])} does not name ${chat}: the agent writes to no other group.`);
+    return refuse("recipient_not_allowed", `${pathOf(["groups"])} does not name ${chat}: the agent may write to listed groups only.`);
   const place = placeSettings(access, pathOf, { id: chat, kind: "group", ...(thread === undefined ? {} : { thread }) });
   if (!place.enabled) return refuse("recipient_not_allowed", `${place.paths().enabled} is false.`);
   return place.groupPolicy === "disabled" ? refuse("recipient_not_allowed", `${place.paths().groupPolicy} is "disabled".`) : undefined;
@@ -133,6 +133,6 @@ async function personKeptOut(
   if (policy === "disabled") return refuse("recipient_not_allowed", `${pathOf(["dmPolicy"])} is "disabled".`);
   if (parseAllowlist(access.allowFrom ?? [], identity).ids.has(chat)) return undefined;
   if (policy === "pairing" && (await deps.isPaired(channel, account, chat))) return undefined;
-  const paired = policy === "pairing" ? ", and no pairing does" : "";
+  const paired = policy === "pairing" ? ", and the sender is not paired" : "";
   return refuse("recipient_not_allowed", `${pathOf(["allowFrom"])} does not name ${chat}${paired}: the agent may not write there.`);
 }

@@ -180,7 +180,7 @@ function sayingOf({ call, caller, live, address }: Doing): Saying | ActionRefusa
     return refuse("invalid_arguments", "messageId is missing: there is no current message in that chat.");
   const given = wordsOf(call, caller, address);
   if (given.text.trim() === "" && given.media.length === 0)
-    return refuse("nothing_to_send", "There is nothing in it that people would read.");
+    return refuse("nothing_to_send", "The message contains nothing that people can see.");
   const saying: Saying = {
     address,
     text: given.text,
@@ -194,7 +194,7 @@ function sayingOf({ call, caller, live, address }: Doing): Saying | ActionRefusa
   };
   if (replaces === undefined) return saying;
   const { parts } = partsOf(saying, live);
-  return parts.length === 1 ? saying : refuse("edit_too_long", `The text would be ${parts.length} messages; an edit changes one.`);
+  return parts.length === 1 ? saying : refuse("edit_too_long", `The text would be ${parts.length} messages; an edit can change only one.`);
 }
 
 /** The text and files without reply tags and silence tokens, which agents sometimes write here, too. */

@@ -1,4 +1,4 @@
-/** What changes of an account without a new connection: its options, who may write to it, its menu. */
+/** Changes of an account that need no new connection: its options, who may write to it, its menu. */
 import { isDeepStrictEqual } from "node:util";
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
@@ -14,7 +14,7 @@ export function retainAccount(account: OpenAccount, { access, options: values }:
     account.connection.update?.(values);
   } catch (error) {
     const { channel, id, plugin } = account.live;
-    log.error({ channel, account: id, plugin, error: reasonOf(error) }, "new options were not taken");
+    log.error({ channel, account: id, plugin, error: reasonOf(error) }, "new options were rejected");
   }
 }
 
@@ -29,6 +29,6 @@ export function updateMenu(
   if (account.menu === undefined || !capabilities.menu || menu === account.menu) return;
   account.menu = menu;
   account.connection.menu?.(commands).catch((error: unknown) => {
-    log.warn({ channel, account: id, plugin, error: reasonOf(error) }, "the menu could not follow the configuration");
+    log.warn({ channel, account: id, plugin, error: reasonOf(error) }, "the menu could not be updated after a configuration change");
   });
 }

@@ -1,10 +1,10 @@
-/** What a platform's event says, as the core reads it: complete, and with a time that a calendar has. */
+/** Completes a platform event for the core, and checks its time. */
 import type { Inbound, Silent } from "../contract/index.ts";
 import type { ChannelInbound } from "../sdk/contract.ts";
 import type { StoredEvent } from "../state/index.ts";
 import type { OpenAccount } from "./open-account.ts";
 
-/** An event, together with those that were gathered with it; `undefined`: its account is not open. */
+/** Parses an event, together with those gathered with it; `undefined` if its account is not open. */
 export function parseEvent(
   event: StoredEvent,
   gathered: readonly StoredEvent[],
@@ -15,7 +15,7 @@ export function parseEvent(
   return parsed === null || parsed === undefined || "silent" in parsed ? parsed : toInbound(parsed, event);
 }
 
-/** The last moment that a calendar has. A channel that counts in other units must not cost every turn of its chats. */
+/** The latest valid time. A channel that uses other units must not make every turn of its chats fail. */
 const lastTime = 8.64e15;
 const isTime = (at: number | undefined): at is number => at !== undefined && at > 0 && at <= lastTime;
 
@@ -23,6 +23,6 @@ function toInbound(parsed: ChannelInbound, event: StoredEvent): Inbound {
   const { id, source, account = "", authority, acceptedAt } = event;
   const timestamp = isTime(parsed.timestamp) ? parsed.timestamp : acceptedAt;
   const { forward } = parsed;
-  const told = forward === undefined || isTime(forward.timestamp) ? forward : { from: forward.from };
-  return { ...parsed, ...(told && { forward: told }), timestamp, id, channel: source, account, authority };
+  const forwarded = forward === undefined || isTime(forward.timestamp) ? forward : { from: forward.from };
+  return { ...parsed, ...(forwarded && { forward: forwarded }), timestamp, id, channel: source, account, authority };
 }

@@ -1,30 +1,33 @@
-/** An account from its connection to its close: it connects once nothing is in its way, and others go on while it closes. */
+/**
+ * The life of an account from its connection to its close. It connects once no closing account blocks it; other accounts continue
+ * meanwhile.
+ */
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import type { AccountStates } from "./account-states.ts";
-import { type OpenAccount, type OpenAccountOptions, tellStatus } from "./open-account.ts";
+import { logStatus, type OpenAccount, type OpenAccountOptions } from "./open-account.ts";
 
-/** An account that is on its way out. */
+/** An account that is closing. */
 interface Closing {
   readonly channel: string;
   readonly name: string;
   readonly holds: readonly string[];
-  /** It has closed, or was given up; never rejects. */
+  /** Resolves when it has closed or was given up; never rejects. */
   readonly ended: Promise<void>;
 }
 
-/** Two that take in for one credential would take each other's events away. */
+/** Two accounts that receive with the same credential would take each other's events. */
 function isInTheWay(closing: Closing, name: string, { holds }: OpenAccount): boolean {
   return closing.name === name || closing.holds.some((held) => holds.includes(held));
 }
 
 export interface AccountLife {
-  /** Connects an account that has not begun; waits for no connection. */
+  /** Connects an account that has not started; does not wait for the connection. */
   begin(name: string, account: OpenAccount): void;
-  /** Begins to close. Once its deadline is over it is given up: what it still hands in is refused. */
+  /** Starts to close an account. After its deadline it is given up, and events it still submits are refused. */
   shut(name: string, account: OpenAccount): void;
-  /** Resolves when every account that was shut has closed, or was given up. */
+  /** Resolves when every closing account has closed, or was given up. */
   ended(): Promise<unknown>;
 }
 
@@ -32,7 +35,7 @@ export function createAccountLife(options: {
   readonly log: Log;
   readonly commands: OpenAccountOptions["commands"];
   readonly states: Pick<AccountStates, "note">;
-  /** Whether accounts that have waited may still connect. */
+  /** Whether waiting accounts may still connect. */
   readonly isStarted: () => boolean;
 }): AccountLife {
   const { log, states } = options;
@@ -47,7 +50,7 @@ export function createAccountLife(options: {
       const known = account.status.state === status.state && account.status.detail === status.detail;
       account.status = status;
       if (known) return;
-      tellStatus(log.child({ channel, account: id }), status, path);
+      logStatus(log.child({ channel, account: id }), status, path);
       states.note({ channel, id, path }, status);
     });
   }
@@ -68,7 +71,7 @@ export function createAccountLife(options: {
       account.closed = true;
       account.stop.abort();
       const ended = account.connection.close().catch((error: unknown) => {
-        log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and is given up");
+        log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and was given up");
       });
       const entry: Closing = { channel, name, holds: account.holds, ended };
       closing.add(entry);

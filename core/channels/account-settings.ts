@@ -1,4 +1,4 @@
-/** From a channel's section of the configuration to what each of its accounts is opened with, and what is wrong there. */
+/** Reads a channel's section of the configuration: the settings that each account is opened with, and the problems. */
 import { type AccountAccess, identityRule, ignoredEntries, openPlaces, type PathOf, settingPath } from "../access/index.ts";
 import {
   accessSchema,
@@ -23,7 +23,7 @@ export interface AccountSettings {
   readonly definition: ChannelDefinition;
   readonly id: string;
   readonly path: string;
-  /** The channel's own options and the host's, with defaults, secrets resolved. */
+  /** The channel's own options and the host's, with defaults and resolved secrets. */
   readonly options: Values;
   readonly access: AccountAccess;
   /** Connection settings as text: when they change, the account restarts. */
@@ -35,7 +35,7 @@ export interface ReadAccount {
   /** Configuration path, such as `channels.irc` or `channels.irc.accounts.work`. */
   readonly path: string;
   readonly problems: readonly Problem[];
-  /** Absent when a problem is an error. */
+  /** Absent if a problem is an error. */
   readonly settings?: AccountSettings;
 }
 
@@ -44,10 +44,10 @@ interface From {
   readonly environment: Environment;
 }
 
-/** The accounts that are switched on, in the order of the file. */
+/** The enabled accounts, in the order of the file. */
 export function readAccounts(definition: ChannelDefinition, section: unknown, from: From): readonly ReadAccount[] {
   const seen: SeenAccounts = new Map();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const before: AccountSettings[] = [];
   return channelAccounts(section, definition.credentials)
     .filter((account) => account.enabled)
@@ -55,11 +55,11 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
       const path = accountPath(definition.id, account);
       const pathOf = settingPath(section, definition.id, account.id);
       const { settings, problems: own } = readAccount(definition, account, path, from);
-      // Every rule is asked, whatever the others found; about an option that is wrong already nothing more is said.
+      // Every rule is checked whatever the others found, but an option that is already wrong is not reported twice.
       const wrong = own.filter(({ severity }) => severity === "error").map((problem) => problem.path);
       const isWrong = (place: string) =>
         wrong.includes(place) || wrong.includes(ownPath(place, { channel: definition.id, path })) || (wrong.length > 0 && place === path);
-      // The file's own check does not know which channels sign in with root keys.
+      // The check of the file itself does not know which channels sign in with root keys.
       const open =
         account.key === undefined && isRecord(section) && section.accounts !== undefined
           ? checkOpen(["channels", definition.id], account)
@@ -79,8 +79,8 @@ export function readAccounts(definition: ChannelDefinition, section: unknown, fr
       const isOff = found.some(({ severity }) => severity === "error");
       if (!isOff) before.push(settings);
       // A section that several accounts inherit is in the file once.
-      const problems = found.filter((problem) => problem.severity === "error" || !told.has(renderProblem(problem)));
-      for (const problem of problems) told.add(renderProblem(problem));
+      const problems = found.filter((problem) => problem.severity === "error" || !reported.has(renderProblem(problem)));
+      for (const problem of problems) reported.add(renderProblem(problem));
       return { id: account.id, path, problems, ...(isOff ? {} : { settings }) };
     });
 }
@@ -90,7 +90,7 @@ export function accountPath(channel: string, { key }: Pick<ChannelAccountSection
   return renderPath(["channels", channel, ...(key === undefined ? [] : ["accounts", key])]);
 }
 
-/** A name in a list of ids looks like a permission and is none. */
+/** A name in a list of ids looks like a permission but has no effect. */
 function ignoredSenders({ definition, access }: AccountSettings, pathOf: PathOf): readonly Problem[] {
   return ignoredEntries(access, identityRule(definition.id, definition.identity), pathOf).map(({ path, entry }) => ({
     severity: "warning",
@@ -110,19 +110,19 @@ function listsWithoutEffect({ access }: AccountSettings, pathOf: PathOf): readon
   }));
 }
 
-/** The path that an option would have if the account itself had it: problems of the schemas are reported there. */
+/** The path that an option would have in the account's own section. Problems of the schemas are reported there. */
 function ownPath(place: string, { channel, path }: { readonly channel: string; readonly path: string }): string {
   const root = `channels.${channel}`;
   return place.startsWith(path) || !place.startsWith(root) ? place : `${path}${place.slice(root.length)}`;
 }
 
-/** Texts that look like a variable. Secrets are resolved, which fails with a reason of its own. */
+/** Texts that look like a variable. Secrets are excluded, because resolving them fails with a reason of its own. */
 function unexpandedTexts({ secrets = [] }: ChannelDefinition, { raw }: ChannelAccountSection, pathOf: PathOf): readonly Problem[] {
   const plain = Object.fromEntries(Object.entries(raw).filter(([name]) => !secrets.includes(name)));
   return unexpanded(plain, []).map(({ at, path: _, ...problem }) => ({ ...problem, path: pathOf(at.map(String)) }));
 }
 
-/** `settings` are whole only where no problem is an error. */
+/** `settings` are complete only if no problem is an error. */
 function readAccount(
   definition: ChannelDefinition,
   account: ChannelAccountSection,
@@ -137,8 +137,8 @@ function readAccount(
     known: Object.keys(accessSchema.properties),
   });
   const problems = [...unresolved, ...access.problems, ...own.problems];
-  // Options that both name keep the host's meaning and are handed to the channel too. What else the host's schema let pass
-  // is as it was written, without defaults and with secrets unresolved: of that only `own` counts.
+  // An option that both schemas declare keeps the host's meaning and is also passed to the channel. Other values that the host's schema
+  // allowed are unchanged, without defaults and with unresolved secrets, so only `own` is used for those.
   const options: Values = { ...(own.value as object), ...accessOptions(access.value) };
   const settings: AccountSettings = {
     definition,
@@ -151,12 +151,15 @@ function readAccount(
   return { problems, settings };
 }
 
-/** Only what a connection is made with: an emoji that changes must not cut a poll off. */
+/** Contains only what a connection depends on: a changed emoji must not interrupt a poll. */
 function fingerprintOf({ connectionOptions }: ChannelDefinition, own: Values): string {
   return JSON.stringify(connectionOptions === undefined ? own : connectionOptions.map((name) => own[name] ?? null));
 }
 
-/** Secrets resolved; credentials of the root belong to the account `default` alone, and only when it has none, as does the environment. */
+/**
+ * Resolves secrets. Credentials at the root and in the environment belong to the account `default` alone, and only if it has none of its
+ * own.
+ */
 function withCredentials(
   definition: ChannelDefinition,
   account: ChannelAccountSection,
@@ -193,12 +196,12 @@ function withCredentials(
   return { raw, problems };
 }
 
-/** An error is a whole sentence that names the path; a problem has it beside. */
+/** The message of an error names the path; a problem has the path as a separate field. */
 function withoutPath(message: string, path: string): string {
   return (message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message).replace(/\.$/, "");
 }
 
-/** What only the channel knows of options that each fit. */
+/** Problems between valid options, which only the channel can find. */
 function contradictions(
   { definition, options, path }: AccountSettings,
   { before, pathOf }: { readonly before: readonly AccountSettings[]; readonly pathOf: PathOf },
@@ -216,10 +219,10 @@ function contradictions(
   }
 }
 
-/** What the accounts before sign in with, and as whom; with the place of their credential in the file. */
+/** The credentials and identities of the accounts before this one, each with the place of its credential in the file. */
 type SeenAccounts = Map<string, string>;
 
-/** Two accounts with one credential, or of one bot, would take each other's events away. */
+/** Two accounts with one credential, or of one bot, would take each other's events. */
 function twinProblem(
   { definition, options, path }: AccountSettings,
   { seen, at }: { readonly seen: SeenAccounts; readonly at: string },
@@ -234,13 +237,13 @@ function twinProblem(
     return undefined;
   }
   const message = same === undefined ? `signs in as ${id}, and so does ${other}` : `is the same as ${other}`;
-  const hint = `Two accounts that sign in as one take each other's messages away: give ${path} a credential of another one, or remove it.`;
+  const hint = `Two accounts of the same bot take messages from each other. Give ${path} another credential, or remove it.`;
   return { severity: "error", path: at, message, hint };
 }
 
 /**
- * What an account holds alone: its credential, whom it signs in as, and for channels without either the settings of its connection. An
- * account that shares one of them with another that is still closing waits for that.
+ * What only one account may hold: its credential, the identity it signs in as, and for channels without either, its connection settings. An
+ * account that shares one of them with a closing account waits for that account.
  */
 export function heldAlone({ definition, options, fingerprint }: AccountSettings): readonly string[] {
   const values = (definition.credentials ?? []).flatMap((name) => options[name] ?? []).filter((value) => typeof value === "string");
@@ -248,7 +251,7 @@ export function heldAlone({ definition, options, fingerprint }: AccountSettings)
   return [...values.map((value) => `credential ${value}`), ...(id === undefined ? [] : [`id ${id}`]), `settings ${fingerprint}`];
 }
 
-/** A channel that cannot tell leaves it to the platform to find twins. */
+/** If a channel cannot determine the identity, the platform has to detect duplicates. */
 function signedInAs(definition: ChannelDefinition, options: Values): string | undefined {
   try {
     return definition.signsInAs?.(options as never);
@@ -257,7 +260,7 @@ function signedInAs(definition: ChannelDefinition, options: Values): string | un
   }
 }
 
-/** Where what the account signs in with stands: an option, wherever it is inherited from, else a variable of the environment. */
+/** The place of an account's credential: an option, wherever it is inherited from, otherwise an environment variable. */
 function credentialPlace(
   { credentials = [], secretFiles = {}, environment = {} }: ChannelDefinition,
   { raw, own, id }: ChannelAccountSection,
@@ -265,12 +268,12 @@ function credentialPlace(
 ): string {
   const hasOwn = credentials.some((name) => own[name] !== undefined);
   const from = id !== "default" || hasOwn ? own : raw;
-  // A file that is set wins over the option itself.
+  // A file takes precedence over the option itself.
   const name = [...Object.keys(secretFiles), ...credentials].find((one) => from[one] !== undefined);
   return name === undefined ? `$${Object.values(environment).join(", $")}` : pathOf([name]);
 }
 
-/** Without what only the host understands; a name that both declare is handed to both. */
+/** Removes options that only the host understands; a name that both declare is passed to both. */
 function ownOptions(raw: Values, { options }: ChannelDefinition): Values {
   const { properties: own } = options;
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** The last state of each account, kept in the store: `why` is also asked when no gateway runs. */
+/** Stores the last state of each account, because `why` may run when no gateway does. */
 import { type Json, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
@@ -15,14 +15,14 @@ export interface AccountChange extends Pick<ChannelStatus, "state" | "detail"> {
   readonly since: number;
 }
 
-/** The key under which the state of an account is kept. */
+/** The key of an account's stored state. */
 export const accountKey = (channel: string, account: string): string => `${channel}:${account}`;
 
 export interface AccountStates {
   note(account: { readonly channel: string; readonly id: string; readonly path: string }, status: ChannelStatus): void;
-  /** Whether the account has once connected or failed since the gateway started. */
+  /** Whether the account has connected or failed since the gateway started. */
   wasTried(key: string): boolean;
-  /** Forgets accounts that are no longer configured. */
+  /** Removes accounts that are no longer configured. */
   keepOnly(isKnown: (key: string) => boolean): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createAccountStates({
       if (state !== "connecting") tried.add(accountKey(channel, id));
       const change: AccountChange = { channel, account: id, path, state, ...(detail === undefined ? {} : { detail }), since: now() };
       store.set(accountsNamespace, accountKey(channel, id), change as unknown as Json).catch((error: unknown) => {
-        log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be kept");
+        log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be stored");
       });
     },
     wasTried: (key) => tried.has(key),

@@ -1,4 +1,4 @@
-/** Opens the accounts of the channels, keeps them true to the configuration, and closes them. A failure of one is left to it. */
+/** Opens the accounts of the channels, adapts them to the configuration, and closes them. A failure of one does not affect the others. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
@@ -22,33 +22,33 @@ export interface AccountReport {
   /** Configuration path of the account. */
   readonly path: string;
   readonly status: ChannelStatus;
-  /** Sends of unknown fate that are repeated when the platform answers; absent: none. */
+  /** Sends with an unknown outcome, which are repeated when the platform answers; absent if there are none. */
   readonly waitingSends?: number;
 }
 
 export interface Accounts {
   get(channel: string, account: string): LiveAccount | undefined;
-  /** Whether the platform answers an account, open or not. */
+  /** Whether an account's platform answers; also works for an account that is not open. */
   readonly contact: Contacts["of"];
-  /** The accounts of a channel that are open, in the order of the configuration. */
+  /** The open accounts of a channel, in the order of the configuration. */
   of(channel: string): readonly LiveAccount[];
   all(): readonly LiveAccount[];
-  /** Whether an account that is not open is meant to be: it is configured, and something keeps it from opening. */
+  /** Whether an account that is not open should be: it is configured, and something keeps it from opening. */
   expects(channel: string, account: string): boolean;
-  /** Everything that is configured, with its state, also what failed to open. */
+  /** All configured accounts with their states, including those that failed to open. */
   reports(): readonly AccountReport[];
-  /** Whether each account that is configured has once connected or failed. */
+  /** Whether each configured account has connected or failed at least once. */
   allTried(): boolean;
-  /** For the `ingress` station: what a platform's event says, together with those that were gathered with it. */
+  /** For the `ingress` station: parses a platform event, together with those gathered with it. */
   parse(event: StoredEvent, gathered: readonly StoredEvent[]): Inbound | Silent | null | undefined;
   /**
-   * Opens what is configured and not open, closes what no longer is, restarts what has other connection settings. Waits for no connection:
-   * only an account that holds what another one has not let go yet starts after that one has closed, or has been given up.
+   * Opens, closes and restarts accounts as the configuration requires. It does not wait for connections. An account that needs something a
+   * closing account still holds starts once that account has closed or was given up.
    */
   apply(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void>;
-  /** Connects those that are not yet started; does not wait for the platforms. */
+  /** Connects the accounts that have not started; does not wait for the platforms. */
   start(): void;
-  /** Takes nothing more in; sending goes on. */
+  /** Stops receiving; sending continues. */
   pause(): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const failures = new Map<string, AccountReport>();
   let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
-  let told: object | undefined;
+  let logged: object | undefined;
   const states = createAccountStates(options);
   const life = createAccountLife({ log, commands: options.commands, states, isStarted: () => started });
   const { of: contact } = createContacts({ connection: (channel, account) => open.find(channel, account)?.connection, log });
@@ -81,7 +81,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     if (account !== undefined) life.shut(name, account);
   }
 
-  /** In place of the old one at once: what waits in a lane, or is about to be sent, finds the account at any time. */
+  /** The new account replaces the old one at once, so that waiting events and sends always find an account. */
   function reopen(name: string, settings: AccountSettings): void {
     const existing = open.named(name);
     try {
@@ -113,16 +113,16 @@ export function createAccounts(options: AccountsOptions): Accounts {
     }
     if (started) beginAll();
     for (const account of open.all()) updateMenu(account, options);
-    tellAccounts();
+    logAccounts();
   }
 
-  /** A bot that vanished from the configuration by a slip is missed here. */
-  function tellAccounts(): void {
+  /** Makes a bot that was removed from the configuration by mistake visible in the log. */
+  function logAccounts(): void {
     const accounts = open.all().map(({ live: { channel, id } }) => `${channel}:${id}`);
     const failed = [...failures.values()].map(({ channel, account }) => `${channel}:${account}`);
     const line = { accounts, ...(failed.length > 0 && { failed }) };
-    if (isDeepStrictEqual(line, told) || (told === undefined && accounts.length + failed.length === 0)) return;
-    told = line;
+    if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
+    logged = line;
     log.info(line, "these channel accounts are configured");
   }
 

@@ -1,41 +1,41 @@
 /**
- * Whether a platform answers an account. A send of unknown fate is repeated only after another call of its account has succeeded that began
- * after the failure, so that the repetition does not fall into the same outage. Calls are numbered, because a clock that is set back would
- * mistake an earlier one for a later one.
+ * Tracks whether a platform answers an account. A send with an unknown outcome is repeated only after a later call of its account has
+ * succeeded, so that the repetition does not fall into the same outage. Calls are numbered, because a clock that is set back would reverse
+ * their order.
  */
 import type { Log } from "../log/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import { sleep } from "./retry.ts";
 
-/** Pauses between questions to the platform, so that it is asked after 2, 10 and 60 s and each minute from then on. */
+/** Pauses between probes of the platform, so that it is probed after 2, 10 and 60 s and then every minute. */
 const firstPausesMs = [2_000, 8_000, 50_000];
 const pauseMs = 60_000;
 /**
- * A channel that neither reports its calls nor has a `probe` says nothing about the platform: after so many pauses the repetition is due.
+ * A channel that neither reports its calls nor has a `probe` gives no sign of the platform; after this many pauses the repetition is due.
  */
 const pausesWithoutProbe = firstPausesMs.length;
-/** How long a repetition waits, like the retries of a send that did not happen. */
+/** How long a repetition waits, as for retries of a send that had no effect. */
 const longestWaitMs = 24 * 60 * 60_000;
 
-/** How a wait for the platform ended. An account that is gone holds nothing: the send finds out why. */
+/** How a wait for the platform ended. A removed account delays nothing: the send itself finds out why it fails. */
 export type Awaited = "may-send" | "too-late" | "closing";
 
 export interface Contact {
-  /** A call of the channel begins; the returned function reports that it succeeded. */
+  /** A call of the channel begins; the returned function reports its success. */
   calling(): () => void;
-  /** The same for a send, where the channel does not report its calls. */
+  /** The same for a send, if the channel does not report its calls. */
   sending(): () => void;
-  /** A send ended with unknown fate. Returns a mark: calls that begin from now on are later than it. */
+  /** A send ended with an unknown outcome. Returns a mark; calls that begin after this are later than the mark. */
   failed(): number;
-  /** The mark of the last failure; 0 when this process saw none. */
+  /** The mark of the last failure; 0 if this process saw none. */
   lastFailure(): number;
-  /** Resolves when a call that began after the mark has succeeded, or the account is gone. Probes the platform until then. */
+  /** Resolves when a call that began after the mark has succeeded, or the account has been removed. Probes the platform until then. */
   answersAfter(mark: number, signal: AbortSignal): Promise<Awaited>;
-  /** Sends that wait for the platform to answer. */
+  /** Number of sends that wait for the platform to answer. */
   waiting(): number;
 }
 
-/** The contacts of all accounts. They outlive a connection that is replaced at a reload. */
+/** The contacts of all accounts. They survive a connection that is replaced at a reload. */
 export interface Contacts {
   of(channel: string, account: string): Contact;
 }
@@ -53,7 +53,7 @@ function createContact(options: {
 }): Contact {
   const waiters = new Set<Waiter>();
   let begun = 0;
-  /** The latest call that succeeded. */
+  /** The latest successful call. */
   let succeeded = 0;
   let lastFailure = 0;
   let reports = false;
@@ -71,7 +71,7 @@ function createContact(options: {
   function release(isFree: (waiter: Waiter) => boolean): void {
     const free = [...waiters].filter(isFree);
     if (free.length === 0) return;
-    options.log.info({ sends: free.length }, "sends of unknown fate are repeated");
+    options.log.info({ sends: free.length }, "sends with an unknown outcome are repeated");
     for (const waiter of free) waiter.resolve("may-send");
   }
 
@@ -85,7 +85,7 @@ function createContact(options: {
       const connection = options.connection();
       const unknowable = connection?.probe === undefined && !reports && pauses >= pausesWithoutProbe;
       if (connection === undefined || unknowable) release(() => true);
-      // Not waited for: a platform that is silent must not delay the next question.
+      // Not awaited: a platform that does not answer must not delay the next probe.
       else ask().catch(ignore);
     }
   }
@@ -107,7 +107,7 @@ function createContact(options: {
       signal.addEventListener("abort", onAbort, { once: true });
       waiters.add(waiter);
       if (waiters.size > 1) return;
-      options.log.warn({ reason: "platform_silent" }, "the fate of a send is unknown: it is repeated once when the platform answers");
+      options.log.warn({ reason: "platform_silent" }, "the outcome of a send is unknown: it is repeated once when the platform answers");
       probing = new AbortController();
       void probeUntilAnswered(probing.signal);
     });

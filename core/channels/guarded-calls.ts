@@ -1,4 +1,4 @@
-/** One call of a channel's plugin: timed, within its deadline, and with an error that names the plugin and the call. */
+/** Wraps calls to a channel's plugin: each is timed, has a deadline, and its errors name the plugin and the call. */
 import { PluginError } from "../contract/index.ts";
 import { type Asked, callAtOnce, callPlugin, pluginDeadlines, pluginFault, unusable } from "../host/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
@@ -8,7 +8,7 @@ export interface GuardOptions {
   readonly plugin: string;
   /** Channel and account, such as `desk:default`. */
   readonly name: string;
-  /** A fault that does not end a call: the answer of the plugin was replaced by a safe one, or no caller waits for it. */
+  /** Receives faults that do not fail a call: an unusable answer was replaced by a safe one, or no caller waits for it. */
   readonly onFault: (error: Error) => void;
   /** Default: the calls are not timed. */
   readonly timed?: TimedCall;
@@ -17,21 +17,21 @@ export interface GuardOptions {
 export interface GuardedCalls {
   readonly onFault: GuardOptions["onFault"];
   asked(call: string): Asked;
-  /** Most callers go on without what failed, and log nothing: a mistake of the plugin is in the log all the same. */
+  /** Logs a plugin's fault. Most callers continue without the failed call and log nothing themselves. */
   noted(error: unknown): unknown;
-  /** The call with its deadline and a check of what it resolves with; a failure is noted. */
+  /** Makes a call with its deadline and a check of its result; a failure is logged. */
   within<T>(
     call: keyof typeof pluginDeadlines & keyof ChannelConnection,
     run: () => T | PromiseLike<T>,
     more?: { readonly wrong?: (value: unknown) => string | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<T>;
-  /** The call with its deadline. */
+  /** Makes a call with its deadline. */
   timely<T>(call: string, deadlineMs: number, run: () => T | PromiseLike<T>): Promise<T>;
-  /** The call of what answers at once. */
+  /** Makes a synchronous call. */
   atOnce<T>(call: string, run: () => T): T;
-  /** The call of what may answer at once or later. */
+  /** Makes a call that may return a value or a promise. */
   started<T>(call: string, run: () => T): T;
-  /** The call of what returns nothing: an async function may return nothing as well, and its rejection would be unhandled. */
+  /** Makes a call that returns nothing. If the plugin's function is async, its rejection is handled here. */
   withoutAnswer(call: string, run: () => void): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an answer of the right
- * shape or with an error that names the plugin and the call. `ChannelError` passes as it is: its code decides what happens next.
+ * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an answer of the right shape
+ * or with an error that names the plugin and the call. `ChannelError` passes unchanged: its code decides what happens next.
  */
 import type { Receipt } from "../contract/index.ts";
 import {
@@ -50,7 +50,7 @@ export function guardConnection(connection: ChannelConnection, options: GuardOpt
       }
     },
     send: async (part, address, signal) => receiptOf(await calls.within("send", () => connection.send(part, address, signal)), calls),
-    // The caller that closes it logs what goes wrong.
+    // The caller that closes it logs the failure.
     close: () => calls.timely("close", pluginDeadlines.close, () => connection.close()),
     ...guardOptional(connection, calls),
   };
@@ -88,7 +88,7 @@ function guardOptional(connection: ChannelConnection, calls: GuardedCalls): Part
   };
 }
 
-/** A send that resolves counts as sent, whatever it resolves with: repeated it would be there twice. */
+/** A send that resolves is regarded as sent, whatever its value: a repetition would create a duplicate. */
 function receiptOf(value: unknown, { asked, onFault }: GuardedCalls): Receipt {
   const problem = receiptProblem(value);
   if (problem === undefined) return value as Receipt;
@@ -97,7 +97,7 @@ function receiptOf(value: unknown, { asked, onFault }: GuardedCalls): Receipt {
   return { messageId: typeof messageId === "number" ? String(messageId) : "" };
 }
 
-/** The wait for the limits of the platform; nothing where the part may be sent at once. */
+/** The wait for the platform's rate limits; `undefined` if the part may be sent at once. */
 function guardAdmit(
   admit: NonNullable<ChannelConnection["admit"]>,
   { asked, noted, started, within }: GuardedCalls,

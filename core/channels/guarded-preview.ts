@@ -1,4 +1,4 @@
-/** A preview of a channel as the core calls it: what it shows is known even if its `close` fails. */
+/** A channel's preview as the core calls it: its messages are known even if its `close` fails. */
 import { isObject, isTextList, kindOf, pluginDeadlines, unusable } from "../host/index.ts";
 import type { ChannelPreview } from "../sdk/contract.ts";
 import type { GuardedCalls } from "./guarded-calls.ts";
@@ -8,7 +8,7 @@ interface PreviewOptions {
   onMessage(messageIds: readonly string[]): void;
 }
 
-/** `open` hands the plugin its options and returns what the plugin made of them. */
+/** `open` passes the options to the plugin and returns the plugin's preview. */
 export function openPreview<Options extends PreviewOptions>(
   calls: GuardedCalls,
   options: Options,
@@ -21,7 +21,7 @@ export function openPreview<Options extends PreviewOptions>(
   return guardPreview(made as unknown as ChannelPreview, ids, calls);
 }
 
-/** The messages of a preview as far as the channel has named them: what its `close` fails to tell is known all the same. */
+/** The ids of a preview's messages reported so far, in case its `close` does not return them. */
 class KnownIds {
   readonly #onMessage: (messageIds: readonly string[]) => void;
   #ids: readonly string[];

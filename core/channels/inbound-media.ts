@@ -1,7 +1,4 @@
-/**
- * Files that came with a message, once it was let through: fetched by its channel, or marked with the reason why not. The text stays in
- * any case.
- */
+/** Fetches the files of an admitted message through its channel, or marks them with the reason why not. The text is kept in any case. */
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ChannelError, type Inbound, type InboundMedia } from "../contract/index.ts";
@@ -11,13 +8,13 @@ import type { LiveAccount } from "./live-account.ts";
 type FetchMedia = NonNullable<ChannelConnection["fetchMedia"]>;
 type Describe = NonNullable<Parameters<FetchMedia>[1]["describe"]>;
 
-/** Where the account does not say. */
+/** Used if the account does not set a limit. */
 const defaultMaxMb = 5;
-/** For all files of one message, and of the one that it answers; what has not come by then is answered without. */
+/** Time limit for all files of one message, and of the message it replies to. The reply is written without files that take longer. */
 const patienceMs = 5 * 60_000;
 const atOnce = 4;
 const keepMediaMs = 7 * 24 * 60 * 60_000;
-/** For the files of one account: who may write may send files all day, and a full disk stops everything. */
+/** Limit for the files of one account: a sender may send files all day, and a full disk stops everything. */
 const mostBytes = 2 * 1_024 ** 3;
 const keepNewestMs = 60 * 60_000;
 
@@ -26,18 +23,15 @@ function maxBytes(options: Readonly<Record<string, unknown>>): number {
   return Math.floor((typeof mediaMaxMb === "number" && mediaMaxMb > 0 ? mediaMaxMb : defaultMaxMb) * 1_048_576);
 }
 
-/** One line for the agent: a channel's own words are fit for it, those of anything else are the operator's. */
+/** One line for the agent. A channel's own detail is fit for it; other errors are for the operator. */
 function whyNot(thrown: unknown, late: boolean): string {
-  if (late) return "it did not come in time";
+  if (late) return "it did not arrive in time";
   if (!(thrown instanceof ChannelError)) return "it could not be fetched";
   const words = thrown.message.replace(/\s+/g, " ").trim();
   return words.length > 200 ? `${words.slice(0, 199)}…` : words;
 }
 
-/**
- * One failed file is that file's alone: the others and the text are handed on. Never rejects. `onUnavailable` hears what the operator
- * should know.
- */
+/** A failed file does not affect the others or the text. Never rejects. `onUnavailable` reports what the operator should know. */
 export async function completeMedia(
   inbound: Inbound,
   options: {
@@ -57,12 +51,12 @@ export async function completeMedia(
   const how = { maxBytes: maxBytes(account.options), signal, ...(describe === undefined ? {} : { describe }) };
 
   async function complete(media: InboundMedia): Promise<InboundMedia> {
-    // Moving stickers are described by their emoji; a file that the channel has already fetched is not fetched again.
+    // Animated stickers are described by their emoji; a file that the channel has already fetched is not fetched again.
     if (media.sticker?.animated === true || media.path !== undefined) return media;
     try {
       return { ...media, ...(await fetchMedia?.call(account?.connection, media, how)) };
     } catch (thrown) {
-      // `/stop` came, or the gateway closes: nothing is wrong with the file.
+      // `/stop` arrived, or the gateway is closing: nothing is wrong with the file.
       if (!options.signal.aborted) options.onUnavailable?.(media, thrown);
       return { ...media, unavailable: whyNot(thrown, patience.aborted) };
     }
@@ -85,8 +79,8 @@ interface KeptFile {
 }
 
 /**
- * Removes what channels fetched more than seven days ago, and the oldest of an account that has more than 2 GiB: files of the folder
- * `media` of each account, also of one that is no longer configured.
+ * Removes files that channels fetched more than seven days ago, and the oldest files of an account with more than 2 GiB. Covers the folder
+ * `media` of each account, including accounts that are no longer configured.
  */
 export async function removeOldMedia(options: {
   readonly stateDirectory: string;
@@ -120,7 +114,7 @@ async function filesOf(folder: string): Promise<readonly KeptFile[]> {
   return files;
 }
 
-/** Too old, or more than there is room for. What has just come is about to be read, however large it is. */
+/** Files that are too old, or that exceed the limit. New files are kept whatever their size, because they are about to be read. */
 function tooMany(files: readonly KeptFile[], now: number): readonly KeptFile[] {
   let left = mostBytes;
   return files

@@ -1,4 +1,4 @@
-/** An account's connection in a process that is not a gateway: it is asked a few questions and closed, and takes nothing in. */
+/** An account's connection in a process that is not a gateway: it answers a few questions and is closed, and receives nothing. */
 import { join } from "node:path";
 import { identityRule } from "../access/index.ts";
 import { reasonOf } from "../contract/index.ts";
@@ -11,7 +11,7 @@ import { type ProbeOptions, type ProbeReport, probeAccount } from "./probe.ts";
 
 const silent: PluginLog = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-/** What a connection remembers belongs to the gateway; a process that only looks finds nothing and leaves nothing. */
+/** A connection's stored data belongs to the gateway, so this process reads and writes none. */
 const noStore: PluginStore = {
   get: async () => null,
   set: async () => {},
@@ -26,7 +26,7 @@ export interface LookOptions {
   readonly newId: () => string;
 }
 
-/** What `ask` finds out with a connection that is closed right after. */
+/** Opens a connection, calls `ask` with it, and closes it. */
 export async function lookInto<T>(settings: AccountSettings, options: LookOptions, ask: (live: LiveAccount) => Promise<T>): Promise<T> {
   const { definition, id, path, access } = settings;
   const stop = new AbortController();
@@ -40,7 +40,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     now: options.now,
     newId: options.newId,
     receive: async () => {
-      throw new Error("nothing is taken in here");
+      throw new Error("no events are accepted here");
     },
     check: async () => ({ allowed: false, code: "not_taken_in", notice: "" }),
     judgeCaller: () => ({ ok: false, status: 401 }),
@@ -50,7 +50,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     status() {},
     commands: () => [],
   };
-  // In a process without the gateway, the channel's id is all that is known of its plugin.
+  // Without the gateway, only the channel's id is known of its plugin.
   const guard = { plugin: definition.id, name: `${definition.id}:${id}`, onFault: () => {} };
   const connection = guardConnection(openConnection(definition, account), guard);
   try {
@@ -68,7 +68,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     });
   } finally {
     stop.abort();
-    // It was asked a few questions; that it cannot be closed changes no answer.
+    // A failure to close the connection changes no answer.
     await connection.close().catch(() => {});
   }
 }

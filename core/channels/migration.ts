@@ -1,4 +1,4 @@
-/** Chats that their platform leads under another id from now on: what is known of a group by its id goes along. */
+/** Chats whose id the platform has changed: what is stored about a group under its old id moves along. */
 import { setTimeout as wait } from "node:timers/promises";
 import {
   type Environment,
@@ -23,13 +23,13 @@ export interface ChatMove {
 }
 
 export interface Migrations {
-  /** What earlier processes learned; before the first event runs. */
+  /** Loads earlier moves; call before the first event runs. */
   load(): Promise<void>;
-  /** The address as it is now. */
+  /** The current address. */
   current(address: Address): Address;
-  /** An event of a chat that moved is one of the new chat; that it moved is nothing to answer. */
+  /** Moves an event of the old chat to the new one. The announcement of the move itself needs no reply. */
   follow(inbound: Inbound): Inbound | Promise<Silent>;
-  /** Config, session, history and pending work go over. Done twice, it does nothing more. */
+  /** Moves configuration, session, history and pending work. Idempotent. */
   move(move: ChatMove): Promise<void>;
 }
 
@@ -41,9 +41,9 @@ export interface MigrationOptions {
   readonly configFile: string;
   readonly environment: Environment;
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
-  /** The sessions of the old chat, and what they are in the new one. */
+  /** The sessions of the old chat, and their keys in the new one. */
   readonly sessionsOf: (move: ChatMove, knownKeys: readonly string[]) => readonly { readonly from: string; readonly to: string }[];
-  /** For what is kept of a session outside the store. */
+  /** Moves what is stored about a session outside the store. */
   readonly onMoved: (session: { readonly from: string; readonly to: string }) => Promise<unknown>;
   /** Looks for the lanes in which the moved work waits. */
   readonly rescan: () => Promise<void>;
@@ -51,7 +51,7 @@ export interface MigrationOptions {
 
 const namespace = "chats-moved";
 const mostSessions = 100_000;
-/** The file is watched; an edit is in force well before this. */
+/** The file is watched, so an edit normally takes effect long before this. */
 const longestReloadMs = 3_000;
 
 export function createMigrations(options: MigrationOptions): Migrations {
@@ -64,7 +64,7 @@ export function createMigrations(options: MigrationOptions): Migrations {
     const { channel, account, from, to } = move;
     const key = keyOf(channel, account, from);
     const first = known.get(key) !== to;
-    // First of all: what is parsed or sent from now on means the new chat, whatever of the rest fails.
+    // Stored first, so that everything parsed or sent after this uses the new chat, even if the rest fails.
     await store.set(namespace, key, to, { durable: true });
     known.set(key, to);
     const stored = await store.sessions({ limit: mostSessions });
@@ -74,7 +74,7 @@ export function createMigrations(options: MigrationOptions): Migrations {
     );
     await Promise.all(sessions.map(options.onMoved));
     const { moved } = await store.moveChat({ ...move, sessions, at: options.now() });
-    if (first) log.info({ channel, account, from, to, waiting: moved }, "a group has a new id; what was known of it goes along");
+    if (first) log.info({ channel, account, from, to, waiting: moved }, "a group has a new id; its settings and conversation move with it");
     await renameInConfig(move, options);
     await options.rescan();
   }
@@ -92,14 +92,14 @@ export function createMigrations(options: MigrationOptions): Migrations {
       if (inbound.kind === "migration")
         return migrations.move({ channel, account, from: chat.id, to: migratedTo ?? chat.id }).then(() => ({
           silent: "chat_migrated",
-          detail: "The platform leads this chat under another id from now on.",
+          detail: "The platform has given this chat a new id.",
         }));
       const now = migrations.current({ channel, account, chat: chat.id }).chat;
       return now === chat.id ? inbound : { ...inbound, chat: { ...chat, id: now } };
     },
     move(move) {
       if (move.from === move.to) return Promise.resolve();
-      // One after the other: the platform announces it in both chats, and a send may learn of it at the same time.
+      // One at a time: the platform announces the move in both chats, and a send may learn of it simultaneously.
       const done = moving.then(() => carryOver(move));
       moving = done.catch(() => {});
       return done;
@@ -108,7 +108,7 @@ export function createMigrations(options: MigrationOptions): Migrations {
   return migrations;
 }
 
-/** Keys of the group, where the file has them: for all accounts, and for this one. */
+/** Keys of the group in the file: for all accounts, and for this one. */
 function groupPaths(config: GatewayConfig, { channel, account, from }: ChatMove): readonly (readonly Segment[])[] {
   const section = getPath(config, ["channels", channel]);
   const accounts = isRecord(section) && isRecord(section.accounts) ? Object.keys(section.accounts) : [];
@@ -136,20 +136,20 @@ async function renameInConfig(move: ChatMove, options: MigrationOptions): Promis
   const groups = groupPaths(config(), move);
   const bindings = bindingPaths(config(), move);
   if (groups.length + bindings.length === 0) return;
-  const tell = (why: string) => {
+  const report = (why: string) => {
     for (const path of groups)
       log.warn({ channel, account, path: renderPath(path), hint: `Rename this key to "${to}".` }, `a group has a new id: ${why}`);
     for (const path of bindings)
       log.warn({ channel, account, path: renderPath(path), hint: `Set it to "${to}".` }, `a group has a new id: ${why}`);
   };
-  if (options.account(channel, account)?.options.configWrites === false) return tell("configWrites is false, so the file is left as it is");
+  if (options.account(channel, account)?.options.configWrites === false) return report("configWrites is false, so the file is not changed");
   try {
     for (const path of groups) await renameConfigKey(configFile, path, to, { env });
     for (const path of bindings) await editConfig(configFile, path, to, { env });
   } catch (error) {
-    return tell(`the configuration could not be changed (${reasonOf(error)})`);
+    return report(`the configuration could not be changed (${reasonOf(error)})`);
   }
-  // What comes from the new chat is judged by its settings, so it waits until they are in force.
+  // Events of the new chat are checked against its settings, so they wait until those are in effect.
   const end = performance.now() + longestReloadMs;
   while (performance.now() < end && groupPaths(config(), move).length + bindingPaths(config(), move).length > 0) await wait(20);
 }

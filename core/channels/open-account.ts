@@ -1,4 +1,4 @@
-/** One account of a channel that is open: its connection, what the host keeps of it, and the way of its events into the inbox. */
+/** One open account of a channel: its connection, the host's data about it, and how its events reach the inbox. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type AccountAccess, identityRule } from "../access/index.ts";
@@ -30,14 +30,14 @@ export interface OpenAccount {
   readonly fingerprint: string;
   readonly stop: AbortController;
   readonly holds: readonly string[];
-  /** Replaced at reload, without a restart. */
+  /** Replaced at a reload, without a restart. */
   access: AccountAccess;
   options: Readonly<Record<string, unknown>>;
   status: ChannelStatus;
   started: boolean;
-  /** From the moment it begins to close: what comes from it is refused. */
+  /** Set when closing begins; later events from it are refused. */
   closed: boolean;
-  /** The commands that its menu was made of, as text. */
+  /** The commands of its current menu, as text. */
   menu?: string;
 }
 
@@ -51,11 +51,11 @@ export interface OpenAccountOptions {
   readonly log: Log;
   readonly now: () => number;
   readonly newId: () => string;
-  /** `silent`: it is known already that nothing follows from it. */
+  /** `silent` is set if the event is already known to need no reply. */
   readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
-  /** Whether it may come in; changes nothing. */
+  /** Checks whether the event would be admitted; has no effect. */
   readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
-  /** As at the turn: what is none there is an ordinary turn, which must wait in its lane. */
+  /** Must agree with the turn: a text that is not a command there is an ordinary turn, which has to wait in its lane. */
   readonly isControlCommand: (parsed: ChannelInbound, account: LiveAccount) => boolean;
   readonly trustedProxies: () => readonly string[];
   readonly debounceMs: () => number;
@@ -104,7 +104,7 @@ export function openAccount(
       const before = holder.open.status;
       holder.open.status = status;
       if (status.state === before.state && status.detail === before.detail) return;
-      tellStatus(accountLog, status, path);
+      logStatus(accountLog, status, path);
       options.states.note({ channel, id, path }, status);
     },
     judgeCaller: createJudgeCaller({
@@ -156,10 +156,10 @@ export function openAccount(
   return created;
 }
 
-/** Without one of them an account would come up, and fail at its first message. */
+/** Without any of these an account would come up, and fail at its first message. */
 const connectionFunctions = ["start", "parse", "render", "send", "close"] as const satisfies readonly (keyof ChannelConnection)[];
 
-/** A channel's `open`, and whether what it returned can be a connection. */
+/** Calls a channel's `open`, and checks that the result can be a connection. */
 export function openConnection(definition: ChannelDefinition, account: ChannelAccount): ChannelConnection {
   const connection = definition.open(account as never);
   if (isThenable(connection)) {
@@ -180,34 +180,34 @@ function isStatus(status: unknown): status is ChannelStatus {
 
 const sameFaultMs = 60 * 60_000;
 
-/** A plugin that fails in one way may do so with every message: each kind of fault is worth a warning an hour. */
+/** A plugin may fail in the same way with every message, so each kind of fault is logged as a warning once an hour. */
 function createFaultLog({ log, plugin, now }: { readonly log: Log; readonly plugin: string; readonly now: () => number }) {
-  const told = new Map<string, number>();
+  const logged = new Map<string, number>();
   return (error: Error): void => {
     const message = reasonOf(error);
-    const isNews = now() - (told.get(message) ?? Number.NEGATIVE_INFINITY) >= sameFaultMs;
-    if (isNews && told.size > 100) told.clear();
-    if (isNews) told.set(message, now());
+    const isNews = now() - (logged.get(message) ?? Number.NEGATIVE_INFINITY) >= sameFaultMs;
+    if (isNews && logged.size > 100) logged.clear();
+    if (isNews) logged.set(message, now());
     log[isNews ? "warn" : "debug"]({ plugin, error: message }, "a call into a plugin failed");
   };
 }
 
-/** The reason of an event of which its channel says no more than that there is nothing to do. */
+/** The reason code of a silent event if its channel gives none. */
 const nothingToDo = "nothing_to_do";
 
 function isInbound(parsed: Parsed): parsed is ChannelInbound {
   return parsed !== null && parsed !== undefined && !("silent" in parsed);
 }
 
-/** What an event says, and whether it is a command that waits behind no turn. */
+/** A parsed event, and whether it is a command that waits for no turn. */
 interface Read {
   readonly parsed: Parsed;
   readonly control: boolean;
 }
 
 /**
- * An event that its channel cannot read is taken all the same, to fail by itself: refused here it would come again, and keep those behind
- * it away.
+ * An event that its channel cannot read is accepted anyway, and fails on its own. If it were refused, it would be delivered again and block
+ * those after it.
  */
 function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isControlCommand }: OpenAccountOptions): Read {
   if (account === undefined) return { parsed: undefined, control: false };
@@ -222,7 +222,7 @@ function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isContro
   }
 }
 
-/** A refused sender learns no more than that; the rule that decided is in the trace. */
+/** A refused sender learns only that; the rule that applied is in the trace. */
 async function checkUpdate(
   parsed: Parsed,
   { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<OpenAccountOptions, "check">,
@@ -235,14 +235,14 @@ async function checkUpdate(
   return { allowed: false, code: refused.code, notice: "You may not use this here." };
 }
 
-/** Why nothing follows from an event, where that is known already. */
+/** Why an event needs no reply, if that is known already. */
 function silentOf(parsed: Parsed, known: string | undefined): Silent | undefined {
   if (known !== undefined) return { silent: known };
   if (parsed === null) return { silent: nothingToDo };
   return parsed !== undefined && "silent" in parsed ? parsed : undefined;
 }
 
-/** Parsed once here, only to know its lane and whether there is anything to do; the event keeps what the platform sent. */
+/** Parsed once here, only to find its lane and whether it needs a reply. The stored event is exactly what the platform sent. */
 function receiveUpdate({
   holder,
   channel,
@@ -275,7 +275,7 @@ function receiveUpdate({
   );
 }
 
-export function tellStatus(log: Log, status: ChannelStatus, path: string): void {
+export function logStatus(log: Log, status: ChannelStatus, path: string): void {
   const bad = status.state === "failed" || status.state === "waiting";
   const line = {
     state: status.state,

@@ -1,4 +1,4 @@
-/** The accounts that are open, in the order of the configuration. */
+/** The open accounts, in the order of the configuration. */
 import type { OpenAccount } from "./open-account.ts";
 
 export interface OpenAccounts {
@@ -7,14 +7,14 @@ export interface OpenAccounts {
   /** With their names. */
   entries(): readonly (readonly [name: string, account: OpenAccount])[];
   all(): readonly OpenAccount[];
-  /** In place of the one that had the name. */
+  /** Replaces an account with the same name. */
   hold(name: string, account: OpenAccount): void;
   drop(name: string): void;
 }
 
 export function createOpenAccounts(): OpenAccounts {
   const open = new Map<string, OpenAccount>();
-  /** The same, to be found without a key that is put together: each message asks for its account a dozen times. */
+  /** The same accounts by channel and id. Each message looks its account up a dozen times, so building a combined key would be wasteful. */
   const index = new Map<string, Map<string, OpenAccount>>();
   return {
     find: (channel, account) => index.get(channel)?.get(account),

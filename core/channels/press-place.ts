@@ -1,11 +1,11 @@
-/** Where a button was pressed. */
+/** The place where a button was pressed. */
 
 import type { Inbound } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
 
 /**
- * For a message that is too old, a platform names the chat but not the topic. Where it was sent is
- * remembered, so the press is judged and answered in the topic of its button.
+ * For an old message, a platform names the chat but not the topic. The place is looked up among sent messages, so that the press is checked
+ * and answered in the topic of its button.
  */
 export function placePress(inbound: Inbound, findSent: Store["findSent"]): Inbound | Promise<Inbound> {
   const { kind, channel, account, chat, messageId } = inbound;

@@ -1,6 +1,4 @@
-/**
- * What the platform says about an account when asked: its identity, whether its groups can be reached, the ids of the names in its lists.
- */
+/** What the platform reports about an account: its identity, whether its groups can be reached, the ids of the names in its lists. */
 import { type AccountAccess, type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../access/index.ts";
 import { type Answer, type Asking, createAsking, inTurns, pluginDeadlines } from "../host/index.ts";
 import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk/contract.ts";
@@ -27,24 +25,24 @@ export interface ProbeReport {
   readonly channel: string;
   readonly account: string;
   readonly path: string;
-  /** Absent when the channel has no way to ask. */
+  /** Absent if the channel cannot be probed. */
   readonly probe?: ChannelProbe;
-  /** The groups that the configuration names by their ids. */
+  /** The groups that the configuration names by id. */
   readonly groups: readonly (ChannelMembership & { readonly chat: string })[];
-  /** Keys of `groups` that cannot be asked about: `*`, names, and what is beyond the limit. */
+  /** Keys of `groups` that cannot be checked: `*`, names, and keys beyond the limit. */
   readonly unprobed: readonly string[];
-  /** Names that stand where ids of senders are meant, and whose they are. */
+  /** Names used in place of sender ids, and whose they are. */
   readonly names: readonly NameReport[];
-  /** The same of keys of `groups`. */
+  /** The same for keys of `groups`. */
   readonly groupNames: readonly NameReport[];
 }
 
 export interface ProbeOptions {
-  /** Looks up names in allowlists as well. */
+  /** Looks up names in allowlists too. */
   readonly names?: boolean;
 }
 
-/** A platform slows down a caller that asks more, and the operator waits. */
+/** A platform slows down a caller that asks for more, and the operator waits. */
 const maxAsked = 50;
 
 const chatId = /^-?\d{1,20}$/;
@@ -55,7 +53,7 @@ export async function probeAccount(account: ProbedAccount, { names = false }: Pr
   const keys = Object.keys(access.groups ?? {});
   const asking = createAsking(pluginDeadlines.probe);
   const probe = await askProbe(connection, asking);
-  // With a credential that is refused, or without a network, every other question would end the same way.
+  // If the credential was refused, or there is no network, every other question would fail in the same way.
   if (probe?.ok !== true) return { ...base, ...(probe && { probe }), groups: [], unprobed: keys, names: [], groupNames: [] };
   const asked = connection.members === undefined ? [] : keys.filter((key) => chatId.test(key)).slice(0, maxAsked);
   return {
@@ -77,7 +75,7 @@ async function askProbe(connection: ChannelConnection, asking: Asking): Promise<
 async function askGroup(chat: string, connection: ChannelConnection, asking: Asking): Promise<ProbeReport["groups"][number]> {
   const answer = await asking.ask(async () => await connection.members?.(chat));
   if ("why" in answer) return { chat, ok: false, detail: answer.why };
-  return answer.said === undefined ? { chat, ok: false, detail: "the channel cannot tell" } : { chat, ...answer.said };
+  return answer.said === undefined ? { chat, ok: false, detail: "the channel cannot check this" } : { chat, ...answer.said };
 }
 
 /** Names such as `@name` among the entries that are not ids. */
@@ -86,7 +84,7 @@ function namesOf({ access, identity, path }: ProbedAccount): readonly string[] {
   return [...new Set(entries.filter((entry) => nameOf(entry, identity) !== undefined))];
 }
 
-/** `@name` of `@name` or `tg:@name`, in any case. */
+/** `@name` from `@name` or `tg:@name`, in lower or upper case. */
 function nameOf(entry: string, { prefixes }: IdentityRule): string | undefined {
   const text = entry.trim();
   const colon = text.indexOf(":");
@@ -100,19 +98,19 @@ async function lookUpSender(entry: string, account: ProbedAccount, asking: Askin
   const found = await lookUp(nameOf(entry, account.identity) ?? entry, account, asking);
   if ("why" in found) return { name: entry, reason: found.why };
   const sender = parseAllowlistEntry(found.said, account.identity);
-  return sender === null ? { name: entry, reason: `it is a chat (${found.said}) and no person` } : { name: entry, id: sender };
+  return sender === null ? { name: entry, reason: `it is a chat (${found.said}) and not a person` } : { name: entry, id: sender };
 }
 
 async function lookUpGroup(name: string, account: ProbedAccount, asking: Asking): Promise<NameReport> {
   const found = await lookUp(name, account, asking);
   if ("why" in found) return { name, reason: found.why };
   const isPerson = parseAllowlistEntry(found.said, account.identity) !== null;
-  return isPerson ? { name, reason: `it is a person (${found.said}) and no group` } : { name, id: found.said };
+  return isPerson ? { name, reason: `it is a person (${found.said}) and not a group` } : { name, id: found.said };
 }
 
 async function lookUp(name: string, { connection }: ProbedAccount, asking: Asking): Promise<Answer<string>> {
   const { resolve } = connection;
   return resolve === undefined
-    ? { why: "the channel cannot look names up" }
+    ? { why: "the channel cannot look up names" }
     : await asking.ask(async () => await resolve.call(connection, name));
 }

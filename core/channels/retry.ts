@@ -1,4 +1,4 @@
-/** How often, and after which waits, something is tried again: the option `retry` of an account. */
+/** The option `retry` of an account: how often something is retried, and after which waits. */
 
 export interface RetryPolicy {
   readonly attempts: number;
@@ -16,21 +16,21 @@ export function retryPolicy(options: Readonly<Record<string, unknown>> | undefin
   return typeof set === "object" && set !== null ? { ...usual, ...(set as Partial<RetryPolicy>) } : usual;
 }
 
-/** Milliseconds before the try that follows this one, the first being 1: doubling up to the longest. */
+/** Milliseconds before the attempt after this one (the first is 1): doubles up to the maximum. */
 export function waitBefore(attempt: number, policy: RetryPolicy, random: () => number): number {
   const delay = Math.min(policy.minDelayMs * 2 ** (attempt - 1), policy.maxDelayMs);
   return delay * (1 + policy.jitter * (2 * random() - 1));
 }
 
-/** The least between tries that do not end. */
+/** Minimum wait between attempts that never stop. */
 const leastMs = 100;
 
-/** The same for what is never given up for its number of tries: a platform that is away for five seconds costs ten, not thirty. */
+/** The wait for retries without a limit on their number: after an outage of five seconds a send is ten seconds late, not thirty. */
 export function patientWait(attempt: number, policy: RetryPolicy, random: () => number): number {
   return Math.max(leastMs, waitBefore(attempt, policy, random));
 }
 
-/** `false` when the signal ended it. */
+/** Resolves with `false` if the signal ended the wait. */
 export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve(false);

@@ -1,4 +1,7 @@
-/** The accounts that the configuration names, and what their platforms say of them: through the gateway that runs, else from here. */
+/**
+ * The accounts named in the configuration, and what their platforms report. A running gateway asks the platforms; without one, this process
+ * does.
+ */
 
 import { type AccountSettings, accountPath, readAccounts } from "../channels/account-settings.ts";
 import type { LookOptions } from "../channels/look.ts";
@@ -15,7 +18,7 @@ export interface ConfiguredAccount {
   readonly channel: string;
   readonly account: string;
   readonly path: string;
-  /** `off`: switched off; `broken`: something keeps it from opening, see `problems`. */
+  /** `off`: disabled; `broken`: something keeps it from opening, see `problems`. */
   readonly state: "ready" | "off" | "broken";
   readonly problems: readonly Problem[];
   readonly settings?: AccountSettings;
@@ -55,11 +58,14 @@ const noPlugin = (channel: string): Problem => ({
   hint: `Name its plugin in plugins.load, or correct the name.`,
 });
 
-/** Longer than any of the questions may take. */
+/** Longer than all the questions together may take. */
 const gatewayPatienceMs = 120_000;
 const progressAfterMs = 1_000;
 
-/** What the platforms say. A gateway that runs asks with the connections and the secrets that it has; what it did not open is asked from here. */
+/**
+ * Collects what the platforms report. A running gateway uses its own connections and secrets; accounts that it has not opened are probed
+ * from this process.
+ */
 export async function probeAccounts(
   context: CommandContext,
   accounts: readonly ConfiguredAccount[],
@@ -84,7 +90,7 @@ export async function probeAccounts(
   }
 }
 
-/** Loads what a channel needs only when one is asked from here. */
+/** Loads a channel's code only if this process has to probe an account. */
 async function look(settings: AccountSettings, options: LookOptions & ProbeOptions): Promise<ProbeReport> {
   return await (await import("../channels/look.ts")).lookAtAccount(settings, options);
 }

@@ -1,4 +1,4 @@
-/** `channels status`: the accounts of chat platforms, and what the platforms say of them. */
+/** `channels status`: the accounts of chat platforms, and what the platforms report about them. */
 import { settingPath } from "../access/setting-path.ts";
 import { type AccountChange, accountKey, accountsNamespace } from "../channels/account-states.ts";
 import type { ProbeReport } from "../channels/probe.ts";
@@ -17,17 +17,17 @@ interface AccountView {
   readonly channel: string;
   readonly account: string;
   readonly path: string;
-  /** `off`: switched off in the configuration. */
+  /** `off`: disabled in the configuration. */
   readonly state: ChannelStatus["state"] | "off";
   readonly detail?: string;
   readonly identity?: ChannelStatus["identity"];
-  /** Epoch milliseconds of the last completed exchange with the platform, while a gateway runs. */
+  /** Time of the last completed exchange with the platform, in epoch milliseconds; only while a gateway runs. */
   readonly lastContactAt?: number;
-  /** Sends of unknown fate that are repeated when the platform answers. */
+  /** Sends with an unknown outcome, which are repeated when the platform answers. */
   readonly waitingSends?: number;
-  /** Epoch milliseconds: in this state since then. */
+  /** When the account entered this state, in epoch milliseconds. */
   readonly since?: number;
-  /** How the last gateway left it, where none runs now. */
+  /** The state in which the last gateway left the account, if none is running. */
   readonly last?: Pick<AccountChange, "state" | "detail" | "since">;
   readonly probe?: ProbeReport;
 }
@@ -71,7 +71,7 @@ export async function showChannels(
 const noGateway = ({ terminal }: CommandContext): string =>
   terminal.style("yellow", "No gateway is running. This list comes from the configuration.");
 
-/** As the last gateway left them; also what a running one says is kept there. */
+/** The states in which the last gateway left the accounts. A running gateway stores its states there too. */
 async function keptStates(context: CommandContext): Promise<ReadonlyMap<string, AccountChange>> {
   if (!(await context.hasState())) return new Map();
   const store = await context.openState();
@@ -126,7 +126,7 @@ function show(
   }: {
     readonly probed: boolean;
     readonly context: CommandContext;
-    /** Position of a key of `groups` in the file. */
+    /** Path of a key of `groups` in the configuration file. */
     readonly groupPath: (view: AccountView, key: string) => string;
   },
 ): void {
@@ -150,7 +150,7 @@ function show(
   }
 }
 
-/** Of a channel that polls, the age of the last poll. */
+/** For a channel that polls, the age of the last poll. */
 function contactOf({ lastContactAt, since }: AccountView, now: number): string {
   if (lastContactAt !== undefined) return `last contact ${renderAgo(lastContactAt, now)}`;
   return since === undefined ? "" : `since ${renderAgo(since, now)}`;
@@ -180,7 +180,7 @@ function showProbe(
 }
 
 function whyUnprobed(key: string, { path, asked }: { readonly path: string; readonly asked: boolean }): string {
-  if (key === "*") return "stands for every group, so there is none to ask about";
+  if (key === "*") return "means every group, so there is none to check";
   if (!/^-?\d{1,20}$/.test(key)) return `is not a numeric id, so it matches no group: write the group's id as the key of ${path}`;
-  return asked ? "was not asked about: too many groups, or the channel cannot tell" : "was not asked about";
+  return asked ? "was not checked: too many groups, or the channel cannot check this" : "was not checked";
 }

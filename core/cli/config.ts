@@ -1,4 +1,4 @@
-/** `config`: read, change and check the configuration file. */
+/** `config`: reads, changes and checks the configuration file. */
 
 import { nearestOf } from "../config/checking/suggest.ts";
 import { editConfig } from "../config/editing/edit.ts";
@@ -36,12 +36,12 @@ export async function getConfig(
 export async function setConfig(context: CommandContext, [path, text]: readonly [string, string], options: ConfigOptions): Promise<number> {
   const declared = await declarations(context);
   const value = parseConfigValue(path, text, declaredSchemas(declared));
-  return await change(context, options, { path, value, declared, done: "is set", already: "has this value already" });
+  return await change(context, options, { path, value, declared, done: "is set", already: "already has this value" });
 }
 
 export async function unsetConfig(context: CommandContext, [path]: readonly [string], options: ConfigOptions): Promise<number> {
   const declared = await declarations(context);
-  const words = { done: "is removed; its default is in force", already: "is not set in the file" };
+  const words = { done: "is removed; its default applies", already: "is not set in the file" };
   return await change(context, options, { path, value: undefined, declared, ...words });
 }
 
@@ -67,7 +67,7 @@ async function change(
   }
   terminal.line(`${path} ${changed ? done : already}.`);
   for (const problem of problems) terminal.note(renderProblem(problem));
-  // Without a gateway the next start is the first to read it anyway.
+  // Without a running gateway the next start reads the file anyway.
   if (changed && waitsForStart(path) && (await gateway()) !== null) terminal.note("Takes effect after a restart.");
   return 0;
 }
@@ -85,13 +85,13 @@ export async function validateConfig(context: CommandContext, _: readonly [], op
   else {
     for (const problem of problems) terminal.line(renderProblem(problem, loaded.file));
     if (problems.length === 0) {
-      terminal.line(loaded.found ? `${loaded.file} is in order.` : `There is no ${loaded.file}; the defaults are in force.`);
+      terminal.line(loaded.found ? `${loaded.file} is valid.` : `There is no ${loaded.file}; the defaults apply.`);
     }
   }
   return wrong ? 1 : 0;
 }
 
-/** Broken syntax hides no other problem, as far as the rest of the file can be read. */
+/** After a syntax error the rest of the file is still checked, as far as it can be read. */
 async function validateBroken(context: CommandContext, broken: HostError, { json }: ConfigOptions): Promise<number> {
   const { terminal, env, configFile } = context;
   const text = broken.code === "config_syntax" ? await readConfigText(configFile.file) : undefined;
@@ -114,7 +114,7 @@ async function problemsOf(
   return [...checked.problems, ...pluginProblems(declared, checked, context.env).filter(isSound)];
 }
 
-/** A file of which nothing can be read has one problem, in the shape of the others. */
+/** An unreadable file has a single problem, in the same form as the others. */
 function unreadable({ message, hint, details: { line, column, reason } }: HostError): Problem {
   const place = typeof line === "number" && typeof column === "number" ? { line, column } : {};
   return { severity: "error", path: "", message: typeof reason === "string" ? reason : message.replace(/\.$/, ""), hint, ...place };
@@ -128,7 +128,7 @@ export async function printSchema(context: CommandContext): Promise<number> {
 const declarations = async (context: CommandContext) =>
   await readDeclarations(await context.load(), await context.stateDirectory(), context.terminal);
 
-/** The parts of the file that only a plugin's own schema knows. */
+/** Checks the parts of the file that are described by plugins' own schemas. */
 export function pluginProblems(declared: readonly Declared[], checked: CheckedConfig, env: CommandContext["env"]): readonly Problem[] {
   const known = declared.map(({ id }) => id);
   const unknown = Object.keys(checked.checkable.plugins.entries).filter((id) => !known.includes(id));
@@ -138,7 +138,7 @@ export function pluginProblems(declared: readonly Declared[], checked: CheckedCo
         const message = reason ?? `the plugin ${id} cannot be loaded`;
         return [{ severity: "error", path: "plugins.load", message, ...(hint === undefined ? {} : { hint }) }];
       }
-      // What an error switched off is looked through all the same.
+      // A plugin that is off because of an error is still checked.
       const enabled = getPath(checked.written, ["plugins", "entries", id, "enabled"]);
       if (state === "off" && (enabled === false || enabled === undefined)) return [];
       const accounts = definition.channel === undefined ? [] : accountProblems(definition.channel, checked, env);

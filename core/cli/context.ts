@@ -1,4 +1,4 @@
-/** Where a command works: its configuration, its state, and the gateway that may run on it. */
+/** The context of a command: its configuration, its state, and the gateway that may be running on it. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -13,22 +13,24 @@ import { findGateway, type RunningGateway, runningConfigFile } from "./running-g
 
 export interface CommandContext {
   readonly terminal: Terminal;
-  /** The environment, with what the flags say in place of what it said. */
+  /** The environment, overridden by the flags. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
   readonly home: string;
-  /** The configuration file; it may not exist unless it was named. */
+  /** The configuration file. Unless it was named explicitly, it may not exist. */
   readonly configFile: ConfigLocation;
-  /** What can be known of the file without checking it, whatever is wrong with it. */
+  /** What can be read from the file without validating it, even if it is damaged. */
   glance(): Promise<Glance>;
-  /** What is in force: the file, or the defaults when there is none. */
+  /** The effective configuration: the file, or the defaults if there is none. */
   load(): Promise<LoadedConfig>;
   stateDirectory(): Promise<string>;
-  /** Whether a gateway ever ran on this state. */
+  /** Whether a gateway has ever run on this state. */
   hasState(): Promise<boolean>;
-  /** Opens the state, also beside a gateway that runs on it. Throws `state_missing` when nothing ever ran there, unless `create` is true. */
+  /**
+   * Opens the state, even if a gateway is running on it. Throws `state_missing` if no gateway has ever run there, unless `create` is true.
+   */
   openState(options?: { readonly create?: boolean }): Promise<Store>;
-  /** The gateway that runs on this state, if one does. */
+  /** The gateway that is running on this state, if any. */
   gateway(): Promise<RunningGateway | null>;
 }
 
@@ -37,17 +39,20 @@ export interface ContextOptions {
   /** `--config` and `--state`. */
   readonly config: string | undefined;
   readonly state: string | undefined;
-  /** Whether the command looks at a gateway that is there, and does not start one. */
+  /** True if the command looks at a running gateway and does not start one. */
   readonly looks: boolean;
 }
 
 const configVariable = `${product.environmentPrefix}CONFIG`;
 const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 
-/** Made by the first gateway of a state. Opening it would create it, and a directory with only a configuration is not a state directory. */
+/**
+ * Created by the first gateway of a state. Opening it would create it, and a directory that contains only a configuration is not a state
+ * directory.
+ */
 const databaseFile = "state.db";
 
-/** A lost state counts as one: opening it reports the loss. */
+/** A lost state counts as used: opening it reports the loss. */
 async function wasStarted(directory: string): Promise<boolean> {
   return existsSync(join(directory, databaseFile)) || (await import("../state/identity.ts")).wasUsed(directory);
 }
@@ -65,13 +70,13 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   let glanced: Promise<Glance> | undefined;
   const glance = () => (glanced ??= glanceAt(configFile));
   const locate = async (): Promise<string> => {
-    // A directory that was named stands whatever the file says.
+    // A directory named explicitly applies whatever the file says.
     const named = namedState(env);
     if (named !== undefined) return named;
     const { state: section, broken } = await glance();
     if (broken !== undefined && !looks) throw broken;
     const found = locateState({ config: { state: section }, directory: dirname(configFile.file), env, home });
-    if (broken !== undefined) terminal.note(`${broken.message} The state is read all the same: ${found}.`);
+    if (broken !== undefined) terminal.note(`${broken.message} The state is read anyway: ${found}.`);
     return found;
   };
   let located: Promise<string> | undefined;
@@ -90,7 +95,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
     async openState({ create = false } = {}) {
       const found = await stateDirectory();
       if (!create && !(await hasState())) throw new HostError("state_missing", { directory: found });
-      // Only here: most commands never touch the database.
+      // Imported here, because most commands never use the database.
       const { openSqliteStore } = await import("../state/sqlite/index.ts");
       return await openSqliteStore({ directory: found, now: Date.now });
     },
@@ -101,15 +106,15 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
 }
 
 /**
- * The configuration of the gateway that runs on the state directory, whatever file that was started with. Else `--state` means the one
- * that lies in it, if one does: by default the two lie together.
+ * The configuration of the gateway running on the state directory, whichever file that was started with. Otherwise `--state` selects the
+ * configuration file in that directory, if there is one, because by default both are in the same directory.
  */
 function configFlag(
   config: string | undefined,
   { directory, looks, home }: { readonly directory: string | undefined; readonly looks: boolean; readonly home: string },
 ): { readonly flag?: string } {
   if (config !== undefined) return { flag: config };
-  // Also of the default state: a command as the bot prints it must judge by the file of the gateway that printed it.
+  // Applies to the default state too: a command that the bot printed must use the configuration of the gateway that printed it.
   const named = directory ?? namedState(process.env) ?? join(home, product.homeDirectory);
   const running = !looks || process.env[configVariable] ? undefined : runningConfigFile(named);
   const own = directory === undefined ? undefined : join(directory, product.configFile);
@@ -118,8 +123,8 @@ function configFlag(
 }
 
 /**
- * A user who has only run `dev` means its state: so the commands that it prints, and those that the bot answers with, work as they are.
- * With a configuration or a state of the user's own this never applies.
+ * If the user has only ever run `dev`, commands apply to its state, so the commands that it prints and those in the bot's replies work
+ * unchanged. This never applies once the user has a configuration or a state of their own.
  */
 function developmentState({
   terminal,
@@ -131,6 +136,6 @@ function developmentState({
   const used = [product.configFile, "gateway.json"].some((file) => existsSync(join(own, file)));
   const development = devDirectory(home);
   if (named !== undefined || used || !existsSync(join(development, product.configFile))) return undefined;
-  terminal.note(`(the development gateway's state, ${development}; --state names another)`);
+  terminal.note(`(the development gateway's state, ${development}; --state selects another)`);
   return development;
 }

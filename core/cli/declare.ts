@@ -1,4 +1,4 @@
-/** How commands are declared: what `program.ts` hands to those who add theirs. */
+/** How commands are declared: `program.ts` passes these to the files that add commands. */
 import type { Command } from "commander";
 import { HostError } from "../contract/errors.ts";
 import type { CommandContext } from "./context.ts";
@@ -7,7 +7,7 @@ export type Run<A extends readonly unknown[], O> = (context: CommandContext, arg
 
 export interface Described {
   readonly summary: string;
-  /** Lines of help after the options; the first is a sentence, the rest is shown as typed. */
+  /** Lines of help after the options. The first is a sentence; the others are shown as typed. */
   readonly example: string;
   readonly json?: true;
 }
@@ -15,7 +15,7 @@ export interface Described {
 /** Adds a command with its name and arguments to a parent. */
 export type Add = (parent: Command, nameAndArguments: string, described: Described) => Command;
 
-/** Makes the action of a command, whose code is loaded when it runs. */
+/** Creates a command's action, whose code is loaded when it runs. */
 export type Handle = <A extends readonly unknown[], O>(
   load: () => Promise<Run<A, O>>,
   options?: { readonly looks?: boolean },
@@ -34,7 +34,7 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** What `--since` takes, for its help. */
+/** The values of `--since`, for its help. */
 export const sinceForms = "30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00";
 
 export const indented = (text: string): string =>

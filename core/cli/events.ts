@@ -1,12 +1,12 @@
-/** Events by what the user typed. */
+/** Finds events by what the user typed. */
 import { HostError } from "../contract/errors.ts";
 import type { EventReport } from "../state/report.ts";
 import type { Store } from "../state/store.ts";
 
-/** How far back an id may be cut short. */
+/** How many of the newest events are searched for an abbreviated id. */
 const prefixSearch = 1_000;
 
-/** The event of an id, or of the beginning of one among those that the filter lets through. */
+/** The event with this id, or the only one whose id begins with it, among those that match the filter. */
 export async function findByPrefix(
   store: Store,
   wanted: string,
@@ -21,7 +21,7 @@ export async function findByPrefix(
   return matching[0] ?? null;
 }
 
-/** An event that was handled together with others has its decisions at the one that led. */
+/** Events handled together have their decisions at the first of them. */
 export async function withUnit(store: Store, report: EventReport): Promise<EventReport> {
   if (report.unitId === undefined || report.unitId === report.id || report.decisions.length > 0) return report;
   const leader = await store.event(report.unitId);

@@ -1,4 +1,4 @@
-/** `logs`: the log file of the gateway, its last lines and what comes. */
+/** `logs`: prints the last lines of the gateway's log file, and new lines as they are written. */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -17,7 +17,7 @@ interface LogsOptions {
 
 const severities = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const;
 const usualLines = 100;
-/** How much of the end of the file is looked at for the lines of the past, unless a time is given. */
+/** How many bytes at the end of the file are searched for past lines, unless a time is given. */
 const tailBytes = 1024 * 1024;
 const chunkBytes = 64 * 1024;
 const lookEveryMs = 250;
@@ -30,7 +30,7 @@ export async function showLogs(context: CommandContext, _: readonly [], options:
   const print = printer(context, options);
   const past = existsSync(file) ? readPast(file, since) : { lines: [], end: 0 };
   const fitting = past.lines.filter((text) => fits(text, { least: leastOf(options), since }));
-  // With a time given, all lines from then on are wanted.
+  // With a time given, all lines since then are shown.
   const { lines = since === undefined ? usualLines : fitting.length } = options;
   for (const line of fitting.slice(Math.max(0, fitting.length - lines))) print(line);
   if (options.follow === true) await follow(file, past.end, print);
@@ -47,7 +47,7 @@ function printer({ terminal }: CommandContext, options: LogsOptions): (line: str
   };
 }
 
-/** Never a broken line, such as a torn one after a crash. */
+/** Skips broken lines, such as one torn by a crash. */
 function fits(line: string, { least, since = 0 }: { readonly least: number; readonly since?: number | undefined }): boolean {
   try {
     const { level, time } = JSON.parse(line) as { readonly level?: unknown; readonly time?: unknown };
@@ -59,7 +59,7 @@ function fits(line: string, { least, since = 0 }: { readonly least: number; read
 
 interface Past {
   readonly lines: readonly string[];
-  /** Where the file goes on. */
+  /** Where the next read begins. */
   readonly end: number;
 }
 
@@ -91,7 +91,7 @@ function readRange(file: string, from: number, to: number): string {
   }
 }
 
-/** Until it is interrupted. Looks again and again: a watcher misses what other file systems and a renamed file do. */
+/** Runs until it is interrupted. It polls, because a watcher misses changes on some file systems and the renaming of the file. */
 async function follow(file: string, from: number, print: (line: string) => void): Promise<void> {
   let at = from;
   let inode = existsSync(file) ? statSync(file).ino : 0;
@@ -99,7 +99,7 @@ async function follow(file: string, from: number, print: (line: string) => void)
     await wait(lookEveryMs);
     if (!existsSync(file)) continue;
     const stat = statSync(file);
-    // The log was renamed, and a new one begun.
+    // The log was rotated: the file is a new one.
     if (stat.ino !== inode || stat.size < at) at = 0;
     inode = stat.ino;
     while (at < stat.size) {

@@ -1,4 +1,4 @@
-/** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look. */
+/** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look for the changes. */
 import { approvedText, namesOwner } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
 import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
@@ -35,12 +35,12 @@ async function withPairing<T>(context: CommandContext, run: (pairing: Pairing, s
   }
 }
 
-/** As it is written in the file; ids are lower-case, and an invalid one will not be found. */
+/** As the id is written in the file. Ids are lower-case; an invalid one will not be found. */
 const accountOf = ({ account }: PairingOptions): string | undefined =>
   account === undefined ? undefined : (normalizeAccountId(account) ?? account);
 
-/** A mistyped name finds no request, which looks as if there were none. What is left of a channel that is gone can still be looked at. */
-function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channel: string, options: PairingOptions): void {
+/** A mistyped name finds no request, which would look as if there were none. Leftovers of a removed channel can still be listed. */
+function warnUnknown({ terminal }: CommandContext, config: GatewayConfig, channel: string, options: PairingOptions): void {
   const channels = Object.keys(config.channels);
   if (channels.length > 0 && !channels.includes(channel)) {
     terminal.note(`There is no channel ${visibleLine(channel, 80)} in the configuration. Configured channels: ${channels.join(", ")}.`);
@@ -48,9 +48,9 @@ function tellUnknown({ terminal }: CommandContext, config: GatewayConfig, channe
   }
   const account = accountOf(options);
   const accounts = channelAccounts(config.channels[channel]).map(({ id }) => id);
-  // Root keys may be the account `default` beside those that are named.
+  // Root keys can configure the account `default` in addition to the named accounts.
   if (account === undefined || account === "default" || accounts.length === 0 || accounts.includes(account)) return;
-  terminal.note(`${channel} has no account ${visibleLine(account, 80)}; those that are there: ${accounts.join(", ")}.`);
+  terminal.note(`${channel} has no account ${visibleLine(account, 80)}; configured accounts: ${accounts.join(", ")}.`);
 }
 
 export async function listPairing(
@@ -61,7 +61,7 @@ export async function listPairing(
   const { config } = await context.load();
   const channels = channel === undefined ? Object.keys(config.channels) : [channel];
   const found = await withPairing(context, (pairing) => Promise.all(channels.map((one) => look(pairing, one, accountOf(options)))));
-  if (channel !== undefined) tellUnknown(context, config, channel, options);
+  if (channel !== undefined) warnUnknown(context, config, channel, options);
   if (options.json === true) context.terminal.json(channel === undefined ? found : found[0]);
   else if (found.length === 0) context.terminal.line("No channel is configured.");
   else for (const one of found) show(one, context);
@@ -135,25 +135,25 @@ export async function approvePairing(
       ownerNamed: (of) => namesOwner(config, channel, of),
     });
     if (!result.ok) {
-      tellUnknown(context, config, channel, options);
+      warnUnknown(context, config, channel, options);
       throw new HostError(result.reason === "locked" ? "pairing_locked" : "pairing_code_unknown", { channel, code });
     }
     if (!notify) return result;
-    // The gateway delivers it by the account that was written to, through the outbox like any answer.
+    // The gateway delivers it through the account that received the request, through the outbox like any reply.
     const event = noticeEvent({ address: result.request.address, text: approvedText });
     await store.accept({ id: createIds(context.now)(), at: context.now(), event });
     return result;
   });
-  const told = notify && (await (await context.gateway())?.poke()) === true;
+  const notified = notify && (await (await context.gateway())?.poke()) === true;
   const { senderId, senderName } = request;
   if (options.json === true) {
-    context.terminal.json({ approved: { channel, account: request.account, senderId, senderName, owner: madeOwner }, told });
+    context.terminal.json({ approved: { channel, account: request.account, senderId, senderName, owner: madeOwner }, told: notified });
     return 0;
   }
   const owner = madeOwner ? ", and is an owner now" : "";
   context.terminal.line(`${nameOf(request)} may write to ${channel} (account ${request.account})${owner}.`);
   if (!notify) context.terminal.line("They are not notified.");
-  else context.terminal.line(told ? "The bot notifies them." : "The bot notifies them when the gateway runs again.");
+  else context.terminal.line(notified ? "The bot notifies them." : "The bot notifies them when the gateway runs again.");
   return 0;
 }
 
@@ -164,11 +164,11 @@ export async function denyPairing(
 ): Promise<number> {
   const request = await withPairing(context, (pairing) => pairing.deny(channel, code, accountOf(options)));
   if (request === null) {
-    tellUnknown(context, (await context.load()).config, channel, options);
+    warnUnknown(context, (await context.load()).config, channel, options);
     throw new HostError("pairing_code_unknown", { channel, code });
   }
   if (options.json === true) context.terminal.json({ denied: { channel, account: request.account, senderId: request.senderId } });
-  else context.terminal.line(`The request of ${nameOf(request)} is dropped. They can ask again.`);
+  else context.terminal.line(`The request of ${nameOf(request)} was denied. They can ask again.`);
   return 0;
 }
 
@@ -179,7 +179,7 @@ export async function revokePairing(
 ): Promise<number> {
   const revoked = await withPairing(context, (pairing) => pairing.revoke(channel, id, accountOf(options)));
   if (!revoked) {
-    tellUnknown(context, (await context.load()).config, channel, options);
+    warnUnknown(context, (await context.load()).config, channel, options);
     throw new HostError("pairing_sender_unknown", { channel, id });
   }
   if (options.json === true) context.terminal.json({ revoked: { channel, senderId: id } });

@@ -1,4 +1,4 @@
-/** Chats and senders as people type them. */
+/** Chats and senders, as users type them. */
 import { HostError } from "../contract/errors.ts";
 import type { PlatformId } from "../state/report.ts";
 

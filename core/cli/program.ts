@@ -30,7 +30,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
     return exitCode;
   } catch (thrown) {
-    // Help and the version come this way too, with exit code 0; a group without its command shows help, and is wrong usage.
+    // Help and the version end here too, with exit code 0. A group without a subcommand shows help, which is wrong usage.
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
     const failure = failureOf(thrown);
     // With `--json`, failures are printed as JSON too.
@@ -46,7 +46,7 @@ function failureOf(thrown: unknown): { readonly ok: false; readonly error: strin
     const { message, code, hint } = thrown;
     return { ok: false, error: message, code, ...(hint === "" ? {} : { hint }) };
   }
-  // The parser has said it on the standard error output; a group that lacks its command has shown its help there.
+  // The parser has already printed the error, or a group's help, on standard error.
   if (!(thrown instanceof CommanderError)) return { ok: false, error: `${reasonOf(thrown)}.`, code: "internal" };
   const said = thrown.code === "commander.help" ? "the command is missing" : thrown.message.replace(/^error: /, "").replace(/\.$/, "");
   return { ok: false, error: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`, code: "usage", hint: "Run the command with --help." };
@@ -54,11 +54,11 @@ function failureOf(thrown: unknown): { readonly ok: false; readonly error: strin
 
 interface Program {
   readonly program: Command;
-  /** Adds the commands of plugins, when the command line asks for one that is not built in, or for help. */
+  /** Adds the commands of plugins if the command line contains a command that is not built in, or asks for help. */
   addPlugins(argv: readonly string[]): Promise<void>;
 }
 
-/** The commands as they are defined; nothing runs before a command line is parsed. */
+/** Defines the commands; nothing runs before a command line is parsed. */
 export function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
   const program = new Command(programCommand)
     .description("Connects webhooks and chat platforms to an AI agent.")
@@ -167,7 +167,7 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     json: true,
   })
     .option("--chat <id>", "explain the newest event of a chat, such as botchat:1001 or 1001")
-    .action(handle(async () => (await import("./why/why.ts")).tellWhy));
+    .action(handle(async () => (await import("./why/why.ts")).explainEvent));
   add(program, "usage", {
     summary: "Show token usage by agent and model. Counts all stored turns, including failed ones.",
     example: `${programCommand} usage\n${programCommand} usage --since 24h --json`,

@@ -1,4 +1,4 @@
-/** A gateway in another process: found by the file that it leaves in its state directory, spoken to over HTTP. */
+/** A gateway in another process. It is found by the file in its state directory, and called over HTTP. */
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,15 +10,15 @@ export interface RunningGateway {
   readonly url: string;
   readonly pid: number;
   readonly startedAt: number;
-  /** Whether it still runs, without a restart. */
+  /** Whether the same gateway is still running, without a restart in between. */
   isThere(): Promise<boolean>;
-  /** A management call with a JSON answer; `null` when there was none in time. */
+  /** A management call with a JSON answer; `null` if it timed out. */
   call(method: "GET" | "POST", path: string, options?: CallOptions): Promise<ManagementAnswer | null>;
-  /** The events of a management route that goes on sending. Throws when the connection breaks or the signal says so. */
+  /** The events of a streaming management route. Throws when the connection breaks or the signal aborts. */
   events(path: string, signal: AbortSignal): AsyncIterable<unknown>;
-  /** Makes it look for work that was put into the store. Resolves `false` when it did not answer. */
+  /** Makes it look for new work in the store. Resolves with `false` if it did not answer. */
   poke(): Promise<boolean>;
-  /** What runs there; `null` when it did not answer. */
+  /** What is running there; `null` if it did not answer. */
   describe(): Promise<unknown>;
   /** Whether it is ready, and what is not up. */
   readiness(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }>;
@@ -34,7 +34,7 @@ interface CallOptions {
   readonly patienceMs?: number;
 }
 
-/** A gateway on the same machine answers at once, or is in trouble. */
+/** A gateway on the same machine answers at once unless it is in trouble. */
 const usualPatienceMs = 2_000;
 
 export async function findGateway(stateDirectory: string): Promise<RunningGateway | null> {
@@ -85,7 +85,7 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
   };
 }
 
-/** The configuration that the gateway on this state was started with, if one runs there and it has a file. */
+/** The configuration file of the gateway running on this state, if there is such a gateway and it was started with a file. */
 export function runningConfigFile(stateDirectory: string): string | undefined {
   try {
     const { pid, configFile } = JSON.parse(readFileSync(join(stateDirectory, addressFile), "utf8")) as Record<string, unknown>;
@@ -118,7 +118,7 @@ async function readAddress(file: string): Promise<Pick<RunningGateway, "url" | "
   }
 }
 
-/** A killed gateway leaves its file behind; its process is gone. */
+/** A killed gateway leaves its file behind, but its process is gone. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,4 +1,4 @@
-/** A sandbox for one command, as a gateway would have it. */
+/** Creates a sandbox for one command, like the one of a gateway. */
 import type { LoadedConfig } from "../config/reading/load.ts";
 import { visible } from "../log/visible.ts";
 import type { PluginLog } from "../sdk/contract.ts";
@@ -17,7 +17,7 @@ export function openSandbox({ terminal, now }: CommandContext, { config, directo
   });
 }
 
-/** What a transform prints goes where it spoils no data. */
+/** A transform's own output goes to standard error, so that it does not mix with data. */
 function linesFor(terminal: Terminal): Pick<PluginLog, "debug" | "info" | "warn" | "error"> {
   const line = (fields: object | string, message?: string) => terminal.note(visible(typeof fields === "string" ? fields : (message ?? "")));
   return { debug: line, info: line, warn: line, error: line };

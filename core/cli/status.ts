@@ -1,4 +1,4 @@
-/** `status`: the gateway, its channels, and what waits. */
+/** `status`: the gateway, its channels, and what is waiting. */
 
 import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
@@ -12,13 +12,13 @@ import { waitingLine } from "./output/waiting-line.ts";
 interface Status {
   readonly running: boolean;
   readonly ready?: boolean;
-  /** What is not up; of a gateway that is ready all the same, why it is degraded. */
+  /** What is not up. If the gateway is ready, why it is degraded. */
   readonly reasons?: readonly string[];
   readonly url?: string;
   readonly pid?: number;
   readonly startedAt?: number;
   readonly configFile: string;
-  /** Why the file cannot be used; a gateway that runs keeps the last good one. */
+  /** Why the file cannot be used; a running gateway keeps the last valid one. */
   readonly configError?: string;
   readonly stateDirectory: string;
   readonly events?: Work;
@@ -26,7 +26,7 @@ interface Status {
 }
 
 interface Work extends StoreStats {
-  /** Epoch milliseconds since which the oldest event waits or runs; absent: none does. */
+  /** Since when the oldest event has been waiting or running, in epoch milliseconds; absent if there is none. */
   readonly oldestOpenAt?: number;
 }
 
@@ -101,7 +101,7 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   for (const reason of status.reasons ?? []) rows.push(["", reason]);
   rows.push(["config", status.configFile]);
   if (status.configError !== undefined) rows.push(["", style("red", status.configError)]);
-  if (status.configError !== undefined && status.running) rows.push(["", "The gateway runs on with the last good configuration."]);
+  if (status.configError !== undefined && status.running) rows.push(["", "The gateway continues with the last valid configuration."]);
   const waiting = status.gateway?.waiting ?? [];
   if (waiting.length > 0)
     rows.push(["", style("yellow", `Changes of ${waiting.join(", ")} take effect after a restart: ${programCommand} restart`)]);

@@ -1,4 +1,4 @@
-/** `tokens rotate`: a new token in place of the old one, which stays valid for a time. */
+/** `tokens rotate`: replaces a token; the old one stays valid for a time. */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Where the token is written. `file`: what the configuration names, or the generated token in the state directory. */
+/** Where the token is written. `file`: the file that the configuration names, or the generated token in the state directory. */
 type Source = { readonly in: "config" } | { readonly in: "file"; readonly file: string };
 
 interface Rotation {
@@ -39,7 +39,7 @@ const paths = {
 
 const tokenBytes = 32;
 const longestKeepMs = 365 * 86_400_000;
-/** The gateway looks at its file at least every two seconds. */
+/** The gateway checks its file at least every two seconds. */
 const patienceMs = 10_000;
 
 export async function rotateToken(context: CommandContext, [which]: readonly [string], options: Options): Promise<number> {
@@ -50,7 +50,7 @@ export async function rotateToken(context: CommandContext, [which]: readonly [st
   }
   const loaded = await context.load();
   const rotation = readRotation(which, loaded, { context, stateDirectory: await context.stateDirectory() });
-  // Before anything changes: it then has the old token, which is valid on both sides of the change or refused after it.
+  // Found before anything changes, with the old token: it either stays valid, or its refusal shows that the change has taken effect.
   const gateway = await context.gateway();
   const token = randomBytes(tokenBytes).toString("base64url");
   const until = keepMs === 0 ? undefined : new Date(context.now() + keepMs);
@@ -70,9 +70,9 @@ export async function rotateToken(context: CommandContext, [which]: readonly [st
       : `The old one stays valid until ${renderClock(until.getTime())}; give the new one to its clients before that.`,
   );
   if (inForce === true) terminal.line("The running gateway accepts the new one.");
-  if (inForce === undefined) terminal.line("No gateway runs on this state; the next start reads it.");
+  if (inForce === undefined) terminal.line("No gateway is running on this state; the next start reads it.");
   if (inForce === false)
-    terminal.note(`The running gateway has not taken the change over: \`${programCommand} logs --level warn\` shows why.`);
+    terminal.note(`The running gateway has not applied the change: \`${programCommand} logs --level warn\` shows why.`);
   return inForce === false ? 1 : 0;
 }
 
@@ -100,8 +100,8 @@ function readRotation(
 }
 
 /**
- * The old token is written down before the new one takes its place: whatever stops the command in between, one of the two is valid. The
- * edit of the configuration comes last where the token is in a file, because the gateway reads the file again when the configuration changes.
+ * The old token is recorded before the new one replaces it, so that one of the two is valid if the command is interrupted. If the token is
+ * in a file, the configuration is edited last, because the gateway reads the file again when the configuration changes.
  */
 async function write(
   { configFile, env, now }: CommandContext,
@@ -121,11 +121,11 @@ async function write(
   } catch (thrown) {
     throw new HostError("token_not_written", { file: source.file, reason: reasonOf(thrown) }, { cause: thrown });
   }
-  // Also where the old one ends at once: without an edit the gateway would not read the file again.
+  // Needed even if the old token ends at once: without an edit the gateway would not read the file again.
   await set(previousPath, { token: { file: kept }, until: (until ?? new Date(now())).toISOString() });
 }
 
-/** Whether the gateway runs with the file as it is now. It is asked with its old token: where that one has ended, a refusal is the answer. */
+/** Whether the gateway runs with the current file. The call uses the old token: if that has ended, a refusal is the answer. */
 async function isTakenOver(gateway: RunningGateway, file: string, { oldEnded }: { readonly oldEnded: boolean }): Promise<boolean> {
   const wanted = digestOf(await readConfigText(file));
   for (const end = performance.now() + patienceMs; performance.now() < end; await wait(100)) {

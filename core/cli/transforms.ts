@@ -1,4 +1,4 @@
-/** `transforms list` and `transforms test`: what transform files there are, and what one makes of a delivery. No gateway is needed. */
+/** `transforms list` and `transforms test`: the transform files, and what one makes of a delivery. No gateway is needed. */
 import { readFile } from "node:fs/promises";
 import type { LoadedConfig } from "../config/reading/load.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
@@ -32,7 +32,7 @@ async function withBench<T>(context: CommandContext, work: (bench: Bench) => Pro
 
 interface ListedModule {
   readonly module: string;
-  /** Its functions; `default` is the one that is called when a mapping names none. */
+  /** Its exported functions; `default` is called if a mapping names none. */
   readonly exports: readonly string[];
   /** Config paths of the mappings that name it. */
   readonly mappings: readonly string[];
@@ -113,12 +113,12 @@ interface Tried {
   readonly module: string;
   readonly export?: string;
   readonly ms: number;
-  /** Absent: it overrides nothing, or failed. */
+  /** Absent if it overrides nothing, or failed. */
   readonly result?: Json;
   readonly error?: { readonly kind: string; readonly message: string; readonly where?: string };
 }
 
-/** Exits with 1 when the transform failed. */
+/** Exits with 1 if the transform failed. */
 export async function testTransform(
   context: CommandContext,
   [module, file]: readonly [string, string],
@@ -130,7 +130,7 @@ export async function testTransform(
   const delivery = readFixture(text, { file, path: "", now: new Date(context.now()).toISOString() });
   return await withBench(context, async ({ transforms }) => {
     const about = { module, ...(options.export === undefined ? {} : { export: options.export }) };
-    // Once before the clock runs: what people ask is how long a delivery takes, not how long a start does.
+    // Loads the transform before the clock starts: users want to know how long a delivery takes, not a start.
     const warm = await transforms.exportsOf(module).catch((error: unknown) => error);
     const started = context.now();
     let tried: Tried;

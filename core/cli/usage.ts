@@ -1,4 +1,4 @@
-/** `usage`: how many tokens the models took, by agent and model. */
+/** `usage`: how many tokens the models used, by agent and model. */
 
 import { visibleLine } from "../log/visible.ts";
 import type { UsageReport } from "../state/report.ts";

@@ -1,8 +1,8 @@
-/** Which package this is. */
+/** The package that this program belongs to. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** The directory of the package that this file belongs to, whether it runs from its source or from `dist`. */
+/** The package's directory, whether the program runs from its source or from `dist`. */
 export function packageDirectory(): string {
   let directory = import.meta.dirname;
   while (!existsSync(join(directory, "package.json")) && directory !== dirname(directory)) directory = dirname(directory);

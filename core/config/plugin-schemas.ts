@@ -39,7 +39,7 @@ function channelSchema(options: SchemaNode, secrets: readonly string[]): SchemaN
   const free = options === anything || options.additionalProperties === true;
   const account: SchemaNode = {
     type: "object",
-    description: "One account; its keys win over those beside `accounts`.",
+    description: "One account; its keys override those beside `accounts`.",
     properties,
     additionalProperties: free,
   };

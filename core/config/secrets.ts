@@ -44,7 +44,7 @@ function readSecret(value: unknown, path: string, from: { readonly env: Environm
   };
   if (typeof value === "string") {
     const variable = variableIn(value);
-    if (variable !== undefined) refuse(`\${${variable}} is taken as it is written; { "env": "${variable}" } reads the variable`);
+    if (variable !== undefined) refuse(`\${${variable}} is used literally; { "env": "${variable}" } reads the variable`);
     return value.trim() || refuse(value === "" ? "it is empty" : "it is blank");
   }
   if (!isRecord(value)) return refuse('it must be a text, { "env": "NAME" } or { "file": "path" }');

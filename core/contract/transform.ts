@@ -59,7 +59,7 @@ export type TransformResult = TransformFields | null | undefined;
 
 /**
  * A transform: the default export of a file in the transforms directory, or the export named by `transform.export`. It runs in an engine
- * without files, network or environment, for at most `hooks.transforms.timeoutSeconds`. `core/transforms/README.md` lists what is
+ * without files, network or environment, for at most `hooks.transforms.timeoutSeconds`. `examples/reference/transforms.md` lists what is
  * available. An error only fails its own delivery (500 `mapping_failed`).
  */
 export type Transform<P = Json> = (context: TransformContext<P>) => TransformResult | Promise<TransformResult>;

@@ -1,4 +1,4 @@
-/** `gateway.json` in the state directory: where the command line finds the running gateway, and the configuration that it means. */
+/** `gateway.json` in the state directory: gives the command line the address and the configuration file of the running gateway. */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "../state/index.ts";
@@ -13,7 +13,7 @@ export function writeAddress(
   const text = `${JSON.stringify(content)}\n`;
   writeWhole(file, text);
   undo.add(() => {
-    // After the loss of the state it is another gateway's, or gone.
+    // After the state is lost, the file is gone or belongs to another gateway.
     if (readText(file) === text) rmSync(file, { force: true });
   });
 }

@@ -1,4 +1,4 @@
-/** What the agents contribute to the path of an event beside their taps. */
+/** What the agents contribute to the path of an event besides their taps. */
 import type { Gate } from "../access/index.ts";
 import {
   type AgentTurns,
@@ -24,10 +24,10 @@ import { mayBeSilent, silenceReason } from "../reply/index.ts";
 import { keptReply } from "../webhooks/index.ts";
 import type { createOutboundFiles } from "./outbound-files.ts";
 
-/** A heartbeat's acknowledgement may have so many characters around it, unless the agent says otherwise. */
+/** How many characters may surround a heartbeat's acknowledgement, unless the agent's settings say otherwise. */
 const ackMaxChars = 300;
 
-/** A user reads every word beside the token; a heartbeat or a webhook that says little more than the token stays silent. */
+/** A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent. */
 export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number {
   return inbound.request === undefined ? 0 : (agentSettings(config, agentFor(config, inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
 }
@@ -56,7 +56,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     maxConcurrent: () => config().agents.defaults.maxConcurrent,
     route: options.router.route,
     completeMedia: (inbound, at) =>
-      // A command looks at no file, and must not wait for that of the message that it answers.
+      // A command needs no files, and must not wait for those of the message it replies to.
       messageForModel(inbound, at.visit.get(usedCommand)) === undefined
         ? Promise.resolve(inbound)
         : turns.before(at, (signal) =>
@@ -74,14 +74,14 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.completeFiles(reply, route, signal)),
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, optionsOf(inbound)),
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: options.gate.pathsOf, log }),
-    // An isolated run has no history and is not continued; its summary says what it said. Commands are between a person and the gateway:
-    // a model must not read a pairing code or a value of the configuration.
+    // An isolated run has no history and is not continued; its summary contains what it said. Commands are between a person and the
+    // gateway: a model must not read a pairing code or a configuration value.
     transcript({ visit, ...turn }) {
       const alone = turn.route.isolated || isDeliverOnly(turn.inbound);
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
       return inbound === undefined ? [] : turnMessages({ ...turn, inbound, context: context.of(visit) });
     },
-    told: context.told,
+    markRead: context.markRead,
     tookQueued: context.tookQueued,
     followUps: (end) => followUps(end, now()),
     asSent(reply, of, visit) {

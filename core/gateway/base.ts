@@ -1,4 +1,4 @@
-/** What a gateway stands on before anything moves: configuration, lock, secrets, log, state. */
+/** What a gateway needs before anything runs: configuration, lock, secrets, log, state. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import {
@@ -16,18 +16,18 @@ import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
 import { createLog, type Log } from "../log/index.ts";
 import { lockState, type Store } from "../state/index.ts";
 import { openSqliteStore } from "../state/sqlite/index.ts";
-import { tellProblem } from "./config-problems.ts";
+import { logProblem } from "./config-problems.ts";
 import type { GatewayOptions } from "./options.ts";
 import { acceptance } from "./ownership.ts";
 import { createGatewayTokens, type Tokens } from "./tokens.ts";
 import type { Undo } from "./undo.ts";
 
 export interface Base {
-  /** What is in force; replaced as a whole when the file is edited. */
+  /** The effective configuration, replaced as a whole when the file is edited. */
   readonly current: { loaded: LoadedConfig };
   readonly config: () => GatewayConfig;
   readonly configDirectory: string;
-  /** What `/config` edits. */
+  /** The file that `/config` edits. */
   readonly configFile: string;
   readonly environment: Environment;
   readonly stateDirectory: string;
@@ -38,7 +38,7 @@ export interface Base {
   readonly closeLog: () => void;
   readonly loader: Loader;
   readonly store: Store;
-  /** The number of this ownership of the state. */
+  /** The fencing number of this gateway's ownership of the state. */
   readonly fence: number;
   readonly gatewayTokens: Tokens;
   readonly now: () => number;
@@ -68,7 +68,7 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   });
   const { log, redact, close: closeLog } = logging;
   undo.add(closeLog);
-  for (const problem of current.loaded.problems) tellProblem(log, problem);
+  for (const problem of current.loaded.problems) logProblem(log, problem);
 
   const opening = openSqliteStore({
     directory: stateDirectory,
@@ -79,11 +79,11 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   });
   const fresh = options.fresh ?? false;
   const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
-  // The writer's thread takes its time to start.
+  // Uses the time that the writer's thread takes to start.
   if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
   const store = await opening;
   undo.add(() => store.close());
-  // After the database: a token without one is how an earlier version's lost state is known.
+  // Created after the database: a token without a database shows that an earlier version's state is lost.
   const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });
   const { resumed, fence } = await store.begin(now());
   if (resumed > 0) log.info({ resumed }, "resuming work of an earlier process");

@@ -1,4 +1,4 @@
-/** The chat commands of one gateway: the built-in ones with what they stand on, and the way to the configuration file. */
+/** The chat commands of one gateway: the built-in ones with their dependencies, and access to the configuration file. */
 import { settingPath } from "../access/index.ts";
 import {
   type Activation,
@@ -22,9 +22,9 @@ export interface ChatCommandsOptions extends Pick<NativeCommandsOptions, "engine
   readonly store: Store;
   readonly registry: Registry;
   readonly activation: Activation;
-  /** Whether an event of the lane waits for a turn of another lane, which runs in the same session. */
+  /** Whether an event of the lane waits for a turn of another lane in the same session. */
   readonly waitsForSession: (lane: string) => boolean;
-  /** Made after the commands, which it lists. */
+  /** Created after the commands, because it lists them. */
   readonly accounts: () => Accounts;
 }
 

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration beyond its own schema: options of plugins, accounts of channels, mappings of hooks. */
+/** Problems of a configuration that its own schema cannot find: options of plugins, accounts of channels, mappings of hooks. */
 
 import { readAccounts } from "../channels/index.ts";
 import {
@@ -15,37 +15,37 @@ import type { Log } from "../log/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
 
-/** What the plugin's own schema finds wrong with its options. */
+/** Problems that the plugin's own schema finds in its options. */
 export function optionProblems({ id, options }: PluginDefinition, config: GatewayConfig): readonly Problem[] {
   if (options === undefined) return [];
   const path = `plugins.entries.${id}.options`;
   return validateSection(options, config.plugins.entries[id]?.options ?? {}, path).problems.map(switchingOff(`plugins.entries.${id}`));
 }
 
-/** What is wrong with the accounts of a channel, without what the check of the file itself has reported. */
+/** Problems of a channel's accounts, without those that the check of the file has already reported. */
 export function accountProblems(
   channel: ChannelDefinition,
-  { checkable: { channels }, directory, problems: told }: CheckedConfig,
+  { checkable: { channels }, directory, problems: reported }: CheckedConfig,
   env: Environment,
 ): readonly Problem[] {
   const read = Object.hasOwn(channels, channel.id) ? channels[channel.id] : undefined;
   const root = `channels.${channel.id}`;
   return (
     readAccounts(channel, read, { secrets: createSecrets({ env, directory }), environment: env })
-      // An account that is wrong is off alone.
+      // An invalid account does not switch off the others.
       .flatMap(({ path: account, problems }) =>
         problems
           // A problem of an inherited option is reported at the place of that option.
           .filter(({ path, message }) => {
             const places = [path, path.startsWith(account) ? `${root}${path.slice(account.length)}` : path];
-            return !told.some((one) => places.includes(one.path) && one.message === message);
+            return !reported.some((one) => places.includes(one.path) && one.message === message);
           })
           .map(switchingOff(account)),
       )
   );
 }
 
-/** The same of accounts that an error of the file switched off: nothing opens them, so nothing else would look at them. */
+/** The same for accounts that an error in the file switched off: nothing opens them, so nothing else would check them. */
 function offAccountProblems(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
   const off = [...checked.disabled].filter((section) => section.startsWith("channels."));
   const isOff = ({ path }: Problem) => off.some((section) => path === section || path.startsWith(`${section}.`));
@@ -57,22 +57,22 @@ function offAccountProblems(channels: readonly ChannelDefinition[], checked: Che
         .map((problem) => ({ ...checked.locate(problem.path), ...problem }));
 }
 
-/** Sections of channels that no plugin provides, so they would have no effect. */
+/** Sections of channels that no plugin provides, which would have no effect. */
 export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, provided: readonly string[]): readonly Problem[] {
   return Object.entries(channels).flatMap(([id, section]) => {
     if (provided.includes(id) || section.enabled === false) return [];
-    const hint = suggestKey(id, provided) ?? `Load its plugin by plugins.load. Channels that are there: ${provided.join(", ") || "none"}.`;
-    return [{ severity: "warning", path: `channels.${id}`, message: "no plugin that is on provides this channel", hint } as const];
+    const hint = suggestKey(id, provided) ?? `Load its plugin with plugins.load. Available channels: ${provided.join(", ") || "none"}.`;
+    return [{ severity: "warning", path: `channels.${id}`, message: "no enabled plugin provides this channel", hint } as const];
   });
 }
 
-/** What is wrong in channels and accounts that are not opened; the others report their problems when they open. */
+/** Problems of channels and accounts that are not opened; the others report their problems when they open. */
 export function unopenedChannels(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
   const ids = channels.map(({ id }) => id);
   return [...offAccountProblems(channels, checked, env), ...unknownChannels(checked.checkable, ids)];
 }
 
-/** Everything about a configuration that only the plugins in force know. */
+/** All problems of a configuration that only the active plugins can find. */
 export function pluginProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
   return [
     ...plugins.flatMap((plugin) => [
@@ -86,7 +86,7 @@ export function pluginProblems(plugins: readonly PluginDefinition[], checked: Ch
 
 export const channelsOf = (plugins: readonly PluginDefinition[]): readonly string[] => plugins.flatMap(({ channel }) => channel?.id ?? []);
 
-/** The schemas of plugins and channels, for a configuration as a whole. */
+/** The schemas of plugins and channels, for checking a whole configuration. */
 export function schemasOf(definitions: readonly PluginDefinition[]): PluginSchemas {
   const channels = definitions.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const]));
   const plugins = definitions.flatMap(({ id, options }) => (options === undefined ? [] : [[id, options] as const]));
@@ -98,8 +98,8 @@ const switchingOff =
   (problem: Problem): Problem =>
     problem.severity === "error" ? { ...problem, section } : problem;
 
-/** One line in the log for a problem of the configuration. */
-export function tellProblem(log: Log, problem: Problem): void {
+/** Logs a problem of the configuration as one line. */
+export function logProblem(log: Log, problem: Problem): void {
   const line = {
     path: problem.path,
     ...(problem.line === undefined ? {} : { line: problem.line, column: problem.column }),

@@ -1,4 +1,4 @@
-/** Notices when the event loop was blocked, and names the plugin whose code ran: for that time the gateway took nothing in. */
+/** Notices when the event loop was blocked, and names the plugin whose code was running: meanwhile the gateway received nothing. */
 
 import type { Log } from "../log/index.ts";
 import type { Hooks, TapRun } from "../stations/index.ts";
@@ -6,10 +6,10 @@ import type { Undo } from "./undo.ts";
 
 const everyMs = 200;
 const blockedMs = 1_000;
-/** At most one line in this time: a plugin that blocks at each event must not fill the log. */
+/** At most one line in this time: a plugin that blocks on each event must not fill the log. */
 const quietMs = 60_000;
 
-/** A timer that measures how late it is. */
+/** Uses a timer that measures its own delay. */
 export function watchEventLoop({
   hooks,
   log,
@@ -36,13 +36,13 @@ export function watchEventLoop({
     const earlier = unlogged === 0 ? {} : { earlier: unlogged };
     logged = now;
     unlogged = 0;
-    // A run of at least half the time is the cause; the others are candidates.
+    // A call that took at least half the time is the cause; others are candidates.
     if (longest !== undefined && longest.ms * 2 >= ms) {
       const { plugin, hook } = longest;
       log.warn({ ms, plugin, hook, ...earlier }, `the event loop was blocked for ${seconds(ms)} by the plugin ${plugin} at ${hook}`);
       return;
     }
-    // The core waits inside its taps for calls into plugins: the plugin is the better candidate.
+    // The core's taps wait for calls into plugins, so the plugin is the better candidate.
     const first = resumed ?? waiting.find(({ plugin }) => plugin !== "core") ?? waiting[0];
     const named = first === undefined ? {} : first;
     const others = first === undefined ? "no tap was running" : `a tap of ${first.plugin} at ${first.hook} was running`;
@@ -54,7 +54,7 @@ export function watchEventLoop({
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
-/** The other taps that were waited for, few enough for a line. */
+/** The other pending taps, limited to what fits in a line. */
 function listed(waiting: readonly TapRun[], first: TapRun | undefined): { readonly waiting?: readonly string[] } {
   const names = new Set(waiting.filter((tap) => tap.plugin !== first?.plugin).map(({ plugin, hook }) => `${plugin} at ${hook}`));
   return names.size === 0 ? {} : { waiting: [...names].slice(0, 10) };

@@ -1,6 +1,6 @@
 /**
- * The life of a gateway: configuration, state, plugins, path, HTTP, in this order up and in reverse down. Everything
- * that lives in it is made here and gone after `close()`; two gateways in one process share nothing.
+ * The life of a gateway: configuration, state, plugins, path and HTTP start in this order and close in reverse. Everything in it is created
+ * here and gone after `close()`; two gateways in one process share nothing.
  */
 import { createHeartbeat, eventQueue, type Heartbeat } from "../agents/index.ts";
 import { type GatewayConfig, loadConfig } from "../config/index.ts";
@@ -8,7 +8,7 @@ import type { Accepted, RawEvent } from "../contract/index.ts";
 import { HttpProblem, type HttpServer } from "../http/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
-import { tellProblem } from "./config-problems.ts";
+import { logProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
 import { createHttpSide, type HttpSide } from "./http-side.ts";
@@ -35,20 +35,20 @@ export interface Gateway {
   readonly url: string;
   readonly stateDirectory: string;
   readonly config: () => GatewayConfig;
-  /** Takes an event in as a source would; resolves when it is committed. */
+  /** Accepts an event as from a source; resolves when it is committed. */
   receive(event: RawEvent): Promise<Accepted>;
   readiness(): Readiness;
   describe(): Promise<GatewayDescription>;
   /**
-   * Logs an uncaught error, such as one that a plugin's timer threw. `ending`: the process ends because of it, so the line is written at
-   * once.
+   * Logs an uncaught error, such as one thrown in a plugin's timer. `ending`: the process ends because of it, so the line is written
+   * synchronously.
    */
   logStray(error: unknown, options: { readonly ending: boolean }): void;
-  /** Stops taking in, finishes or hands back what runs within `gateway.drainSeconds`, closes. Idempotent. */
+  /** Stops accepting events, finishes or hands back running turns within `gateway.drainSeconds`, and closes. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Starts a gateway; resolves when it listens and everything that could come up is coming up. */
+/** Starts a gateway. Resolves when it listens and everything that can start is starting. */
 export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const undo = createUndo();
   try {
@@ -82,10 +82,10 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const hookTokens = createHookTokens(base);
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
   const { readiness, describe, found } = createDescribing(base, { runtime, plugins, hookSide, hookTokens, life, address });
-  for (const problem of found()) tellProblem(log, problem);
+  for (const problem of found()) logProblem(log, problem);
   const { server, handIn } = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
   undo.add(() => server.close());
-  // Before the server, so that requests that wait for a run are answered.
+  // Closed before the server, so that requests that wait for a run are answered.
   undo.add(() => hookSide.results.close());
   const following: Following = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
   registerRoutes(server, { options, base, runtime, describe, following });
@@ -107,7 +107,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const gateway = createHandle({ base, runtime, heartbeat, life, url: address.url, readiness, describe });
   watchOwnership({ ...base, onLost: options.onLost ?? (() => void gateway.close()) });
   life.up = true;
-  // Whatever the engine loads lazily is there before the first message asks for it.
+  // Loads the engine's lazy parts before the first message needs them.
   void runtime.turns.prepare();
   void hookSide.prepare();
   const up = plugins.reports().filter((plugin) => plugin.state === "up").length;
@@ -115,16 +115,16 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   return gateway;
 }
 
-/** Opens once the path runs; plugins are set up before. */
+/** Set once the path runs; plugins are set up before that. */
 interface Door {
   handIn: HttpSide["handIn"];
 }
 
 const notUpYet: HttpSide["handIn"] = async () => {
-  throw new HttpProblem("unavailable", "The gateway is not up yet: hand deliveries in from onReady on.");
+  throw new HttpProblem("unavailable", "The gateway is not up yet: submit deliveries once onReady has run.");
 };
 
-/** Made after the routes, one of which asks for it. */
+/** Set after the routes, one of which uses it. */
 interface Following {
   reload: () => Promise<object>;
 }
@@ -175,10 +175,10 @@ function createHandle(parts: {
   let closing: Promise<void> | undefined;
   async function close(): Promise<void> {
     life.closing = true;
-    // Sources first: nothing new comes in while what runs comes to its end.
+    // Sources are closed first, so that no new events arrive while running turns finish.
     heartbeat.close();
     await runtime.accounts.pause();
-    // What a tool has to say goes out by itself, at the latest at the next start: its turn must not wait for it.
+    // What a tool sends is in the outbox and goes out at the next start at the latest, so its turn must not wait for it.
     runtime.actions.close();
     const drained = await runtime.path.lanes.drain(config().gateway.drainSeconds * 1_000);
     runtime.path.interrupt();

@@ -1,4 +1,4 @@
-/** The mappings of a configuration as a gateway would have them, from the files alone: for what is wrong with them. */
+/** Compiles the mappings of a configuration as a gateway would, from the files alone, to find their problems. */
 
 import { readAccounts } from "../channels/index.ts";
 import { type CheckedConfig, createSecrets, type Environment, type GatewayConfig, type Problem } from "../config/index.ts";
@@ -43,7 +43,7 @@ export function compileHooks(
   return { table, policies };
 }
 
-/** Also while the hook server is switched off: a configuration with mappings will switch it on in the end. */
+/** Also while the hook server is disabled: a configuration with mappings will eventually enable it. */
 export function hookProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
   return compileHooks(plugins, checked, env, checked.checkable).table.problems;
 }

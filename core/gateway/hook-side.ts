@@ -1,4 +1,4 @@
-/** What the hook server stands on: mappings of the configuration as it is now, transforms, results of runs. */
+/** What the hook server needs: the current mappings, transforms, results of runs. */
 
 import type { GatewayConfig, LoadedConfig, Problem, Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
@@ -18,15 +18,15 @@ import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
 
 export interface HookSide {
-  /** Compiled once for each configuration; empty while the hook server is off. */
+  /** Compiled once for each configuration; empty while the hook server is disabled. */
   readonly mappings: () => MappingTable;
-  /** What is wrong with the mappings, also while an error elsewhere keeps the hook server off. */
+  /** Problems of the mappings, also while an error elsewhere keeps the hook server off. */
   readonly problems: () => readonly Problem[];
   readonly policies: ReturnType<typeof hookPolicies>;
   readonly transforms: Transforms;
-  /** Loads the transforms that mappings name, so that the first delivery finds them loaded, and logs those that cannot be. */
+  /** Loads the transforms that mappings name, so that the first delivery does not wait for them, and logs those that fail. */
   readonly prepare: () => Promise<void>;
-  /** To be closed before the server. */
+  /** Close before the server. */
   readonly results: Results;
   readonly recordings: Recordings;
 }

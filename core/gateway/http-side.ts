@@ -27,7 +27,7 @@ import type { Runtime } from "./runtime.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** Asks the plugins that vouch for devices, one after the other; a plugin that fails vouches for none. */
+/** Asks the plugins that vouch for devices one after the other; a plugin that fails vouches for none. */
 function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token: string) => Promise<boolean> {
   return async (token) => {
     for (const { plugin, definition } of checks) {
@@ -42,7 +42,7 @@ function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token:
   };
 }
 
-/** A handler that is late, answers junk, or stops in the middle of its answer, is a failure that names its plugin. */
+/** A handler that is late, returns an unusable answer, or fails during its answer is reported with its plugin's name. */
 function guardRoute(
   plugin: string,
   definition: RouteDefinition,
@@ -67,7 +67,7 @@ function guardRoute(
   };
 }
 
-/** What a plugin hands over piece by piece. Without `ms` it may be silent for as long as it likes, as events are. */
+/** Guards what a plugin yields. Without `ms` there is no limit between two values, as for events. */
 async function* guardStream<T>(
   asked: Asked,
   stream: AsyncIterable<T>,
@@ -86,14 +86,14 @@ async function* guardStream<T>(
   } catch (thrown) {
     throw pluginFault(asked, thrown);
   } finally {
-    // Not awaited: a generator that waits answers only after its next piece.
+    // Not awaited: a waiting generator responds only after its next value.
     Promise.resolve(iterator?.return?.()).catch(() => {});
   }
 }
 
 export interface HttpSide {
   readonly server: HttpServer;
-  /** Takes in a delivery that did not come over HTTP. */
+  /** Accepts a delivery that did not come over HTTP. */
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
 }
 

@@ -1,2 +1,2 @@
-/** The composition of a gateway and its life. */
+/** The composition and the life of a gateway. */
 export { createGateway, type Gateway, type GatewayDescription, type GatewayOptions } from "./gateway.ts";

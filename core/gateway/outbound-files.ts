@@ -1,4 +1,4 @@
-/** Files of a reply: which may leave the machine, and how large they may be. */
+/** Which files of a reply may leave the machine, and how large they may be. */
 import { agentSettings, expandPath, type GatewayConfig } from "../config/index.ts";
 import type { Address } from "../contract/index.ts";
 import { createGuardedFetch, createOutbound, mostBytesOut } from "../media/index.ts";
@@ -15,7 +15,7 @@ export function createOutboundFiles({
   /** Never sent. */
   readonly configFile: string;
   readonly stateDirectory: string;
-  /** Options of the account that sends. */
+  /** Options of the sending account. */
   readonly optionsOf: (to: Address) => Readonly<Record<string, unknown>> | undefined;
 }): ReturnType<typeof createOutbound> {
   return createOutbound({

@@ -1,4 +1,4 @@
-/** Whether a gateway still owns its state: no other gateway took it over, and its files are those that it opened. */
+/** Checks whether a gateway still owns its state: no other gateway has taken it over, and its files are the ones it opened. */
 import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,10 +10,7 @@ import type { Undo } from "./undo.ts";
 const everyMs = 2_000;
 const files = ["lock.db", "state.db"];
 
-/**
- * Calls back once, with what was lost. Commits of the old owner are stopped by the fence of the store already; this ends the process
- * around it.
- */
+/** Calls back once, with what was lost. The store's fence already rejects commits of the old owner; this ends the process. */
 export function watchOwnership({
   store,
   fence,
@@ -23,14 +20,14 @@ export function watchOwnership({
   onLost,
 }: {
   readonly store: Pick<Store, "fence">;
-  /** What `begin` resolved with. */
+  /** The value that `begin` resolved with. */
   readonly fence: number;
   readonly stateDirectory: string;
   readonly log: Pick<Log, "fatal">;
   readonly undo: Undo;
   readonly onLost: (error: HostError) => void;
 }): void {
-  // The same file keeps its number, whatever is written to it; one that was put in its place has another.
+  // A file keeps its inode number when it is written to; a replacement has another one.
   const opened = files.map((name) => {
     const path = join(stateDirectory, name);
     return { name, path, number: statSync(path, { bigint: true, throwIfNoEntry: false })?.ino };
@@ -39,7 +36,7 @@ export function watchOwnership({
   async function loss(): Promise<HostError | undefined> {
     for (const { name, path, number } of opened) {
       const now = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
-      // Of a file that cannot be looked at for another reason nothing is known.
+      // Any other error while checking a file proves nothing.
       const same = now instanceof Error ? now.code !== "ENOENT" : now.ino === number;
       if (!same) return new HostError("state_gone", { directory: stateDirectory, reason: `${name} was removed or replaced` });
     }
@@ -53,14 +50,14 @@ export function watchOwnership({
     onLost(lost);
   };
   const stop = new AbortController();
-  // The store closes, or does not answer: the next look will show which.
+  // The store is closing or does not respond; the next check will show which.
   const timer = setInterval(() => void loss().then(check, () => {}), everyMs);
   timer.unref();
   stop.signal.addEventListener("abort", () => clearInterval(timer));
   undo.add(() => stop.abort());
 }
 
-/** Logs what a start with `--accept-new-state` went past. */
+/** Logs the problem that a start with `--accept-new-state` ignored. */
 export function acceptance(log: Pick<Log, "warn">): (accepted: HostError, aside: string | undefined) => void {
   return ({ code, message }, aside) => {
     log.warn({ code, ...(aside === undefined ? {} : { renamed: aside }) }, `${message} It was accepted by --accept-new-state.`);

@@ -1,4 +1,4 @@
-/** What is kept for a time only: events, ids of sent messages, files of messages. */
+/** Removes what is stored for a limited time: events, ids of sent messages, files of messages. */
 import { parseDuration } from "../agents/index.ts";
 import { removeOldMedia } from "../channels/index.ts";
 import type { GatewayConfig } from "../config/index.ts";
@@ -7,16 +7,16 @@ import type { Log } from "../log/index.ts";
 import type { Store } from "../state/index.ts";
 import type { Undo } from "./undo.ts";
 
-/** Old events and expired keys are looked for so often. */
+/** How often old events and expired keys are removed. */
 const pruneEveryMs = 10 * 60_000;
-/** To look for old turns is to walk through every conversation. */
+/** Less often, because finding old turns means reading every conversation. */
 const transcriptsEveryMs = 6 * 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 const limits = {
   keepEventsMs: 7 * dayMs,
   keepEvents: 100_000,
   keepSentMs: 30 * dayMs,
-  // They expire after seven days: this is more than one a second for all of that time.
+  // Keys expire after seven days, so this allows for more than one a second all that time.
   keepDedupeKeys: 1_000_000,
   keepWaitingMs: 7 * dayMs,
 };
@@ -47,7 +47,7 @@ export function startPruning({
   };
   let state: "idle" | "pruning" | "closed" = "idle";
   const timer = setInterval(() => {
-    // A disk that is slow gets no second one beside the first.
+    // A slow run is not joined by a second one.
     if (state !== "idle") return;
     state = "pruning";
     void removeOldMedia({ stateDirectory, channels: channels(), now: now() });
@@ -58,7 +58,7 @@ export function startPruning({
           log.warn({ events: ended, reason: "waited_too_long" }, "events that had waited for seven days have failed");
       })
       .catch((error: unknown) => {
-        // A close ends it in the middle; the next start goes on.
+        // A close interrupts the removal; the next start continues it.
         if (state !== "closed") log.error({ error: reasonOf(error) }, "old events could not be removed");
       })
       .finally(() => {

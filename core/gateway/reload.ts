@@ -1,4 +1,4 @@
-/** The configuration while the gateway runs: problems are logged, edits are applied. */
+/** Follows the configuration while the gateway runs: logs problems, applies edits. */
 import type { Heartbeat } from "../agents/index.ts";
 
 import {
@@ -17,36 +17,36 @@ import { type HostError, reasonOf } from "../contract/index.ts";
 import { callPlugin, pluginDeadlines } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Results } from "../webhooks/index.ts";
-import { pluginProblems, tellProblem } from "./config-problems.ts";
+import { logProblem, pluginProblems } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
 
-/** What this edit changed and what waits: a value that is back at what runs waits for nothing. */
+/** What this edit changed that takes effect only after a restart. A value that was changed back does not count. */
 function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {
   const waiting = changedAtStart(from.started, after);
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
 }
 
-function tellPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
+function notifyPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
   for (const { plugin, definition } of changes) {
     callPlugin({ plugin, doing: "onChange" }, pluginDeadlines.onReady, async () => definition()).catch((error: unknown) => {
-      log.error({ plugin, error: reasonOf(error) }, "a plugin could not follow the configuration");
+      log.error({ plugin, error: reasonOf(error) }, "a plugin could not apply the configuration");
     });
   }
 }
 
-/** The result of a reload that was asked for. */
+/** The result of a requested reload. */
 export interface Reloaded {
   readonly changed: boolean;
-  /** Of the configuration that is in force. */
+  /** Problems of the effective configuration. */
   readonly problems: readonly Problem[];
-  /** Settings that differ from those with which the gateway started, and take effect after a restart. */
+  /** Settings that differ from those at the start, and take effect after a restart. */
   readonly waiting: readonly string[];
 }
 
 /**
- * An edited file takes effect for the next event; a broken one keeps the last good configuration, and says so. Returns a look at the file
- * at once, which throws what is wrong with it.
+ * Applies an edited file from the next event on. An invalid file is reported, and the last valid configuration stays in effect. Returns a
+ * function that checks the file at once and throws its error.
  */
 export function followConfig(parts: {
   readonly current: { loaded: LoadedConfig };
@@ -56,7 +56,7 @@ export function followConfig(parts: {
   readonly heartbeat: Heartbeat;
   readonly log: Log;
   readonly undo: Undo;
-  /** What only plugins and mappings find wrong with the configuration that is in force. */
+  /** Problems of the effective configuration that only plugins and mappings find. */
   readonly found: () => readonly Problem[];
   readonly results: Pick<Results, "recheck">;
 }): () => Promise<Reloaded> {
@@ -82,7 +82,7 @@ export function followConfig(parts: {
         const { line, column } = change.error.details;
         log.error(
           { file: current.loaded.file, ...(line === undefined ? {} : { line, column }), hint: change.error.hint },
-          `the configuration was not taken over, the last good one stays: ${reasonOf(change.error)}`,
+          `the configuration was rejected; the last valid one stays in effect: ${reasonOf(change.error)}`,
         );
         return;
       }
@@ -90,15 +90,15 @@ export function followConfig(parts: {
       const waiting = waitingFor({ started, before: current.loaded.config }, loaded.config);
       rememberSecrets(loaded.config, parts.secrets);
       current.loaded = loaded;
-      for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) tellProblem(log, problem);
-      if (kept.length > 0) log.error({ sections: kept }, "sections with an error were not taken over; the last good ones stay in force");
+      for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) logProblem(log, problem);
+      if (kept.length > 0) log.error({ sections: kept }, "sections with an error were rejected; the last valid ones stay in effect");
       if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
       parts.results.recheck();
       heartbeat.reload();
-      tellPlugins(runtime.registry.changes, log);
+      notifyPlugins(runtime.registry.changes, log);
       applied = runtime.accounts.apply(loaded.config, loaded.disabled).then(
-        () => log.info({ file: change.loaded.file }, "the configuration was taken over"),
-        (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not follow the configuration"),
+        () => log.info({ file: change.loaded.file }, "the configuration was reloaded"),
+        (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not apply the configuration"),
       );
     },
     { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },

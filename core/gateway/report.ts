@@ -1,4 +1,4 @@
-/** What a gateway says of itself: whether it is ready, and what runs in it. */
+/** A gateway's report about itself: whether it is ready, and what is running in it. */
 
 import type { AccountReport } from "../channels/index.ts";
 import { changedAtStart, type LoadedConfig, type Problem } from "../config/index.ts";
@@ -25,7 +25,7 @@ export interface GatewayDescription {
   readonly pid: number;
   readonly startedAt: number;
   readonly configFile: string;
-  /** Changes with the text of that file that is in force. */
+  /** Changes with the text of the effective configuration file. */
   readonly configRevision: string;
   readonly stateDirectory: string;
   readonly hooks: { readonly enabled: boolean; readonly path: string };
@@ -33,9 +33,9 @@ export interface GatewayDescription {
   readonly taps: readonly TapInfo[];
   readonly routes: readonly { readonly plugin: string; readonly method: string; readonly path: string; readonly access: string }[];
   readonly accounts: readonly AccountReport[];
-  /** What plugins watch beside channels, by the plugin's id. */
+  /** What plugins watch besides channels, by plugin id. */
   readonly watched: Readonly<Record<string, ReturnType<WatchReport>>>;
-  /** What is wrong with the configuration that is in force. */
+  /** Problems of the effective configuration. */
   readonly problems: readonly Problem[];
   /** Settings that were changed since the start, and take effect after a restart. */
   readonly waiting: readonly string[];
@@ -45,8 +45,8 @@ export interface GatewayDescription {
 }
 
 /**
- * Judges readiness by the rule of `/readyz`. `life.tried` is set once every account has connected or failed: what
- * accounts do afterwards, or accounts that a reload adds, degrade the gateway and never take it away.
+ * Judges readiness by the rule of `/readyz`. `life.tried` is set once every account has connected or failed. After that, failures of
+ * accounts, and accounts that a reload adds, can degrade the gateway but never make it unready.
  */
 function readinessOf(
   life: { readonly up: boolean; readonly closing: boolean; tried: boolean },
@@ -78,7 +78,7 @@ function readinessOf(
   return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts, ...watched] };
 }
 
-/** A report that throws leaves its plugin out, not the others. */
+/** A report that throws leaves out its own plugin only. */
 function watchedBy(reports: Registry["watched"]): GatewayDescription["watched"] {
   const all: [string, ReturnType<WatchReport>][] = reports.map(({ plugin, definition }) => {
     try {
@@ -90,7 +90,7 @@ function watchedBy(reports: Registry["watched"]): GatewayDescription["watched"] 
   return Object.fromEntries(all);
 }
 
-/** How far a gateway has come. */
+/** How far a gateway has started or closed. */
 export interface Life {
   up: boolean;
   closing: boolean;
@@ -99,7 +99,7 @@ export interface Life {
 
 export interface Describing {
   readiness(): Readiness;
-  /** What only plugins and mappings find wrong. */
+  /** Problems that only plugins and mappings find. */
   found(): ReturnType<HookSide["problems"]>;
   describe(): Promise<GatewayDescription>;
 }
@@ -153,7 +153,7 @@ export function createDescribing(
   };
 }
 
-/** Without secrets: what an error says may quote what it was given, and what is cleaned is shown to others. */
+/** Removes secrets from values that are shown to others: an error may quote its input. */
 export function cleaner({ redact }: Pick<Base, "redact">): <T>(value: T) => T {
   return <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
 }

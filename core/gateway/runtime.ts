@@ -1,4 +1,4 @@
-/** The moving parts of one gateway between its state and its doors: stations, agents, accounts, path. Made once, wired here. */
+/** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
 import { createGate, createPairing, placeSettings } from "../access/index.ts";
 import { type ActionRunner, createActionRunner, createActionTools, createEnds } from "../actions/index.ts";
 import {
@@ -172,7 +172,7 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
   return { hooks, registry, commands, turns, router, accounts, migrations, path, actions, newId, confirm: (url) => requestPublic(url) };
 }
 
-/** The turns of the agents, with what the configuration says of the place that a message comes from. */
+/** The agents' turns, with the configuration of the place that a message comes from. */
 function createTurns(
   { config, configDirectory, store, secrets, log, now }: Omit<Base, "undo">,
   {

@@ -1,4 +1,4 @@
-/** Brings up the plugins of a gateway: with what they are handed, and their commands among those of chats. */
+/** Starts the plugins of a gateway, each with its host, and adds their commands to the chat commands. */
 import { defaultAgentId, type GatewayConfig, type LoadedConfig, type Secrets } from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
 import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
@@ -9,14 +9,14 @@ import type { Runtime } from "./runtime.ts";
 import type { Undo } from "./undo.ts";
 
 export interface StartOptions {
-  /** Plugins beside those that the configuration names. */
+  /** Plugins in addition to those in the configuration. */
   readonly plugins?: readonly PluginDefinition[];
-  /** Whether the plugins that come with the package are loaded; default true. */
+  /** Whether the bundled plugins are loaded; default true. */
   readonly bundled?: boolean;
   readonly pluginSetupMs?: number;
 }
 
-/** What the user wrote for a preset; absent while the hook server is off. */
+/** The user's settings for a preset; absent while the hook server is disabled. */
 function presetSettings({ hooks }: GatewayConfig, id: string): Json | undefined {
   return hooks.enabled ? (hooks as unknown as Readonly<Record<string, Json | undefined>>)[id] : undefined;
 }
@@ -63,9 +63,9 @@ export async function bringUpPlugins(parts: {
     ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
   });
   undo.add(() => plugins.close());
-  // Only `why` misses them: a start neither waits for it nor fails with it.
+  // Only `why` needs the codes, so a start neither waits for them nor fails with them.
   void keepPluginCodes(parts.store, runtime.registry).catch((error: unknown) => {
-    parts.log.debug({ error: reasonOf(error) }, "the codes of the plugins could not be kept for why");
+    parts.log.debug({ error: reasonOf(error) }, "the codes of the plugins could not be stored for why");
   });
   for (const { plugin, definition } of runtime.registry.commands) {
     try {

@@ -1,13 +1,13 @@
-/** The tokens of the hook endpoints and of the management routes: the one in force and, while it is being replaced, the one before it. */
+/** The tokens of the hook endpoints and of the management routes: the current one and, during a replacement, the previous one. */
 import type { GatewayConfig, Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import { gatewayToken } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
 
 export interface Tokens {
-  /** `undefined`: nothing is let in. */
+  /** `undefined`: every request is refused. */
   token(): string | undefined;
-  /** `undefined`: there is none, or its time is over. */
+  /** `undefined` if there is none, or it has expired. */
   previous(): string | undefined;
 }
 
@@ -23,7 +23,7 @@ interface Read {
   readonly previous?: { readonly token: string; readonly until: number };
 }
 
-/** Reads once for each configuration, so that a request costs no look at a file. */
+/** Read once for each configuration, so that a request reads no file. */
 function createTokens({ config, now }: TokensOptions, read: (config: GatewayConfig, before: Read | undefined) => Read): Tokens {
   let known: { readonly config: GatewayConfig; readonly read: Read } | undefined;
   const current = (): Read => {
@@ -40,7 +40,7 @@ function createTokens({ config, now }: TokensOptions, read: (config: GatewayConf
   };
 }
 
-/** A token that cannot be read is logged, and opens nothing. */
+/** A token that cannot be read is logged, and authorizes nothing. */
 function readPrevious(
   setting: GatewayConfig["hooks"]["previousToken"],
   path: string,
@@ -69,9 +69,7 @@ export function createHookTokens(options: TokensOptions): Tokens {
   });
 }
 
-/**
- * Throws at once where there is no token to start with; while the gateway runs, a token that cannot be read leaves the last one in force.
- */
+/** Throws at the start if there is no token. While the gateway runs, a token that cannot be read leaves the last one valid. */
 export function createGatewayTokens(options: TokensOptions & { readonly stateDirectory: string }): Tokens {
   const { secrets, log, stateDirectory } = options;
   const tokens = createTokens(options, (config, before) => {
@@ -80,7 +78,7 @@ export function createGatewayTokens(options: TokensOptions & { readonly stateDir
       return { token, ...readPrevious(config.gateway.auth.previousToken, "gateway.auth.previousToken", options) };
     } catch (error) {
       if (before === undefined) throw error;
-      log.error({ path: "gateway.auth.token" }, `the last token stays in force: ${reasonOf(error)}`);
+      log.error({ path: "gateway.auth.token" }, `the last token stays valid: ${reasonOf(error)}`);
       return before;
     }
   });

@@ -1,4 +1,4 @@
-/** What is undone in reverse, whether a start failed half-way or the gateway closes. */
+/** Steps to undo in reverse order, when a start fails half-way or the gateway closes. */
 export interface Undo {
   add(undo: () => void | Promise<void>): void;
   run(): Promise<void>;
@@ -9,7 +9,7 @@ export function createUndo(): Undo {
   return {
     add: (step) => void steps.push(step),
     async run() {
-      // A step that fails must not keep the others from being undone: the lock of the state is the last of them.
+      // A failing step must not keep the others from running: the last one releases the lock of the state.
       const failures: unknown[] = [];
       for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
         try {

@@ -1,6 +1,6 @@
 /**
- * What plugins return, checked where it comes in: junk is the mistake of the plugin that returned it, and must not surface as a fault of
- * the core three steps later. Each check returns what is wrong, or `undefined`.
+ * Checks values that plugins return at the point where they arrive, so that an unusable value is reported as the plugin's fault and not
+ * later as one of the core. Each check returns what is wrong, or `undefined`.
  */
 
 import type { Json } from "../contract/index.ts";
@@ -13,7 +13,7 @@ const isText = (value: unknown): value is string => typeof value === "string";
 const isAbsentOr = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value);
 export const isTextList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
 
-/** `null`, `undefined` and numbers by their value, the rest by its kind: never a text, which may be private. */
+/** Shows `null`, `undefined` and numbers by value, everything else by its kind: texts may be private. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined || typeof value === "number") return String(value);
   return Array.isArray(value) ? "a list" : `a value of type ${typeof value}`;
@@ -25,7 +25,7 @@ function silentProblem({ silent }: Fields): string | undefined {
   return isText(silent) && silentCode.test(silent) ? undefined : "silent is not a reason code of a-z, 0-9 and _";
 }
 
-/** What `parse` and taps of `ingress` return, where it is not `undefined`. */
+/** Checks what `parse` and `ingress` taps return, unless it is `undefined`. */
 export function inboundProblem(value: unknown): string | undefined {
   if (value === null) return undefined;
   if (!isObject(value)) return kindOf(value);
@@ -44,7 +44,7 @@ function refusalProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   return isText(value.code) && value.code !== "" && isAbsentOr(value.notice, isText)
     ? undefined
-    : "a refusal has a code, and a text as its notice";
+    : "a refusal needs a code, and its notice must be a text";
 }
 
 function isAddress(value: unknown): boolean {
@@ -54,7 +54,7 @@ function isAddress(value: unknown): boolean {
 function routeProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   if (!isText(value.agentId) || !isText(value.sessionKey)) return "agentId or sessionKey is missing";
-  return value.to === null || isAddress(value.to) ? undefined : "to is not an address, nor null";
+  return value.to === null || isAddress(value.to) ? undefined : "to is neither an address nor null";
 }
 
 function turnProblem(value: unknown): string | undefined {
@@ -89,7 +89,7 @@ function replyProblem(value: unknown): string | undefined {
   return isButtons(value.buttons) ? undefined : "buttons are not rows of buttons";
 }
 
-/** One event of a stream. */
+/** Checks one event of a stream. */
 export function turnEventProblem(value: unknown): string | undefined {
   if (!isObject(value)) return `an event is ${kindOf(value)}`;
   switch (value.type) {
@@ -107,20 +107,20 @@ export function turnEventProblem(value: unknown): string | undefined {
   }
 }
 
-/** What the platform took. A plain object, because a channel may return more than the receipt. */
+/** Checks a receipt. Accepts any plain object, because a channel may return more fields than the receipt has. */
 export function receiptProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   return isText(value.messageId) && isAbsentOr(value.messageIds, isTextList) ? undefined : "messageId is not a text";
 }
 
-/** What `render` returns. Parts wait in the outbox as JSON. */
+/** Checks what `render` returns. Parts are stored in the outbox as JSON. */
 export function partsProblem(value: unknown): string | undefined {
   if (!Array.isArray(value)) return kindOf(value);
   for (const part of value as readonly unknown[]) {
     if (!isObject(part) || !isText(part.kind)) return "a part has no kind";
     if (!Number.isFinite(part.chars)) return "chars of a part is not a number";
     const others = isAbsentOr(part.replaces, isText) && isAbsentOr(part.replyTo, isText) && isAbsentOr(part.omitted, isTextList);
-    if (!others) return "replaces, replyTo or omitted of a part is not what it has to be";
+    if (!others) return "replaces, replyTo or omitted of a part has the wrong type";
     if (!isJson(part.body)) return "body of a part is not JSON";
   }
   return undefined;
@@ -134,7 +134,7 @@ function isJson(value: unknown): value is Json {
   }
 }
 
-/** What the handler of a route returns. */
+/** Checks what a route's handler returns. */
 export function routeAnswerProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   const { status = 200, type, headers, events } = value;
@@ -143,7 +143,7 @@ export function routeAnswerProblem(value: unknown): string | undefined {
   return isAbsentOr(events, isStream) ? undefined : "events is not a stream";
 }
 
-/** What taps return at each station, where it is not `undefined`. */
+/** Checks what taps return at each station, unless it is `undefined`. */
 export const tapProblems: Readonly<Record<HookName, (value: unknown) => string | undefined>> = {
   ingress: inboundProblem,
   gating: refusalProblem,

@@ -1,7 +1,7 @@
-/** Questions that a caller waits for: each has its time limit, a few run at once, and after one without an answer no other is asked. */
+/** Runs questions that a caller waits for. Each has a time limit, a few run at once, and after the first timeout no others are asked. */
 import { reasonOf } from "../contract/index.ts";
 
-/** What was said, or one sentence why nothing was. */
+/** The answer, or one sentence that says why there is none. */
 export type Answer<T> = { readonly said: T } | { readonly why: string };
 
 export interface Asking {
@@ -10,7 +10,7 @@ export interface Asking {
 
 const atOnce = 4;
 
-/** Where one question hangs the next would too, and fifty of them are minutes. */
+/** If one question hangs, the next would hang too, and fifty of them would take minutes. */
 export function createAsking(patienceMs: number): Asking {
   let lost = false;
   return {
@@ -28,7 +28,7 @@ export function createAsking(patienceMs: number): Asking {
 
 class NoAnswer extends Error {}
 
-/** The answer, or an error once it takes too long. */
+/** Resolves with the answer, or rejects when it takes too long. */
 export async function withPatience<T>(asked: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-/** The self-tests of plugins, run one by one: a check that fails or hangs costs itself alone. */
+/** Runs the self-tests of plugins one by one, so that a check that fails or hangs does not affect the others. */
 import { reasonOf } from "../contract/index.ts";
 import type { CheckDefinition } from "../sdk/contract.ts";
 import { isObject } from "./answers.ts";
@@ -12,13 +12,13 @@ export interface CheckReport {
   readonly verdict: "ok" | "warn" | "fail";
   readonly reason: string;
   readonly fix?: string;
-  /** True when the check can mend it by itself. */
+  /** True if the check can repair the problem itself. */
   readonly fixable: boolean;
-  /** What was done, when it was asked to mend. */
+  /** What the repair did, if one was requested. */
   readonly done?: string;
 }
 
-/** With `fix`: that one check alone, and it mends what it finds. */
+/** With `fix`, runs that one check alone and repairs what it finds. */
 export async function runChecks(
   checks: readonly Owned<CheckDefinition>[],
   fix?: { readonly plugin: string; readonly name: string },
@@ -40,9 +40,9 @@ async function runCheck({ plugin, definition }: Owned<CheckDefinition>, fix: boo
     if (!isFinding(explained)) throw new Error("its verdict is not ok, warn or fail with a reason");
     const { verdict, reason, fix: remedy } = explained;
     const fixable = definition.fix !== undefined && verdict !== "ok";
-    const told = { ...base, verdict, reason, ...(remedy === undefined ? {} : { fix: remedy }), fixable };
-    if (!fix || !fixable || definition.fix === undefined) return told;
-    return { ...told, done: await withPatience(definition.fix(), pluginDeadlines.check) };
+    const report = { ...base, verdict, reason, ...(remedy === undefined ? {} : { fix: remedy }), fixable };
+    if (!fix || !fixable || definition.fix === undefined) return report;
+    return { ...report, done: await withPatience(definition.fix(), pluginDeadlines.check) };
   } catch (error) {
     return { ...base, verdict: "fail", reason: `the check itself failed: ${reasonOf(error)}`, fixable: false };
   }

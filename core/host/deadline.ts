@@ -1,24 +1,25 @@
-/** How long the core waits for code of a plugin, and what a call that fails, is late or returns something unusable becomes. */
+/** Deadlines for calls into plugins, and the errors for calls that fail, are late or return something unusable. */
 import { ChannelError, EngineError, PluginError, reasonOf } from "../contract/index.ts";
 import { isThenable } from "../stations/index.ts";
 
 /**
- * Milliseconds for each call into a plugin. Taps have theirs in the hook table (`hookDeadlines`), a turn has `timeoutSeconds` of its agent.
- * The table in `README.md` says what a late call costs.
+ * Milliseconds for each call into a plugin. Taps have theirs in the hook table (`hookDeadlines`); a turn has its agent's `timeoutSeconds`.
+ * The table in `README.md` lists the effect of a late call.
  */
 export const pluginDeadlines = {
   load: 30_000,
   setup: 10_000,
   onReady: 10_000,
   onClose: 5_000,
-  // No caller waits for it: a connection that takes longer is logged.
+  // No caller waits for the start: a connection that takes longer is logged.
   start: 60_000,
   pause: 5_000,
-  // A channel may let its sends end before it closes.
+  // Leaves a channel time to finish its sends before it closes.
   close: 10_000,
   menu: 60_000,
   admit: 120_000,
-  // A channel limits its own calls, an upload by minutes; to give up before it does would send the file a second time beside the first.
+  // A channel limits its own calls, and an upload may take minutes. A shorter deadline here would send the file again while the first
+  // upload continues.
   send: 15 * 60_000,
   remove: 30_000,
   closePreview: 15_000,
@@ -28,7 +29,7 @@ export const pluginDeadlines = {
   probe: 15_000,
   members: 15_000,
   findMedia: 30_000,
-  // The host aborts the files of a message after five minutes.
+  // Longer than the five minutes after which the host aborts the files of a message.
   fetchMedia: 5 * 60_000 + 10_000,
   prepare: 60_000,
   describe: 35_000,
@@ -39,10 +40,10 @@ export const pluginDeadlines = {
   check: 10_000,
 } as const;
 
-/** After an abort, for work that has a signal: what does not listen is not waited for any longer. */
+/** How long the host still waits, after an abort, for work that ignores its signal. */
 const abortGraceMs = 5_000;
 
-/** Rejects with `late()` when the work takes longer. The work itself goes on; what becomes of it later is ignored. */
+/** Rejects with `late()` if the work takes longer. The work itself continues, and its later result is ignored. */
 export async function withDeadline<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   try {
@@ -57,33 +58,34 @@ export async function withDeadline<T>(work: Promise<T>, ms: number, late: () => 
   }
 }
 
-/** A plugin, and what it was asked to do, such as `render of desk:default`. */
+/** A plugin and the call it received, such as `render of desk:default`. */
 export interface Asked {
   readonly plugin: string;
   readonly doing: string;
 }
 
 /**
- * What a plugin threw, with its name. The platform's and the model's own errors stay what they are: their codes decide what happens next.
+ * Attributes a thrown error to the plugin. Errors of the platform and of the model stay unchanged, because their codes decide what happens
+ * next.
  */
 export function pluginFault({ plugin, doing }: Asked, thrown: unknown): Error {
   if (thrown instanceof PluginError || thrown instanceof ChannelError || thrown instanceof EngineError) return thrown;
   return new PluginError("plugin_tap_failed", { plugin, hook: doing, reason: reasonOf(thrown) }, { cause: thrown });
 }
 
-/** A plugin returned something that cannot be used. */
+/** The error for a plugin that returned something unusable. */
 export function unusable({ plugin, doing }: Asked, reason: string): PluginError {
   return new PluginError("plugin_answer_invalid", { plugin, hook: doing, reason });
 }
 
-/** A plugin did not answer in time. */
+/** The error for a plugin that did not answer in time. */
 export function lateAnswer({ plugin, doing }: Asked, ms: number): PluginError {
   return new PluginError("plugin_tap_timeout", { plugin, hook: doing, seconds: ms / 1_000 });
 }
 
 /**
- * Calls a plugin: always a promise, rejected with the plugin's name when the call throws, rejects or is late. `signal`: the work is
- * aborted with it.
+ * Calls a plugin. Always returns a promise, which rejects with the plugin's name if the call throws, rejects or is late. `signal` aborts
+ * the work.
  */
 export async function callPlugin<T>(
   asked: Asked,
@@ -112,7 +114,7 @@ export async function callPlugin<T>(
   }
 }
 
-/** Calls a plugin that has to answer at once. A promise is not a valid answer; its rejection must be handled here. */
+/** Calls a plugin that must answer synchronously. A promise is not a valid answer; its rejection must be handled here. */
 export function callAtOnce<T>(asked: Asked, call: () => T): T {
   let answer: T;
   try {
@@ -122,10 +124,10 @@ export function callAtOnce<T>(asked: Asked, call: () => T): T {
   }
   if (!isThenable(answer)) return answer;
   Promise.resolve(answer).catch(() => {});
-  throw unusable(asked, "a promise, where it has to answer at once");
+  throw unusable(asked, "a promise, but it must answer synchronously");
 }
 
-/** The same for a throw that no code of a platform decides about: what a pure function throws is its own mistake. */
+/** Attributes an error of a pure function to the plugin. Even a platform's error is the plugin's own mistake there. */
 function namedFault(asked: Asked, thrown: unknown): Error {
   if (thrown instanceof PluginError) return thrown;
   return new PluginError("plugin_tap_failed", { plugin: asked.plugin, hook: asked.doing, reason: reasonOf(thrown) }, { cause: thrown });

@@ -1,4 +1,4 @@
-/** What a plugin declares for the command line. Types say it too; but plugins run without being checked by them. */
+/** Checks what a plugin declares for the command line. Types alone are not enough, because plugins run without a type check. */
 import type { CliCommand, CliDefinition } from "../sdk/contract.ts";
 
 const word = /^[a-z][a-z0-9-]{0,31}$/;
@@ -8,10 +8,10 @@ const argument = /^(<[a-z-]+>|\[[a-z-]+\])$/;
 /** Options that every command has. */
 const ownOptions: readonly string[] = ["json", "help", "config", "state", "version"];
 
-/** A day: a timer cannot wait for more than some weeks. */
+/** A day, because timers cannot wait longer than some weeks. */
 const mostSeconds = 86_400;
 
-/** What is wrong with it, as the end of a sentence about the plugin. */
+/** Returns what is wrong, as the end of a sentence about the plugin; `undefined` if nothing is. */
 export function cliProblem(cli: CliDefinition | undefined): string | undefined {
   if (cli === undefined) return undefined;
   if (!word.test(cli.name)) return "the name of its cli must be a to z, 0 to 9 and -, beginning with a letter";

@@ -1,5 +1,5 @@
-/** What a plugin declares, checked before any of its code runs beyond the declaration itself. */
-// One file each: the whole library is three dozen, and they are read at every start.
+/** Checks what a plugin declares before any other code of the plugin runs. */
+// Imports single files, because the whole library has three dozen and they would be read at every start.
 import satisfies from "semver/functions/satisfies.js";
 import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
@@ -14,7 +14,7 @@ function invalid(plugin: string, reason: string): PluginError {
   return new PluginError("plugin_invalid", { plugin, reason });
 }
 
-/** The default export as a declaration; throws `PluginError` naming the plugin and what is wrong. */
+/** The default export as a declaration. Throws a `PluginError` with the plugin's name and the problem. */
 export function checkDeclaration(name: string, exported: unknown): PluginDefinition {
   if (typeof exported !== "object" || exported === null)
     throw invalid(name, "it has no default export made by definePlugin, defineChannel or defineEngine");
@@ -39,7 +39,7 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
 
 const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;
 
-/** Types say it too; but plugins run without being checked by them. */
+/** Types alone are not enough, because plugins run without a type check. */
 function checkChannel(id: string, channel: ChannelDefinition | undefined): void {
   if (channel === undefined) return;
   const { options, open, capabilities } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
@@ -82,7 +82,7 @@ function checkCodes(id: string, codes: PluginDefinition["codes"]): void {
   }
 }
 
-/** Plugins that others require come first; those whose requirements are missing are returned. */
+/** Sorts plugins so that required ones come first, and returns those whose requirements are missing. */
 export function inRequiredOrder<T extends { readonly definition: PluginDefinition }>(
   plugins: readonly T[],
 ): { readonly ordered: readonly T[]; readonly missing: ReadonlyMap<T, string> } {

@@ -1,4 +1,4 @@
-/** Which plugins there are: the bundled folders, then what `plugins.load` names. Nothing else, never the working directory. */
+/** Lists the available plugins: the bundled folders, then the entries of `plugins.load`. The working directory is never searched. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { HostError, reasonOf } from "../contract/index.ts";
 
 export interface PluginSource {
-  /** Folder name of a bundled plugin, else what the configuration names. */
+  /** Folder name of a bundled plugin, otherwise the name in the configuration. */
   readonly name: string;
   /** The module to load. */
   readonly file: string;
@@ -27,7 +27,7 @@ export function bundledPlugins(): readonly PluginSource[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** A path (relative to the configuration, `~` is the home) or a package that is installed beside the configuration. */
+/** Finds a plugin by path (relative to the configuration; `~` is the home directory) or as a package installed beside the configuration. */
 export function namedPlugin(name: string, configDirectory: string): PluginSource {
   const isPath = name.startsWith(".") || name.startsWith("~/") || isAbsolute(name);
   try {
@@ -43,7 +43,7 @@ function packageAt(name: string, configDirectory: string): string {
     return createRequire(join(configDirectory, "package.json")).resolve(name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
-    throw new Error(`no package of this name is installed for ${configDirectory}; a folder is written with ./, ../, ~/ or / in front`);
+    throw new Error(`no package of this name is installed for ${configDirectory}; a folder must begin with ./, ../, ~/ or /`);
   }
 }
 
@@ -53,5 +53,5 @@ function moduleAt(path: string): string {
   const found = ["index.ts", "index.mts", "index.js", "index.mjs"].map((file) => join(path, file)).find((file) => existsSync(file));
   if (found !== undefined) return found;
   if (existsSync(join(path, "package.json"))) return createRequire(join(path, "package.json")).resolve(path);
-  throw new Error(`${path} holds no index.ts or index.js`);
+  throw new Error(`${path} contains no index.ts or index.js`);
 }

@@ -10,7 +10,7 @@ import { pluginDeadlines, withDeadline } from "./deadline.ts";
 import type { PluginSource } from "./find.ts";
 
 export interface Loader {
-  /** The module's default export. */
+  /** Resolves with the module's default export. */
   load(source: PluginSource): Promise<unknown>;
 }
 
@@ -20,17 +20,17 @@ interface Module {
 
 type Jiti = ReturnType<typeof import("jiti")["createJiti"]>;
 
-/** The doors for authors, and the files that stand for them. */
+/** The modules that plugin authors import, and their source files. */
 const doors = new Map([
   [`${product.packageName}/sdk`, { module: pluginDoor, file: "../sdk/index.ts" }],
   [`${product.packageName}/sdk/channel`, { module: channelDoor, file: "../sdk/channel.ts" }],
 ]);
 const fromSource = import.meta.url.endsWith(".ts");
 
-/** This package's own folder. */
+/** The folder of this package. */
 const packageDirectory = fileURLToPath(new URL(fromSource ? "../../" : "../../../", import.meta.url));
 
-/** Our own libraries are loaded by Node itself: they need no transpiling, and some are large. */
+/** Node itself loads our own libraries: they need no transpiling, and some are large. */
 function ownLibraries(): string[] {
   const { dependencies } = JSON.parse(readFileSync(join(packageDirectory, "package.json"), "utf8")) as {
     dependencies: Record<string, string>;
@@ -39,9 +39,9 @@ function ownLibraries(): string[] {
 }
 
 /**
- * Bundled plugins are plain enough for Node itself: that spares a transpiler of 100 MB on the first start, and is
- * quicker on every other. The published package finds its own door by its name; in the repository the name would lead
- * to a build that is not there, or to a second instance of the door, so there it is shown the way.
+ * Node loads bundled plugins directly. That avoids a transpiler of 100 MB on the first start, and is faster on every other. The published
+ * package resolves its own name. In the repository that name would lead to a build that does not exist, or to a second instance of the SDK,
+ * so there the import is redirected to the source file.
  */
 function createBundledImport(): (file: string) => Promise<Module> {
   let shown = !fromSource;
@@ -59,11 +59,11 @@ function createBundledImport(): (file: string) => Promise<Module> {
   };
 }
 
-/** Anybody's TypeScript, from anywhere. One SDK instance for all: the door is handed over as the module that runs here. */
+/** Imports third-party TypeScript from any folder. All plugins share one SDK instance: the running module is passed to them. */
 function createForeignImport(cacheDirectory: string): () => Promise<Jiti> {
   let made: Promise<Jiti> | undefined;
   const make = async (): Promise<Jiti> => {
-    // Only when there is such a plugin: few have one, and it costs time and memory.
+    // Loaded only if there is such a plugin, because few users have one and it costs time and memory.
     const { createJiti } = await import("jiti");
     return createJiti(import.meta.url, {
       fsCache: cacheDirectory,
@@ -76,7 +76,10 @@ function createForeignImport(cacheDirectory: string): () => Promise<Jiti> {
   return () => (made ??= make());
 }
 
-/** Code that waits for ever at its top level must not keep the others; with nothing else to do it would even end the process. */
+/**
+ * The deadline keeps a module whose top-level code never finishes from blocking the other plugins, or even from ending an otherwise idle
+ * process.
+ */
 export function createLoader(options: { readonly cacheDirectory: string; readonly fresh: boolean; readonly loadMs?: number }): Loader {
   const { loadMs = pluginDeadlines.load } = options;
   const importBundled = createBundledImport();
@@ -86,7 +89,7 @@ export function createLoader(options: { readonly cacheDirectory: string; readonl
 
   async function read({ file, bundled }: PluginSource): Promise<Module> {
     if (bundled && !options.fresh) return withDeadline(importBundled(file), loadMs, late);
-    // Not in the plugin's time: the transpiler itself takes long on a machine that is busy.
+    // Not counted as the plugin's time: on a busy machine the transpiler itself loads slowly.
     const jiti = await foreign();
     if (options.fresh) forget(jiti.cache, dirname(file));
     return withDeadline(jiti.import<Module>(file), loadMs, late);
@@ -103,7 +106,7 @@ export function createLoader(options: { readonly cacheDirectory: string; readonl
   };
 }
 
-/** Drops a plugin's own modules, so that edited files are read again; its libraries stay. */
+/** Removes a plugin's own modules from the cache, so that edited files are read again. Its libraries stay cached. */
 function forget(cache: NodeJS.Dict<unknown>, directory: string): void {
   const prefix = directory + sep;
   for (const file of Object.keys(cache)) {

@@ -1,4 +1,4 @@
-/** Notices of the operator: a text that goes to an address as it is, through the path like everything else. */
+/** Notices for the operator: texts that go to an address unchanged, through the path like every other event. */
 import type { Address, RawEvent } from "../contract/index.ts";
 
 export interface NoticeBody {
@@ -6,7 +6,10 @@ export interface NoticeBody {
   readonly text: string;
 }
 
-/** A message from the gateway itself, such as the approval of a pairing. The stations of it stand beside those of actions. */
+/**
+ * Creates the event for a message from the gateway itself, such as the approval of a pairing. The notice's taps are beside those of
+ * actions.
+ */
 export function noticeEvent(notice: NoticeBody & { readonly dedupeKey?: string }): RawEvent {
   const { channel, account, chat, thread } = notice.address;
   return {

@@ -1,16 +1,16 @@
-/** `commands.json` beside a plugin's module: the commands that it brings, as far as the overview shows them without running its code. */
+/** Reads `commands.json` beside a plugin's module: the plugin's commands, as far as the overview shows them without running its code. */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 export interface CommandOutline {
-  /** As `cli.name` of the plugin. */
+  /** The same as `cli.name` of the plugin. */
   readonly name: string;
   readonly summary: string;
   /** Names of its commands. */
   readonly commands: readonly string[];
 }
 
-/** Undefined where there is no such file, and where it cannot be used: then the plugin itself is asked. */
+/** `undefined` if the file is missing or unusable; the plugin itself is then loaded instead. */
 export function readOutline(file: string): CommandOutline | undefined {
   try {
     const { name, summary, commands } = JSON.parse(readFileSync(join(dirname(file), "commands.json"), "utf8")) as Partial<CommandOutline>;

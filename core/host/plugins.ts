@@ -1,4 +1,4 @@
-/** Brings the plugins up, one after the other, and down again in reverse. What fails is left out; the rest runs. */
+/** Sets the plugins up one after the other, and closes them in reverse order. A plugin that fails is left out; the others run. */
 
 import { type GatewayConfig, validateSection } from "../config/index.ts";
 import { HostError, PluginError, reasonOf } from "../contract/index.ts";
@@ -16,16 +16,16 @@ export interface PluginReport {
   readonly version?: string;
   readonly bundled: boolean;
   readonly state: "up" | "off" | "failed";
-  /** Why it is off or failed. */
+  /** Why the plugin is off or has failed. */
   readonly reason?: string;
   readonly hint?: string;
 }
 
 export interface Plugins {
   reports(): readonly PluginReport[];
-  /** Runs `onReady` of each; a failure is logged. */
+  /** Runs `onReady` of each plugin; a failure is logged. */
   ready(): Promise<void>;
-  /** Runs `onClose` in reverse; idempotent. */
+  /** Runs `onClose` in reverse order; idempotent. */
   close(): Promise<void>;
 }
 
@@ -40,10 +40,10 @@ export interface PluginsOptions extends Omit<ScopeOptions, "log"> {
   readonly configDirectory: string;
   readonly disabled: ReadonlySet<string>;
   readonly loader: Loader;
-  /** Plugins handed in by an embedder or a test, beside those that are found. */
+  /** Plugins passed in by an embedder or a test, in addition to those found on disk. */
   readonly given?: readonly PluginDefinition[];
   readonly bundled: boolean;
-  /** Milliseconds that a plugin has for its `setup`. */
+  /** Time limit for a plugin's `setup`, in milliseconds. */
   readonly setupMs?: number;
 }
 
@@ -98,14 +98,12 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
 const isSwitchedOff = (config: GatewayConfig, { name, bundled }: PluginSource) =>
   bundled && config.plugins.entries[name]?.enabled === false;
 
-/**
- * Begins to load what comes with the package, while a gateway waits for something else. A failure is reported when the plugin is loaded.
- */
+/** Starts to load the bundled plugins while a gateway waits for something else. A failure is reported when the plugin is loaded. */
 export function loadBundledAhead(config: GatewayConfig, loader: Loader): void {
   for (const source of bundledPlugins()) if (!isSwitchedOff(config, source)) void loader.load(source).catch(() => {});
 }
 
-/** Finds, loads and checks; what is switched off is not loaded. */
+/** Finds, loads and checks plugins. A disabled plugin is not loaded. */
 async function collect(
   options: PluginsOptions,
   reports: Map<string, PluginReport>,

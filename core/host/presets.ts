@@ -1,4 +1,4 @@
-/** Presets of a plugin, checked before anybody can switch them on: a user cannot mend what a plugin has wrong. */
+/** Checks a plugin's presets before users can enable them, because a user cannot repair a plugin's mistake. */
 
 import { mappingSchema, validateSection } from "../config/index.ts";
 import { PluginError } from "../contract/index.ts";
@@ -7,7 +7,7 @@ import { compileParts, type MappingSettings } from "../webhooks/index.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** What only the user of a mapping can know. */
+/** Fields that depend on the user of a mapping. */
 const notForPresets = ["enabled", "transform", "signature", "agentId", "channel", "to", "model", "allowUnsafeExternalContent"] as const;
 
 export function checkPresets({ id: plugin, presets }: PluginDefinition): void {
@@ -28,10 +28,10 @@ export function checkPresets({ id: plugin, presets }: PluginDefinition): void {
   }
 }
 
-/** What is wrong, behind the name of the mapping. */
+/** Returns what is wrong, to follow the mapping's name; `undefined` if nothing is. */
 function mistakeIn(mapping: PresetMapping, path: string): string | undefined {
   const foreign = notForPresets.find((field) => Object.hasOwn(Object(mapping), field));
-  if (foreign !== undefined) return `.${foreign}: only a user can say that`;
+  if (foreign !== undefined) return `.${foreign}: only a user can set that`;
   const { value, problems } = validateSection(mappingSchema, mapping, "mapping");
   const [problem] = problems;
   if (problem !== undefined) return `${problem.path.slice("mapping".length)}: ${problem.message}`;

@@ -1,4 +1,4 @@
-/** What the plugins of one gateway registered; gone with the gateway. */
+/** What the plugins of one gateway have registered. It lasts as long as the gateway. */
 import { PluginError } from "../contract/index.ts";
 import type {
   ChannelDefinition,
@@ -21,14 +21,14 @@ export type DeviceCheck = (token: string) => boolean | Promise<boolean>;
 export type WatchReport = Parameters<PluginHost["status"]>[0];
 
 export interface Registry {
-  /** What is declared and not switched off, also what failed: its schema still says what its section may hold. */
+  /** Every declared plugin that is not disabled, including failed ones: their schemas still describe their sections. */
   readonly plugins: Map<string, PluginDefinition>;
   readonly channels: Map<string, Owned<ChannelDefinition>>;
   readonly engines: Map<string, Owned<EngineDefinition>>;
   readonly presets: Map<string, Owned<PresetDefinition>>;
   readonly commands: Owned<CommandDefinition>[];
   readonly routes: Owned<RouteDefinition>[];
-  /** Each vouches for tokens of devices. */
+  /** Checks that vouch for device tokens. */
   readonly devices: Owned<DeviceCheck>[];
   readonly checks: Owned<CheckDefinition>[];
   readonly watched: Owned<WatchReport>[];
@@ -43,7 +43,7 @@ export function createRegistry(): Registry {
   return { plugins: new Map(), channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
 }
 
-/** The engines, and the plugin of each. */
+/** The engines, each with its plugin. */
 export function enginesOf({ engines }: Pick<Registry, "engines">): {
   get(id: string): EngineDefinition | undefined;
   plugin(id: string): string | undefined;
@@ -68,7 +68,7 @@ export function addUnique<T extends { readonly id: string }>(
   map.set(definition.id, { plugin, definition });
 }
 
-/** Forgets what a plugin registered before it failed. */
+/** Removes what a plugin registered before it failed. */
 export function removePlugin(registry: Registry, plugin: string): void {
   for (const map of [registry.channels, registry.engines, registry.presets]) {
     for (const [id, owned] of map) if (owned.plugin === plugin) map.delete(id);

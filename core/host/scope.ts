@@ -1,4 +1,4 @@
-/** What one plugin is handed: its own log, its own store, its own registrations; never the host's configuration. */
+/** Creates the host of one plugin: its own log, store and registrations, without the host's configuration. */
 
 import { type Accepted, type Address, type Json, PluginError, type RawEvent } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
@@ -21,20 +21,20 @@ export interface ScopeOptions {
   readonly newId: () => string;
   readonly receive: (event: RawEvent) => Promise<Accepted>;
   readonly address: () => string;
-  /** Where the default agent last had a conversation. */
+  /** The place of the default agent's last conversation. */
   readonly owner: () => Promise<Address | undefined>;
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
   readonly presets: {
-    /** What the user wrote for a preset, as it is now. */
+    /** The user's current settings for a preset. */
     readonly settings: (id: string) => Json | undefined;
-    /** Throws `HostError` that names the path. */
+    /** Throws a `HostError` that names the path. */
     readonly secret: (value: unknown, path: string) => string;
   };
 }
 
 const commandName = /^[a-z0-9_]{1,32}$/;
 
-/** A namespace of the store, with times to live in seconds from now. */
+/** A namespace of the store, whose times to live are in seconds. */
 export function scopedStore(store: Store, namespace: string, now: () => number): PluginStore {
   const expiry = (ttlSeconds: number | undefined) => (ttlSeconds === undefined ? {} : { expiresAt: now() + ttlSeconds * 1_000 });
   return {
@@ -50,7 +50,7 @@ export function scopedStore(store: Store, namespace: string, now: () => number):
   };
 }
 
-/** A tap whose answer has the shape that its station goes on with. */
+/** Wraps a tap so that its answer is checked against the shape its station expects. */
 function checked<N extends HookName>(asked: Asked & { readonly doing: N }, fn: HookTable[N]): HookTable[N] {
   const wrong = tapProblems[asked.doing];
   const judged = (answer: unknown) => {
@@ -67,8 +67,8 @@ function checked<N extends HookName>(asked: Asked & { readonly doing: N }, fn: H
 }
 
 /**
- * `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later.
- * Taps take effect with `commit`, after `setup` went well: a hook cannot forget the tap of a plugin that failed.
+ * `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later. Taps take effect
+ * with `commit`, after `setup` has succeeded, because a hook cannot remove the tap of a failed plugin.
  */
 export function createScope(
   id: string,

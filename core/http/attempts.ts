@@ -131,7 +131,7 @@ function createFailureLimit(now: () => number): FailureLimit {
       const own = successes.get(client);
       const before = own?.get(credential);
       if (before === undefined || at - before >= renewMs) {
-        // Secrets that were replaced leave with their hour.
+        // A replaced secret is dropped an hour after its last success.
         const recent = [...(own ?? [])].filter(([, succeeded]) => at - succeeded <= trustMs);
         successes.delete(client);
         dropOldest(successes, maxClients);

@@ -10,18 +10,18 @@ import type { IncomingMessage, ServerResponse } from "node:http";
  */
 export function onClientEnd(request: IncomingMessage, response: ServerResponse, left: () => void): void {
   const { socket } = request;
-  let told = false;
-  const tell = (): void => {
-    socket.removeListener("end", tell);
-    response.removeListener("close", tell);
-    if (told) return;
-    told = true;
+  let notified = false;
+  const notify = (): void => {
+    socket.removeListener("end", notify);
+    response.removeListener("close", notify);
+    if (notified) return;
+    notified = true;
     left();
   };
   if (socket.readableEnded || socket.destroyed) {
-    tell();
+    notify();
     return;
   }
-  socket.once("end", tell);
-  response.once("close", tell);
+  socket.once("end", notify);
+  response.once("close", notify);
 }

@@ -88,12 +88,12 @@ export const problems = {
     hint: "Below it are wake, agent and the paths of mappings; `{command} hooks list` shows them.",
     path: "hooks.path",
   },
-  method_not_allowed: { status: 405, meaning: "The address takes another method.", hint: "Use the method that the header Allow names." },
+  method_not_allowed: { status: 405, meaning: "The address requires another method.", hint: "Use the method that the header Allow names." },
   timeout: { status: 408, meaning: "The request did not arrive in time.", hint: "Check the sender's connection." },
   idempotency_conflict: {
     status: 409,
-    meaning: "The same idempotency key came before, with another body.",
-    hint: "Let the sender use a new key for each request.",
+    meaning: "The same idempotency key was used before, with another body.",
+    hint: "The sender must use a new key for each request.",
   },
   payload_too_large: {
     status: 413,

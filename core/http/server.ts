@@ -57,7 +57,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   registerHostCheck(app, config);
   const clientAddress = createClientAddress(
     () => config().gateway.trustedProxies,
-    (entry, reason) => log.warn({ path: "gateway.trustedProxies", entry }, `an entry of gateway.trustedProxies is left out: it ${reason}`),
+    (entry, reason) => log.warn({ path: "gateway.trustedProxies", entry }, `an entry of gateway.trustedProxies is ignored: it ${reason}`),
   );
   const access = createAccess({
     ...options,
@@ -74,7 +74,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setNotFoundHandler((request, reply) => {
     const allowed = table.methodsOf(request.url.split("?", 1)[0] ?? "/");
     if (allowed.length === 0) sendProblem(reply, notFound());
-    else sendProblem(reply, new HttpProblem("method_not_allowed", "This address takes another method.", { allow: allowed.join(", ") }));
+    else sendProblem(reply, new HttpProblem("method_not_allowed", "This address requires another method.", { allow: allowed.join(", ") }));
   });
 
   const add = (path: string, definition: RouteDefinition): void => {
@@ -116,7 +116,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const bound = await listen(app, config().gateway);
       const warning = reachWarning(config().gateway.host);
       if (warning !== undefined) {
-        const hint = "Bind 127.0.0.1, or let only a proxy with TLS reach it: tokens travel in the clear.";
+        const hint = "Bind 127.0.0.1, or let only a proxy with TLS reach it: tokens are sent unencrypted.";
         log.warn({ path: "gateway.host", host: bound.host, port: bound.port, hint }, warning);
       }
       return bound;

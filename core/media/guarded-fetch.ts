@@ -142,7 +142,7 @@ export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFe
         hop = { ...parseWebAddress(location, hop.url), pace };
       }
     } catch (error) {
-      throw told(error, pace);
+      throw fetchFault(error, pace);
     } finally {
       pace.end();
     }
@@ -203,7 +203,7 @@ async function keep(
 }
 
 /** Converts an error for reports. Only the host of an address is mentioned, because the rest may be secret. */
-function told(thrown: unknown, pace: Pace): ChannelError {
+function fetchFault(thrown: unknown, pace: Pace): ChannelError {
   const error = pace.reason() ?? thrown;
   if (error instanceof ChannelError) return error;
   const { code } = error as { code?: unknown };

@@ -23,7 +23,7 @@ export interface LocalFile {
 
 function refused(path: string, why: string): ChannelError {
   return new ChannelError("media_refused", {
-    detail: `${basename(path)} may not be sent: ${why}; put what is to be sent into the agent's workspace`,
+    detail: `${basename(path)} may not be sent: ${why}; put files to send into the agent's workspace`,
   });
 }
 
@@ -56,7 +56,7 @@ async function judge(path: string, { workspace, stateDirectory, secret }: Roots)
   const inState = below(state, path);
   if (inState !== undefined && isKept(inState)) return "kept";
   const inWork = below(work, path);
-  if (inWork === undefined) throw refused(path, "it lies neither in the workspace nor among the files of messages");
+  if (inWork === undefined) throw refused(path, "it is neither in the workspace nor among the files of messages");
   // The workspace may be inside the state directory, or contain it. The gateway's own files are protected in both cases.
   const workInState = work !== undefined && below(state, work) !== undefined;
   if ((inState !== undefined && !workInState) || hidden.includes(path)) throw refused(path, "it is the gateway's own");

@@ -51,7 +51,7 @@ export function createPace(limits: PaceLimits, signal: AbortSignal): Pace {
     stopWaiting(over);
   }
 
-  const whole = setTimeout(() => stop(late(`it did not come within ${seconds(totalMs)}`)), totalMs);
+  const whole = setTimeout(() => stop(late(`it did not arrive within ${seconds(totalMs)}`)), totalMs);
   const onAbort = () => stop(new ChannelError("aborted", { detail: "the fetch was stopped" }));
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
@@ -71,7 +71,7 @@ export function createPace(limits: PaceLimits, signal: AbortSignal): Pace {
       let quiet: ChannelError | undefined;
       const timer = setTimeout(
         () => {
-          quiet = late(`the server said nothing for ${seconds(quietMs)}`);
+          quiet = late(`the server sent nothing for ${seconds(quietMs)}`);
           on.destroy();
           stopWaiting(quiet);
         },

@@ -26,9 +26,9 @@ export async function publicAddresses(host: string, lookup: Lookup): Promise<rea
   try {
     found = literal === undefined ? await lookup(host) : [host];
   } catch (error) {
-    throw new ChannelError("host_unknown", { detail: `no address is known of ${host}`, cause: error });
+    throw new ChannelError("host_unknown", { detail: `no address is known for ${host}`, cause: error });
   }
-  if (found.length === 0) throw new ChannelError("host_unknown", { detail: `no address is known of ${host}` });
+  if (found.length === 0) throw new ChannelError("host_unknown", { detail: `no address is known for ${host}` });
   const judged = found.map((address) => ({ address, bytes: bytesOf(address) }));
   for (const { address, bytes } of judged) {
     const block = bytes === undefined ? "an unknown kind" : blockOf(bytes);

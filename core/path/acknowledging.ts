@@ -1,6 +1,6 @@
 /**
- * The reaction that says "seen": set when a message is taken up and, where it is not to stay, removed when its answer is there. A
- * reaction is in the state before it is set, so that a killed process leaves none behind.
+ * The reaction that says "seen": set when a message's turn begins and, unless it should stay, removed when the reply has arrived. A
+ * reaction is recorded in the state before it is set, so that a killed process leaves none behind.
  */
 
 import { type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
@@ -8,19 +8,19 @@ import { type Address, ChannelError, type Json } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
 
 const namespace = "acknowledged";
-/** An older message is no longer looked at. */
+/** Older messages are ignored. */
 const keepMs = 7 * 24 * 60 * 60_000;
-/** A removal that the platform does not take so often is left to the next start. */
+/** A removal that the platform rejects this often is left to the next start. */
 const mostTries = 5;
 
-/** The message that the reaction is on. */
+/** The message that carries the reaction. */
 interface Place {
   readonly address: Address;
   readonly messageId: string;
 }
 
 export interface Acknowledgement {
-  /** The answer is there, or none will come. */
+  /** The reply has arrived, or none will come. */
   done(): void;
 }
 
@@ -32,7 +32,7 @@ export interface Acknowledgements {
   ): Acknowledgement;
   /** Removes what an earlier process left on the message of a unit that ends without a turn. */
   mend(unitId: string): Promise<void>;
-  /** The same for units that have ended already; the others are mended as they end. Call once, at the start. */
+  /** The same for units that have already ended; the others are handled as they end. Call once, at the start. */
   mendEnded(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function createAcknowledgements(options: {
         break;
       } catch (error) {
         options.onError(error, unitId);
-        // A message that is gone has no reaction either; what is refused for good would be refused again.
+        // A deleted message has no reaction either, and a permanent refusal would only be repeated.
         if (!(error instanceof ChannelError && (error.retryable || error.fate === "unknown"))) break;
         const wait = error.retryAfterMs ?? patientWait(attempt, retryPolicy(live.options), random);
         if (attempt >= mostTries || !(await sleep(wait, signal))) return;
@@ -65,7 +65,7 @@ export function createAcknowledgements(options: {
     await store.delete(namespace, unitId);
   }
 
-  /** Logged as not shown, and never thrown: a reaction must not make a turn fail. */
+  /** Logged and never thrown: a reaction must not make a turn fail. */
   async function mendOne(unitId: string, left: Json | null): Promise<void> {
     if (left !== null) await remove(unitId, left as unknown as Place);
   }
@@ -74,7 +74,7 @@ export function createAcknowledgements(options: {
     set(unitId, place, { emoji, removeAfter, onError }) {
       const { address, messageId } = place;
       const waiting = new AbortController();
-      /** Whether it may be there. */
+      /** Whether the reaction may be there. */
       async function react(): Promise<boolean> {
         try {
           await account(address.channel, address.account)?.connection.react?.(messageId, emoji, address, waiting.signal);
@@ -95,11 +95,11 @@ export function createAcknowledgements(options: {
         return { done() {} };
       }
       const reacted = reactAndKeep();
-      // Without a record of it there would be nothing to go by: then nothing is shown.
+      // Without a record, the reaction could not be removed after a crash, so none is set.
       reacted.catch(onError);
       return {
         done() {
-          // What still waits for its turn on the platform comes too late; a call that is under way ends before its removal begins.
+          // A reaction that still waits for rate limits would come too late; a call in progress ends before its removal begins.
           waiting.abort();
           void reacted
             .then(async (stands) => void (await (stands ? remove(unitId, place) : store.delete(namespace, unitId))))

@@ -1,14 +1,14 @@
-/** Where an answer goes, held against where its message and the preview of an earlier attempt are. */
+/** Compares the place of a reply with the places of its message and of an earlier attempt's preview. */
 
 import type { Address, Inbound } from "../contract/index.ts";
 import type { PreviewLeft } from "../state/index.ts";
 
-/** Whether a preview that an earlier attempt left is in the very place where this one speaks. */
+/** Whether an earlier attempt's preview is in the same place as this reply. */
 export function isAt({ address }: PreviewLeft, to: Address): boolean {
   return address.channel === to.channel && address.account === to.account && address.chat === to.chat && address.thread === to.thread;
 }
 
-/** The message that an answer may reply to: what a person wrote, in the chat that the answer goes to. */
+/** The message that a reply may refer to: one that a person wrote, in the chat that the reply goes to. */
 export function triggerOf({ kind, messageId, channel, account, chat }: Inbound, to: Address): string | undefined {
   if (kind !== "message" && kind !== "edit") return undefined;
   return channel === to.channel && account === to.account && chat.id === to.chat ? messageId : undefined;

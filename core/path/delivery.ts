@@ -1,4 +1,4 @@
-/** Station 6: sends the outbox, part by part, in order, and records each attempt and its fate. */
+/** Station 6: sends the outbox part by part, in order, and records each attempt and its outcome. */
 
 import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
 import { ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
@@ -8,28 +8,28 @@ import type { Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
 
-/** How long a send that surely did not happen is retried: a platform may be away for hours, and the answer must not be lost. */
+/** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
 const giveUpAfterMs = 24 * 60 * 60_000;
 /**
- * A part of unknown fate is repeated once. It is repeated once more where the process that was to repeat it died, because between its
- * mark and its call that process may have done nothing, and the sender would be left without an answer. It is not repeated without end:
- * this very part may be what kills the gateway, and each start would add a copy.
+ * A part whose outcome is unknown is repeated once. It is repeated once more if the process that was to repeat it died, because between its
+ * mark and its call that process may have done nothing, and the sender would get no reply. It is not repeated endlessly: this very part may
+ * be what kills the gateway, and each start would add a copy.
  */
 const mostRepetitions = 2;
-/** A preview that stays is ugly; a chat that waits for its removal would be worse. */
+/** A leftover preview is a nuisance, but a chat that waits for its removal would be worse. */
 const mostRemovals = 5;
-/** A wait for the platform's limits, and whether it has ended. */
-const tellWaitMs = 3_000;
+/** Longest wait for rate limits, or for the platform to answer, that the trace does not mention. */
+const unreportedWaitMs = 3_000;
 
 export interface DeliveryResult {
   readonly receipts: readonly Receipt[];
-  /** Reason of the first part that could not be sent. */
+  /** Reason code of the first part that could not be sent. */
   readonly failure?: string;
-  /** A part was given up because the platform did not take it for a day: nothing else can be sent either. */
+  /** A part was given up because the platform did not accept it for a day, so nothing else can be sent either. */
   readonly platformSilent?: true;
-  /** The gateway closes; the rest is sent at the next start. */
+  /** The gateway is closing; the rest is sent at the next start. */
   readonly interrupted?: true;
-  /** The last row, where it was sent: not recorded yet, so that it shares a commit with the settlement. */
+  /** The last row, if it was sent. It is not recorded yet, so that it shares a commit with the settlement. */
   readonly last?: NonNullable<Settlement["sent"]>;
 }
 
@@ -40,20 +40,23 @@ export interface DeliveryOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** The rows come from an earlier process: one that it marked as being sent may have arrived. */
+  /** The rows come from an earlier process. One that it marked as being sent may have arrived. */
   readonly resumed: boolean;
   /**
-   * The rows are sent at most once, where even a small chance of a repetition is too much: a row of unknown fate is given up.
-   * `when-answered`: the first try waits until the platform has answered another call.
+   * Sends the rows at most once, for texts that must not be repeated: a row with an unknown outcome is given up. `when-answered`: the first
+   * attempt waits until the platform has answered another call.
    */
   readonly once?: "now" | "when-answered" | undefined;
-  /** What `admission` said of the first row when it was written, where that waits. */
+  /** What `admission` returned for the first row when it was written, if that row waits. */
   readonly admission?: Admission | undefined;
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
   readonly contact: (channel: string, account: string) => Contact;
 }
 
-/** A row that stands as being sent already, what it waits for, or `undefined`: not asked yet. */
+/**
+ * Whether a row may go: `marked` if it is already recorded as being sent, the wait it is subject to, or `undefined` if that has not been
+ * asked yet.
+ */
 type Leave = "marked" | Admission | undefined;
 
 type Fate =
@@ -62,8 +65,8 @@ type Fate =
   | { readonly interrupted: true };
 
 /**
- * The platform's limits, asked before a row is marked as being sent: a process that dies while a row waits leaves no doubt about it.
- * `undefined`: it may go now.
+ * Applies the platform's rate limits before a row is marked as being sent, so that a process that dies while a row waits leaves no doubt
+ * about it. `undefined`: the row may go now.
  */
 export function admission(
   { operation, part, address }: Pick<OutboxRow, "operation" | "part" | "address">,
@@ -87,7 +90,7 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
   let failure: string | undefined;
   let platformSilent: true | undefined;
   let last: DeliveryResult["last"];
-  // `say` marks the first row, the record of a sent row marks the next: that saves a commit for each part.
+  // `say` marks the first row, and the record of a sent row marks the next. That saves a commit for each part.
   let leave: Leave = options.resumed ? undefined : (options.admission ?? "marked");
   for (const [index, row] of rows.entries()) {
     const fate = await sendRow(row, leave, options);
@@ -112,7 +115,7 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
   return { receipts, ...(failure && { failure }), ...(platformSilent && { platformSilent }), ...(last && { last }) };
 }
 
-/** `false`: the gateway closes. */
+/** `false`: the gateway is closing. */
 async function mayGo(row: OutboxRow, leave: Admission | undefined, options: DeliveryOptions): Promise<boolean> {
   const { signal, trace } = options;
   const waiting = leave ?? admission(row, options);
@@ -124,26 +127,26 @@ async function mayGo(row: OutboxRow, leave: Admission | undefined, options: Deli
     trace.add("delivery", { plugin, verdict: "pass", code: "admit_failed", detail: reasonOf(fault) });
   }
   const waited = performance.now() - began;
-  if (waited >= tellWaitMs) {
+  if (waited >= unreportedWaitMs) {
     const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s for the platform's limits`;
     trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "limits_waited", detail });
   }
   return !signal.aborted;
 }
 
-/** Sends one row until its fate is known. */
+/** Sends one row until its outcome is known. */
 async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): Promise<Fate> {
   const { trace, store, signal, once } = options;
-  // Not by the wall clock: one that is set forward would give the answer up.
+  // Does not use the wall clock: if it were set forward, the reply would be given up.
   const began = performance.now();
   const contact = options.contact(row.address.channel, row.address.account);
   let { doubts } = row;
   if (leave !== "marked") {
-    // An earlier process began to send it and died, so it is unknown whether it arrived. A message that is changed or removed twice is so
-    // once: there is no doubt to be careful about.
+    // An earlier process began to send the row and died, so it is unknown whether it arrived. Editing or removing a message twice does no
+    // harm, so those are not in doubt.
     const doubtful = options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
     if (doubtful && doubts >= (once === undefined ? mostRepetitions : 0))
-      return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with unknown fate`, trace);
+      return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with an unknown outcome`, trace);
     if (doubtful) {
       doubts += 1;
       await doubt(
@@ -177,7 +180,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       if (error.fate === "not-sent" && (signal.aborted || error.retryable)) await store.notSent(row.id);
       if (signal.aborted) return { interrupted: true };
       if (error.fate === "unknown") {
-        // It was the repetition, or must have none.
+        // Either this was the repetition, or none is allowed.
         if (doubts > 0 || once !== undefined) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
         doubts += 1;
         await doubt(row, { plugin, detail: `repeated once when the platform answers: ${error.message}` }, options);
@@ -185,7 +188,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       else if (performance.now() - began > giveUpAfterMs)
         return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint, platformSilent: true });
       else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
-      // A row that may be repeated has one try left: it must not fall into the outage that it is here for.
+      // A row that may be repeated has one attempt left, which must not fall into the same outage.
       if (doubts > 0) {
         const ended = await awaitAnswers(row, mark, contact, options);
         if (ended !== undefined) return ended;
@@ -204,8 +207,8 @@ async function sendOnce({ part, address }: OutboxRow, contact: Contact, { hooks,
 }
 
 /**
- * Waits until the platform answers a call that began after the mark. The row waits in the store meanwhile, so that a process that dies
- * has no further doubt about it. `undefined`: it may be sent; else its fate.
+ * Waits until the platform answers a call that began after the mark. Meanwhile the row waits in the store, so that a process that dies adds
+ * no further doubt about it. `undefined`: it may be sent; otherwise its outcome.
  */
 async function awaitAnswers(
   row: OutboxRow,
@@ -219,14 +222,16 @@ async function awaitAnswers(
   if (how === "too-late")
     return giveUp(row, "send_fate_unknown", "the platform did not answer for 24 hours", trace, { platformSilent: true });
   const waited = performance.now() - began;
-  if (waited >= tellWaitMs) {
+  if (waited >= unreportedWaitMs) {
     const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s until the platform answered`;
     trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "platform_answers", detail });
   }
   return undefined;
 }
 
-/** What a failed try costs: the wait that the platform asks for, else that of the account's `retry`. `false`: the gateway closes. */
+/**
+ * Waits after a failed attempt: as long as the platform asks for, otherwise as the account's `retry` says. `false`: the gateway is closing.
+ */
 async function waitAfter(
   error: ChannelError,
   { row, attempt }: { readonly row: OutboxRow; readonly attempt: number },
@@ -242,9 +247,9 @@ async function waitAfter(
 }
 
 /**
- * Counted and reported before the next try, so that a process that dies does not take the reason of a doubled message along. The mark of
- * that try comes after it, and after the wait: a process that dies in between has not repeated anything, and the next one does so without
- * another doubt.
+ * Counts and reports the doubt before the next attempt, so that the reason of a duplicate message survives a crash. The mark of that
+ * attempt comes after this and after the wait: a process that dies in between has not repeated anything, and the next one does so without
+ * further doubt.
  */
 async function doubt(
   row: OutboxRow,
@@ -273,18 +278,18 @@ function giveUp(
   }: { readonly plugin?: string; readonly hint?: string | undefined; readonly platformSilent?: true } = {},
 ): Fate {
   trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
-  // A preview that cannot be removed does not make the answer a failure.
+  // A preview that cannot be removed does not make the reply a failure.
   return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason, platformSilent };
 }
 
-/** The platform's own error. With any other error it is unknown whether the part was sent. */
+/** The platform's own error. After any other error it is unknown whether the part was sent. */
 function channelError(thrown: unknown): ChannelError {
   const cause = thrown instanceof PluginError ? thrown.cause : thrown;
   if (cause instanceof ChannelError) return cause;
   return new ChannelError("channel_failed", { fate: "unknown", detail: reasonOf(thrown), cause: thrown });
 }
 
-/** Of unknown fate, and harmless to repeat: as good as not sent, a few times. */
+/** If the outcome is unknown but a repetition is harmless, a few attempts treat the part as not sent. */
 function repeatable(error: ChannelError, attempt: number): ChannelError {
   if (error.fate === "not-sent") return error;
   return new ChannelError(error.reason, { retryable: attempt < mostRemovals, detail: error.message, cause: error });

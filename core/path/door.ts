@@ -1,22 +1,22 @@
-/** What the spine offers to those who bring events. */
+/** The interface of the path for the sources of events. */
 
 import type { RawEvent, Silent } from "../contract/index.ts";
 import type { AcceptedEvent, NewEvent } from "../state/index.ts";
 import type { Lanes } from "./lanes.ts";
 
 export interface ReceiveOptions extends Pick<NewEvent, "fingerprint" | "settled" | "follows"> {
-  /** It is known already that nothing follows from it: it ends with its acceptance. */
+  /** The event needs no reply, which is already known: it ends when it is accepted. */
   readonly silent?: Silent;
 }
 
 export interface Path {
   readonly lanes: Lanes;
-  /** Begins with what an earlier process left. */
+  /** Starts with the events that an earlier process left. */
   start(): Promise<void>;
   /** Resolves when the event is committed. */
   receive(event: RawEvent, options?: ReceiveOptions): Promise<AcceptedEvent>;
-  /** Whether a unit of that lane waits for a turn of another lane, which runs in the same session. */
+  /** Whether a unit of that lane waits for a turn of another lane in the same session. */
   waitsForSession(lane: string): boolean;
-  /** Aborts sends that wait; what they would have sent goes out at the next start. */
+  /** Aborts waiting sends; they are sent at the next start. */
   interrupt(): void;
 }

@@ -1,40 +1,37 @@
-/**
- * What happens when an event has ended: observers are called, and at the default level the log says why a message got no answer, and what
- * to change.
- */
+/** Reports the end of an event: calls the observers and, at the default level, logs why a message got no reply and what to change. */
 
 import { type Decision, findCode, type Inbound, type Receipt, type Reply } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Ending, Unit } from "../state/index.ts";
 import type { Hooks } from "../stations/index.ts";
 
-/** Who is not let in may write as often as they like; once an hour is enough for the operator. */
+/** A refused sender may write any number of times; one line an hour is enough for the operator. */
 const repeatMs = 60 * 60_000;
 const maxRemembered = 10_000;
 
 export interface Ended {
   readonly unit: Unit;
-  /** Absent when it was not read any more, after a restart. */
+  /** Absent if it was not read again after a restart. */
   readonly inbound: Inbound | undefined;
   readonly end: Ending;
   readonly ms: number;
   readonly at: number;
-  /** The decision that made it end so. */
+  /** The decision that caused this end. */
   readonly deciding: Decision | undefined;
 }
 
 export function createEndedLine(log: Log): (ended: Ended) => void {
-  /** Chat and reason of refusals, with the time of their last line; oldest first. */
-  const told = new Map<string, number>();
+  /** Chat and reason of refusals, with the time of their last log line; oldest first. */
+  const logged = new Map<string, number>();
 
   function isNews(key: string, at: number): boolean {
-    const last = told.get(key);
+    const last = logged.get(key);
     if (last !== undefined && at - last < repeatMs) return false;
-    told.delete(key);
-    told.set(key, at);
-    for (const oldest of told.keys()) {
-      if (told.size <= maxRemembered) break;
-      told.delete(oldest);
+    logged.delete(key);
+    logged.set(key, at);
+    for (const oldest of logged.keys()) {
+      if (logged.size <= maxRemembered) break;
+      logged.delete(oldest);
     }
     return true;
   }
@@ -60,7 +57,7 @@ export function createEndedLine(log: Log): (ended: Ended) => void {
   };
 }
 
-/** What the decision says, else what the registry says of its code. */
+/** The text of the decision, otherwise the registry's text for its code. */
 function wordsOf(deciding: Decision | undefined): { readonly detail?: string; readonly hint?: string } {
   if (deciding === undefined) return {};
   const known = findCode(deciding.code);
@@ -68,7 +65,7 @@ function wordsOf(deciding: Decision | undefined): { readonly detail?: string; re
   return { ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) };
 }
 
-/** Reports a heartbeat that did not come to an answer: its events have not ended. */
+/** Reports a heartbeat that ended without a reply: its events remain queued. */
 export function createUnreadLine(log: Log): (ended: Pick<Ended, "unit" | "end" | "deciding">) => void {
   return ({ unit, end: { outcome, reason }, deciding }) => {
     const line = { event: unit.id, lane: unit.lane, outcome, reason, waiting: unit.events.length };
@@ -76,7 +73,7 @@ export function createUnreadLine(log: Log): (ended: Pick<Ended, "unit" | "end" |
   };
 }
 
-/** A chat has a lane for each topic and one for control commands; who is refused in all of them is one piece of news. */
+/** A chat has a lane for each topic and one for control commands; a sender refused in all of them is reported once. */
 function placeOf({ lane }: Unit, inbound: Inbound | undefined): string {
   return inbound === undefined ? lane : JSON.stringify([inbound.channel, inbound.account, inbound.chat.id]);
 }
@@ -87,14 +84,14 @@ export interface Report extends Omit<Ended, "ms"> {
 }
 
 export function createReport({ log, hooks }: { readonly log: Log; readonly hooks: Hooks }): (report: Report) => void {
-  const tellEnd = createEndedLine(log);
+  const logEnd = createEndedLine(log);
   return ({ unit, inbound, end, at, deciding, receipts, usage }) => {
     const [leader] = unit.events;
     if (leader === undefined) return;
     const ms = at - leader.acceptedAt;
     const { outcome, reason, agentId, sessionKey } = end;
-    tellEnd({ unit, inbound, end, at, deciding, ms });
-    // Observers are not waited for: a slow one must not hold its lane up.
+    logEnd({ unit, inbound, end, at, deciding, ms });
+    // Observers are not awaited: a slow one must not hold up its lane.
     void hooks.settled({
       eventId: unit.id,
       source: leader.source,

@@ -1,4 +1,4 @@
-/** What ends the walk of a unit before its reply is sent, and the chain of decisions that explains it. */
+/** What ends a unit before its reply is sent, and the chain of decisions that explains it. */
 import {
   type Address,
   ChannelError,
@@ -15,11 +15,11 @@ import type { Ending, NewEvent } from "../state/index.ts";
 import type { PathOptions } from "./options.ts";
 import { postponementOf } from "./patience.ts";
 
-/** A station's last word. It may still have something to say: a pairing code, an apology. */
+/** The end of a unit, decided by a station. It may include a text to send: a pairing code, an apology. */
 export interface Stop {
   readonly stop: Ending;
   readonly say?: { readonly address: Address; readonly reply: Reply };
-  /** What the preview becomes, where people have seen one: it says as well how the turn ended. */
+  /** The final text of the preview, if people have seen one. It also says how the turn ended. */
   readonly shown?: string;
 }
 
@@ -45,20 +45,20 @@ export class Trace {
     this.#decisions.push(kept);
   }
 
-  /** Those that were not yet taken; each is written once. */
+  /** Returns the decisions that were not yet taken, so that each is written once. */
   take(): readonly Decision[] {
     const fresh = this.#decisions.slice(this.#taken);
     this.#taken = this.#decisions.length;
     return fresh;
   }
 
-  /** The last one with this verdict, also after it was taken. */
+  /** The last decision with this verdict, even if it was taken already. */
   deciding(verdict: Decision["verdict"]): Decision | undefined {
     return this.#decisions.findLast((decision) => decision.verdict === verdict);
   }
 }
 
-/** What the trace keeps of an event from which nothing follows. `pathOf`: the path of an option of its account in the file. */
+/** The trace of an event that needs no reply. `pathOf` returns the path of an account option in the file. */
 export function silentDecision(
   { silent, detail, option, hint }: Silent,
   pathOf: (keys: readonly string[]) => string,
@@ -72,7 +72,7 @@ export function silentDecision(
   };
 }
 
-/** The end of an event from which nothing follows, known as it is accepted. */
+/** The end of an event that is known at acceptance to need no reply. */
 export function settledSilent(
   { source, account = "" }: RawEvent,
   silent: Silent,
@@ -87,8 +87,8 @@ export function textReply(text: string): Reply {
 }
 
 /**
- * A tap's own failure ends the event: the next attempt would fail alike. Anything else, such as a store that does not
- * answer, is thrown on, and the unit is handed back.
+ * A tap's own failure ends the event, because the next attempt would fail in the same way. Any other error, such as a store that does not
+ * respond, is thrown, and the unit is handed back.
  */
 export function stopForTap(error: unknown, station: "ingress" | "routing", trace: Trace): Stop {
   if (postponementOf(error) !== undefined) throw error;

@@ -1,4 +1,4 @@
-/** The end of a unit whose attempts did not end, such as one that kills the process. */
+/** The end of a unit that used up its attempts, such as one that kills the process. */
 
 import type { Route } from "../contract/index.ts";
 import type { Ending } from "../state/index.ts";

@@ -1,4 +1,4 @@
-/** The end of a unit: what it says is sent, its outcome is stored, and the end is reported. */
+/** The end of a unit: sends what it says, stores its outcome, and reports the end. */
 import type { Ending } from "../state/index.ts";
 import { deliver } from "./delivery.ts";
 import { createReport, createUnreadLine } from "./ended.ts";
@@ -45,7 +45,7 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
       return;
     }
     if (!(await persist(() => store.settle(settlement), signal))) return;
-    // What it gave back may have been due meanwhile.
+    // Events that it returned to the queue may have become due meanwhile.
     if (end.unread === true && end.sessionKey !== undefined) lanes.notify(end.sessionKey, 0);
     report({ unit, inbound, end, at, deciding, receipts: sent.receipts, usage });
   };

@@ -1,4 +1,4 @@
-/** Station 5: the reply passes the pipe, then the channel renders it into parts, each within the platform's limits. */
+/** Station 5: the reply passes through the formatting taps; then the channel renders it into parts, each within the platform's limits. */
 
 import type { LiveAccount } from "../channels/index.ts";
 import { type Address, type Inbound, type Outcome, type Part, PluginError, type Reply, reasonOf } from "../contract/index.ts";
@@ -18,7 +18,7 @@ export interface Saying {
   readonly part: Part;
 }
 
-/** What a reply has come to: what goes into the outbox, and how its event ends once that is sent. */
+/** A formatted reply: what goes into the outbox, and how the event ends once that is sent. */
 export interface Formatted {
   readonly outcome: Outcome;
   readonly reason: string;
@@ -49,7 +49,7 @@ export async function formatting(
   try {
     formatted = await hooks.formatting(reply, context, options.visit);
   } catch (error) {
-    // Not sent: the tap that failed may be the one that redacts.
+    // The reply is not sent: the failed tap may be the one that redacts.
     const plugin = error instanceof PluginError ? error.plugin : "core";
     trace.add("formatting", { plugin, verdict: "failed", code: "formatting_failed", detail: reasonOf(error) });
     return { outcome: "failed", reason: "formatting_failed", reply, sayings: cleared };
@@ -72,9 +72,9 @@ export async function formatting(
 }
 
 /**
- * After every tap, so that a file which a tap adds is judged too. A missing file is mentioned in the answer and makes nothing fail; a
- * message that is sent as it was given goes out whole or, `undefined`, not at all. `null`: it was stopped, which ends an answer here as
- * it does in its turn.
+ * Runs after every tap, so that files added by taps are checked too. A missing file is mentioned in the reply and does not fail it. A
+ * message to be sent unchanged is sent complete or, with `undefined`, not at all. `null`: it was stopped, which ends a reply here as during
+ * its turn.
  */
 async function withFiles(
   reply: Reply,
@@ -91,7 +91,7 @@ async function withFiles(
   return fails && problems.length > 0 ? undefined : complete;
 }
 
-/** The channel's part of the station: the parts, or the reason why there is no recipient or no channel. */
+/** Renders the parts, or gives the reason why there is no recipient or no channel. */
 function render(
   reply: Reply,
   context: FormattingContext,
@@ -140,7 +140,7 @@ function render(
     const plugin = error instanceof PluginError ? error.plugin : to.channel;
     const detail = reasonOf(error);
     const hint = `Correct or disable the plugin ${plugin}.`;
-    // What is delivered as it was given goes out whole or not at all.
+    // A message to be delivered unchanged is sent complete or not at all.
     const whole = context.inbound.request?.deliverOnly === true && reply.media.length + reply.buttons.length > 0;
     const simpler = whole ? undefined : firstRendered(simplerReplies(reply, live.capabilities), partsOf, live.capabilities.maxChars);
     if (simpler === undefined) {
@@ -151,27 +151,27 @@ function render(
       plugin,
       verdict: "pass",
       code: "sent_as_text",
-      detail: `${detail}. The answer goes out as plain text`,
+      detail: `${detail}. The reply is sent as plain text`,
       hint,
     });
     return { outcome: "answered", reason: "answered", reply, sayings: simpler };
   }
   if (!sayings.some(({ operation }) => operation === "send")) {
-    // Markup with nothing in it, such as an empty code block.
-    trace.add("formatting", { plugin: to.channel, verdict: "silent", code: "empty_reply", detail: "The reply shows nothing." });
+    // The reply consists of empty markup, such as an empty code block.
+    trace.add("formatting", { plugin: to.channel, verdict: "silent", code: "empty_reply", detail: "The reply contains nothing visible." });
     return { outcome: "silent", reason: "empty_reply", reply, sayings };
   }
   const { maxChars } = live.capabilities;
   const tooLong = sayings.find(({ part }) => part.chars > maxChars);
   if (tooLong !== undefined) {
-    const detail = `A part has ${tooLong.part.chars} characters; ${to.channel} takes ${maxChars}.`;
+    const detail = `A part has ${tooLong.part.chars} characters; ${to.channel} accepts at most ${maxChars}.`;
     trace.add("formatting", { plugin: to.channel, verdict: "failed", code: "part_too_long", detail });
     return { outcome: "failed", reason: "part_too_long", reply, sayings: removals(previews, to) };
   }
   return { outcome: "answered", reason: "answered", reply, sayings };
 }
 
-/** The first of several forms of a reply that its channel can render, in parts that it can send. */
+/** The first of several forms of a reply that the channel can render as sendable parts. */
 function firstRendered(
   replies: readonly Reply[],
   partsOf: (reply: Reply) => readonly Saying[],
@@ -183,15 +183,15 @@ function firstRendered(
       const sends = sayings.filter(({ operation }) => operation === "send");
       if (sends.length > 0 && sends.every(({ part }) => part.chars <= maxChars)) return sayings;
     } catch {
-      // The reason of the first form is the one that is reported.
+      // Only the reason for the first form is reported.
     }
   }
   return undefined;
 }
 
 /**
- * The parts in order. `inPlace`: a text takes the preview's messages over by an edit. What is left of the preview, or all
- * of it when the reply is something else, is removed after the reply is there.
+ * The parts in order. `inPlace`: texts replace the preview's messages by edits. Remaining preview messages, or all of them if the reply is
+ * not a text, are removed after the reply has arrived.
  */
 export function renderSayings(
   reply: Reply,
@@ -208,7 +208,7 @@ export function renderSayings(
   const parts = connection.render(reply, address, trigger === undefined ? undefined : { trigger });
   const taken = inPlace && previews.length > 0 && parts.every(isEditable) ? previews.slice(0, parts.length) : [];
   const sayings: Saying[] = parts.map((rendered, index) => {
-    const part = rendered.omitted === undefined ? rendered : told(rendered, onOmitted);
+    const part = rendered.omitted === undefined ? rendered : reportOmitted(rendered, onOmitted);
     if (index === 0 && reply.replaces !== undefined)
       return { address, operation: "send", part: { ...part, replaces: reply.replaces, inPlace: true } };
     const replaces = taken[index];
@@ -218,8 +218,8 @@ export function renderSayings(
 }
 
 /**
- * What the gateway itself says: a pairing code, an apology. When the channel cannot render it, nothing is said, and the event ends as it
- * was going to end. `place`: where a preview is removed, or becomes `shown`, which says it all.
+ * A text of the gateway itself: a pairing code, an apology. If the channel cannot render it, nothing is sent, and the event ends as
+ * planned. `place`: where a preview is removed, or edited to `shown`, which contains the whole text.
  */
 export function renderNotice(
   said: Stop["say"],
@@ -247,18 +247,18 @@ export function renderNotice(
   }
 }
 
-/** What was left out is for the trace, not for the outbox. */
-function told({ omitted = [], ...part }: Part, onOmitted: ((what: string) => void) | undefined): Part {
+/** Reports omitted content to the trace and removes it from the outbox row. */
+function reportOmitted({ omitted = [], ...part }: Part, onOmitted: ((what: string) => void) | undefined): Part {
   for (const what of omitted) onOmitted?.(what);
   return part;
 }
 
-/** An edit makes a text of a text; a reply to another message than the preview's it cannot make. */
+/** An edit can change a text only into another text, and cannot make it reply to a different message. */
 function isEditable({ kind, replyTo, replyImplied }: Part): boolean {
   return kind === "text" && (replyTo === undefined || replyImplied === true);
 }
 
-/** A preview that became no answer is taken away. */
+/** Removes previews that did not become replies. */
 export function removals(previews: readonly string[], address: Address): readonly Saying[] {
   return previews.map((messageId) => ({
     address,

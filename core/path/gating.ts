@@ -1,4 +1,4 @@
-/** Station 2: pass, or the first refusal. Nothing with a side effect has happened before it. */
+/** Station 2: pass, or the first refusal. Nothing with a side effect happens before it. */
 
 import type { Address, Inbound } from "../contract/index.ts";
 import { passedBy } from "../stations/index.ts";

@@ -1,4 +1,4 @@
-/** What every step of an event stands on, and the value that walks over it. */
+/** Shared dependencies of every step of an event, and the value that passes through the steps. */
 import type { Unit } from "../state/index.ts";
 import type { Visit } from "../stations/index.ts";
 import type { Path } from "./door.ts";
@@ -9,14 +9,14 @@ import type { createPresences } from "./presences.ts";
 import type { SessionTurns } from "./session-turns.ts";
 import type { TurnSlot } from "./turn-slots.ts";
 
-/** One unit of work on its way: everything that its steps know of it. */
+/** One unit of work on its way, with everything that its steps know about it. */
 export interface Walk {
   readonly unit: Unit;
   readonly trace: Trace;
   /** What the gateway's own taps leave for later stations. */
   readonly visit: Visit;
   readonly slot: TurnSlot;
-  /** Set as soon as its turn runs in that session. */
+  /** Set when its turn begins in that session. */
   sessionKey?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What happens to a unit that could not be brought to its end: it goes back into the store, to be tried again. */
+/** Handles a unit that could not be finished: it goes back into the store for another attempt. */
 
 import { sleep } from "../channels/index.ts";
 import { isFull, reasonOf } from "../contract/index.ts";
@@ -7,13 +7,13 @@ import type { Store, Unit } from "../state/index.ts";
 import type { Trace } from "./ending.ts";
 import { postponementOf } from "./patience.ts";
 
-/** What internal trouble (a store that does not answer) waits before the next attempt. */
+/** Wait after an internal fault, such as a store that does not respond, before the next attempt. */
 const retryAfterMs = 1_000;
-/** How often an event that waits for something is looked at. */
+/** How often a waiting event is checked. */
 const lookAgainMs = 5_000;
 const maxRemembered = 10_000;
 
-/** The gateway closes in mid-unit: its work goes back, and the attempt does not count. */
+/** The gateway closes while a unit runs: the unit is handed back, and the attempt does not count. */
 export class Interrupted extends Error {}
 
 export function createHandBack(options: {
@@ -24,10 +24,10 @@ export function createHandBack(options: {
   readonly signal: AbortSignal;
 }): (unit: Unit, error: unknown, trace: Trace) => Promise<void> {
   const { store, log, now, signal } = options;
-  /** Units that wait for something, so that it is logged and written once, not at each look. */
+  /** Units that wait for something, so that each is logged and recorded once, not at every check. */
   const postponed = new Set<string>();
 
-  function tellPostponed(unit: Unit, why: NonNullable<ReturnType<typeof postponementOf>>, trace: Trace): void {
+  function reportPostponed(unit: Unit, why: NonNullable<ReturnType<typeof postponementOf>>, trace: Trace): void {
     trace.take();
     if (postponed.has(unit.id)) return;
     if (postponed.size >= maxRemembered) postponed.clear();
@@ -40,12 +40,12 @@ export function createHandBack(options: {
   return async (unit, error, trace) => {
     const interrupted = error instanceof Interrupted;
     const why = interrupted ? undefined : postponementOf(error);
-    if (why !== undefined) tellPostponed(unit, why, trace);
+    if (why !== undefined) reportPostponed(unit, why, trace);
     else if (!interrupted) {
       trace.add("settled", { plugin: "core", verdict: "retry", code: "attempt_failed", detail: reasonOf(error) });
       log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");
     }
-    // Neither a full disk nor a platform that is away is the event's fault.
+    // A full disk or an unreachable platform is not the event's fault.
     const uncount = interrupted || why !== undefined || isFull(error);
     const decisions = trace.take();
     for (let attempt = 1; ; attempt += 1) {
@@ -53,9 +53,9 @@ export function createHandBack(options: {
       try {
         return await store.handBack(unit.id, { due, uncount, decisions });
       } catch (failure) {
-        // As long as there is no room, the lane waits with it; the process keeps what it knows.
+        // The lane waits until there is room on the disk; the process keeps the unit's data in memory.
         if (isFull(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
-        // Not even that could be written: the unit stays marked as running, and the next start takes it up.
+        // Even the hand-back could not be written: the unit stays marked as running, and the next start resumes it.
         log.error({ event: unit.id, error: reasonOf(failure) }, "an event could not be handed back; it resumes at the next start");
         return;
       }

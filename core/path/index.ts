@@ -1,6 +1,6 @@
 /**
- * The path of an event, composed: every kind of event (a chat message, a webhook, a mail, a heartbeat) is received, waits in its lane,
- * walks the stations in order and ends in exactly one terminal state.
+ * The path of an event, composed. Every kind of event (a chat message, a webhook, a mail, a heartbeat) is received, waits in its lane,
+ * passes the stations in order and ends in exactly one terminal state.
  */
 import { setMaxListeners } from "node:events";
 import { reasonOf } from "../contract/index.ts";
@@ -26,7 +26,7 @@ export function createPath(options: PathOptions): Path {
   const { now, random } = clock;
   const interruption = new AbortController();
   const { signal } = interruption;
-  // Every turn that runs and every send that waits listens to it.
+  // Every running turn and every waiting send listens to it.
   setMaxListeners(0, signal);
   const newTrace = () => new Trace(now, redact);
   const acknowledgements = createAcknowledgements({
@@ -43,7 +43,7 @@ export function createPath(options: PathOptions): Path {
     now,
     maxConcurrent: agents.maxConcurrent,
     run: (unit, slot) => run(unit, slot),
-    onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not answer"),
+    onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not respond"),
   });
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {

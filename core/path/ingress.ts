@@ -1,4 +1,4 @@
-/** Station 1: what came in, whatever its source, becomes one `Inbound`. */
+/** Station 1: turns an event of any source into one `Inbound`. */
 
 import type { Inbound } from "../contract/index.ts";
 import type { StoredEvent, Unit } from "../state/index.ts";
@@ -44,13 +44,13 @@ export async function ingress(
   return inbound;
 }
 
-/** Whether the event is junk to a channel that is open, or there is nothing here that could read it. */
+/** Distinguishes junk for an open channel from an event that nothing here can read. */
 function notUnderstood(
   { source, account = "", authority }: StoredEvent,
   accounts: Ground["accounts"],
 ): { readonly detail: string; readonly hint: string } {
   if (authority !== "channel") {
-    return { detail: `No plugin reads events of ${source}.`, hint: "Load the plugin that brought it, then have it sent again." };
+    return { detail: `No plugin reads events of ${source}.`, hint: "Load the plugin that the event came from, then have it sent again." };
   }
   const at = account === "" ? `channel ${source}` : `account ${account} of the channel ${source}`;
   if (accounts.get(source, account) === undefined) {
@@ -65,7 +65,7 @@ function notUnderstood(
   };
 }
 
-/** Who and where, for people who read the trace; never the text. */
+/** Sender and place, for readers of the trace; never the text. */
 function describe(inbound: Inbound, unit: Unit): string {
   const who = inbound.sender.name ?? inbound.sender.id;
   const where = inbound.chat.kind === "direct" ? "a direct chat" : (inbound.chat.title ?? inbound.chat.id);

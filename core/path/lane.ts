@@ -1,16 +1,16 @@
-/** One lane as the process knows it: whether it runs a unit, and until when it sleeps. */
+/** One lane as the process knows it: whether a unit is running, and until when the lane sleeps. */
 
 export interface Lane {
   busy: boolean;
-  /** Something was accepted while the lane was busy or asleep. */
+  /** An event was accepted while the lane was busy or asleep. */
   again: boolean;
   timer: NodeJS.Timeout | undefined;
   due: number;
-  /** It has slept until `due` by the timers, which no clock sets back. */
+  /** The timers, which no clock change affects, have reached `due`. */
   slept: boolean;
 }
 
-/** How long a lane sleeps at most: the clock may have been set forward. */
+/** Longest sleep of a lane: the clock may have been set forward. */
 const longestSleepMs = 30_000;
 
 /** Wakes a lane at `due`. */

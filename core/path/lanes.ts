@@ -1,34 +1,36 @@
 /**
- * Lanes: the events of one lane run one unit at a time in arrival order, lanes run in parallel, and at most
- * `maxConcurrent` turns run at once. The truth is in the store; what is kept here only says where to look.
+ * Lanes: the units of one lane run one at a time in arrival order, lanes run in parallel, and at most `maxConcurrent` turns run at once.
+ * The store is authoritative; this file only keeps track of where to look.
  */
 import { type AcceptedEvent, controlSuffix, type Store, type Unit } from "../state/index.ts";
 import { type Lane, sleepUntil } from "./lane.ts";
 import { createRoom } from "./room.ts";
 import { createSlots, freeSlot, type Slots, type TurnSlot } from "./turn-slots.ts";
 
-/** How long a unit that was still being gathered when a process ended waits for the rest: the sources are only being opened. */
+/**
+ * How long a unit that was still being gathered when a process ended waits for the rest, because the sources are only just reconnecting.
+ */
 const reopeningMs = 1_500;
-/** Events that one unit may gather. */
+/** Maximum number of events gathered into one unit. */
 const gatherLimit = 200;
 
 export interface Lanes {
-  /** Begins with what an earlier process left. */
+  /** Starts with the events that an earlier process left. */
   start(): Promise<void>;
   /** An event was accepted: its lane has work at `due` (0: now). */
   notify(lane: string, due: number): void;
   /**
-   * Starts a lane with an event that is being accepted, if the lane is at rest and a turn may run: the event is then to be accepted with
-   * `claim`, and what that resolves with handed over. `undefined`: accept it as it is, and `notify`.
+   * Starts an idle lane with an event that is being accepted, if a turn may run. Accept the event with `claim` then, and pass the resulting
+   * promise to the returned function. `undefined`: accept the event without a claim, and call `notify`.
    */
   begin(lane: string): ((accepting: Promise<AcceptedEvent>) => void) | undefined;
-  /** `undefined`: no crowd of units is under way. Else resolves when that is so again, or after a moment. */
+  /** `undefined` if few units are in progress. Otherwise resolves when that is true again, or after a moment. */
   room(): Promise<void> | undefined;
-  /** Looks into the store for work that another process put there. */
+  /** Looks in the store for work from another process. */
   rescan(): Promise<void>;
-  /** Stops taking units and resolves when those that run are done, or after `ms`; `true` when all were done. */
+  /** Stops taking units. Resolves when the running ones are done, or after `ms`; `true` if all were done. */
   drain(ms: number): Promise<boolean>;
-  /** Lanes that run a unit right now. */
+  /** Number of lanes that are running a unit. */
   running(): number;
 }
 
@@ -41,10 +43,10 @@ interface LanesOptions {
   readonly onError: (error: unknown, lane: string) => void;
 }
 
-/** What is left of a lane after a look at it: other units, nothing, or something at a time to come. */
+/** What remains in a lane after a look at it: more units, nothing, or something due later. */
 type Found = "others" | number | null;
 
-/** A unit to run, and what is left of its lane after it. */
+/** A unit to run, and what remains in its lane. */
 interface Taken {
   readonly unit: Unit;
   readonly left: Found;
@@ -58,11 +60,11 @@ interface Begun {
 
 function takenOf({ duplicate, unit }: AcceptedEvent): Taken | Found {
   if (duplicate) return null;
-  // Otherwise something of the lane was in the store before it.
+  // Otherwise the store already contained an earlier event of the lane.
   return unit === undefined ? "others" : { unit, left: null };
 }
 
-/** Runs the lane's next unit; otherwise says when there will be one. */
+/** Runs the lane's next unit, or returns when there will be one. */
 function createNextUnit(
   options: Pick<LanesOptions, "store" | "now" | "run" | "onError"> & {
     readonly turns: Slots;
@@ -81,17 +83,17 @@ function createNextUnit(
   }
 
   return async (name, lane, begun) => {
-    // A unit gives its slot back as soon as its turn is done: a platform that is away holds up its own chats only.
+    // A unit releases its slot as soon as its turn is done, so that an unreachable platform delays only its own chats.
     const slot = begun?.slot ?? (name.endsWith(controlSuffix) ? freeSlot : await turns.take());
     try {
-      // The source that brought it learns why it was not accepted.
+      // The source of the event receives the error.
       const taken = await (begun === undefined ? claim(name, lane) : begun.accepting.then(takenOf, () => null));
       if (taken === null || typeof taken !== "object") return taken;
       await options.run(taken.unit, slot);
       return taken.left;
     } catch (error) {
       options.onError(error, name);
-      // The store did not answer: look again in a moment, nothing is lost meanwhile.
+      // The store did not respond: look again in a moment. Nothing is lost meanwhile.
       return now() + 1_000;
     } finally {
       slot.release();
@@ -122,7 +124,7 @@ export function createLanes(options: LanesOptions): Lanes {
 
   const sleep = (name: string, lane: Lane, due: number): void => sleepUntil(lane, due, { now, wake: () => wake(name, lane) });
 
-  /** Runs units of one lane until none is due; never rejects. */
+  /** Runs the units of one lane until none is due; never rejects. */
   async function pump(name: string, lane: Lane, begun?: Begun): Promise<void> {
     lane.busy = true;
     active += 1;

@@ -1,10 +1,13 @@
-/** Waiting that ends with the gateway: for room on the disk, for a platform that comes back. */
+/** Waits that end when the gateway closes: for room on the disk, or for a platform to return. */
 import { sleep } from "../channels/index.ts";
 import { ChannelError, isFull, PluginError } from "../contract/index.ts";
 
 const recordAgainMs = 1_000;
 
-/** Nothing is wrong with the event: what it needs is not there yet. Its unit goes back and waits, and no attempt is counted. */
+/**
+ * Nothing is wrong with the event; something it needs is not available yet. Its unit is handed back and waits, and the attempt does not
+ * count.
+ */
 export class Postponed extends Error {
   readonly code: string;
   /** Configuration path of what is missing. */
@@ -25,7 +28,10 @@ export function postponementOf(error: unknown): { readonly code: string; readonl
   return undefined;
 }
 
-/** What the platform took is known here only until it is written: on a full disk that waits for room, and is not sent twice. */
+/**
+ * Only this process knows what the platform accepted until it is written. On a full disk the write waits for room, so that nothing is sent
+ * twice.
+ */
 export function persist<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   return write().catch((error: unknown) => persistAfter(error, write, signal));
 }

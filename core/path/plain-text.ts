@@ -1,11 +1,11 @@
-/** What goes out of a reply that its channel fails to render: its words. The model has answered, and is not asked again. */
+/** Fallback for a reply that its channel fails to render: its text is still sent. The model has replied, and is not called again. */
 
 import type { Reply } from "../contract/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
 
 const punctuation = /[!-/:-@[-`{-~]/g;
 
-/** Markdown that shows the text as it is. */
+/** Markdown that shows the text literally. */
 function escaped(text: string): string {
   return text.replace(punctuation, "\\$&").replace(/^[ \t]+/gm, "");
 }

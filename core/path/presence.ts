@@ -1,54 +1,54 @@
-/** What people see while a turn runs: the acknowledging reaction, typing, and the preview that grows. None of it may fail a turn. */
+/** What people see while a turn runs: the acknowledging reaction, typing, and the growing preview. None of it may fail a turn. */
 
 import type { LiveAccount } from "../channels/index.ts";
 import type { Address, Inbound } from "../contract/index.ts";
 import type { ChannelConnection, ChannelPreview } from "../sdk/contract.ts";
 import type { Acknowledgement } from "./acknowledging.ts";
 
-/** A quick answer needs no typing before it. */
+/** A quick reply needs no typing before it. */
 const typingAfterMs = 300;
 const typingEveryMs = 5_000;
 /** How long a turn without progress is shown as typing. */
 const typingWithoutProgressMs = 120_000;
 
-/** A platform that refuses it twice in a row will go on to refuse it, and may mind being asked. */
+/** After two refusals in a row, the platform will probably refuse again and may object to more requests. */
 const mostTypingErrors = 2;
 
 export interface Presence {
-  /** Whether anybody sees the answer grow. */
+  /** Whether the reply is shown while it grows. */
   readonly shows: boolean;
   /** The whole text so far, as people may see it. */
   show(text: string): void;
   /** Something could not be shown. */
   failed(error: unknown): void;
-  /** The turn goes on. */
+  /** The turn has made progress. */
   progress(): void;
   /**
-   * The turn is over: nothing more is shown. The preview's message ids, which the reply takes over or which are removed; at once where
-   * there is none.
+   * The turn is over and nothing more is shown. Returns the ids of the preview's messages, which the reply replaces or which are removed;
+   * synchronously if there is no preview.
    */
   close(): readonly string[] | Promise<readonly string[]>;
-  /** The answer is there, or none will come: the reaction that says "seen" is no longer needed. */
+  /** The reply has arrived, or none will come: the reaction that says "seen" is no longer needed. */
   done(): void;
 }
 
 interface PresenceOptions {
   readonly now: () => number;
   readonly inbound: Inbound;
-  /** Says "seen" by a reaction on the message that is answered. */
+  /** Sets the "seen" reaction on the message being answered. */
   readonly acknowledge?: ((messageId: string) => Acknowledgement) | undefined;
-  /** The message that is answered. */
+  /** The message being answered. */
   readonly trigger: string | undefined;
-  /** Messages of a preview that a killed process left. */
+  /** Preview messages that a killed process left behind. */
   readonly resume: readonly string[];
   readonly onPreviewMessage: (messageIds: readonly string[]) => void;
   readonly onError: (error: unknown, what: string) => void;
 }
 
-/** For turns whose answer goes nowhere, or only at the end. */
+/** For turns whose reply goes nowhere, or only at the end. */
 export const noPresence: Presence = { shows: false, show() {}, failed() {}, progress() {}, close: () => [], done() {} };
 
-/** Typing, from a moment after the beginning until nothing has happened for long, or the platform does not want it. */
+/** Shows typing, from a moment after the beginning until nothing has happened for long, or the platform rejects it. */
 class Typing {
   readonly #connection: ChannelConnection;
   readonly #address: Address;
@@ -93,8 +93,8 @@ function type(typing: Typing): void {
 }
 
 /**
- * What the account can show of a turn: all of it where a person waits, nothing but the end where a machine asked. Hundreds of turns may be
- * under way at once: hence methods of a class, and not a closure for each of them.
+ * What the account can show of a turn: everything if a person waits, only the end if a program asked. It is a class because hundreds of
+ * turns may run at once, and closures for each would cost more memory.
  */
 export class LivePresence implements Presence {
   readonly shows: boolean;
@@ -107,7 +107,7 @@ export class LivePresence implements Presence {
 
   constructor({ capabilities, connection }: LiveAccount, address: Address, options: PresenceOptions) {
     const { inbound, trigger, acknowledge } = options;
-    // A person waits; a machine that asked wants the end only.
+    // A person waits; a program wants only the end.
     const waits = inbound.authority === "channel";
     this.#connection = connection;
     this.#address = address;

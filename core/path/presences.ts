@@ -1,4 +1,4 @@
-/** What people see while the turn of a unit runs, with the unit's own traces: a preview that an earlier attempt left, the reaction. */
+/** What people see while a unit's turn runs, together with the unit's own leftovers: an earlier attempt's preview, the reaction. */
 import { ChannelError, type Inbound, type Route, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store, Unit } from "../state/index.ts";

@@ -20,8 +20,8 @@ export function createReceive(options: {
     const at = clock.now();
     const { fingerprint, follows } = given;
     const settled = silent === undefined ? given.settled : settledSilent(event, silent, { trace: newTrace(), pathsOf });
-    // Asked before the commit, so that the claim travels with the acceptance and shares its commit: a whole trip to the writer less
-    // before the turn. An event that waits to be gathered starts nothing by itself.
+    // Called before the commit, so that acceptance and claim share one commit, which saves a round trip to the writer before the turn. An
+    // event that waits to be gathered starts nothing on its own.
     const due = settled !== undefined || event.gather?.due === null ? undefined : (event.gather?.due ?? 0);
     const run = due !== undefined && due <= at ? lanes.begin(event.lane) : undefined;
     const accepting = store.accept({
@@ -37,7 +37,7 @@ export function createReceive(options: {
     if (run !== undefined) run(accepting);
     if (run !== undefined || due === undefined) return accepting;
     return accepting.then((accepted) => {
-      // After the commit: a lane that looked earlier would find nothing, and never look again.
+      // Called after the commit: a lane that looked earlier would find nothing, and would not look again.
       lanes.notify(event.lane, due);
       return accepted;
     });

@@ -1,23 +1,23 @@
-/** Room for more units: sources that ask for their events wait while a crowd of units is under way. */
+/** Limits the units in progress: polling sources wait while there are too many. */
 
 /**
- * With more units than that under way, sources that ask for their events take in no more: each unit is in memory, and there may be
- * thousands of chats. Fewer would leave the disk and the platform with too little to do at a time; and what is under way may wait for a
- * platform that is away, so the wait is short: the next event may be a `/stop`.
+ * If more units than this are in progress, polling sources fetch no more, because each unit is in memory and there may be thousands of
+ * chats. A lower limit would leave the disk and the platform idle. Units in progress may be waiting for an unreachable platform, so the
+ * wait is short: the next event may be a `/stop`.
  */
 const crowd = 96;
 const roomMs = 100;
 
 export interface Room {
-  /** `undefined`: there is room. Else resolves when there is again, or after a moment. */
+  /** `undefined` if there is room. Otherwise resolves when there is room again, or after a moment. */
   wait(): Promise<void> | undefined;
-  /** A unit has ended. */
+  /** Called when a unit has ended. */
   look(): void;
 }
 
-/** `active`: how many units are under way. */
+/** `active` returns the number of units in progress. */
 export function createRoom(active: () => number): Room {
-  /** What those who wait for room wait for. */
+  /** The promise that all waiting sources share. */
   let waiting: { readonly promise: Promise<void>; readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined;
 
   function give(): void {

@@ -1,4 +1,4 @@
-/** Station 3: which agent, which session, and where the answer goes. */
+/** Station 3: which agent, which session, and where the reply goes. */
 
 import type { Address, Inbound, Route } from "../contract/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
@@ -32,7 +32,7 @@ export async function routing(
   }
   const { to } = route;
   if (to !== null && isAwaited(to)) {
-    // A turn whose answer could not be sent now waits, so that it is not paid for twice.
+    // A turn whose reply could not be sent now waits, so that the model is not paid twice.
     const detail = `${to.channel}:${to.account}, where the answer goes, is configured, but not open`;
     throw new Postponed("account_not_open", { detail, path: `channels.${to.channel}` });
   }

@@ -1,4 +1,4 @@
-/** One unit of work, from its lane to its end: it walks the stations, or resumes with what an earlier process left in the outbox. */
+/** Runs one unit from its lane to its end: it passes the stations, or resumes with what an earlier process left in the outbox. */
 import type { Unit } from "../state/index.ts";
 import { Visit } from "../stations/index.ts";
 import type { Acknowledgements } from "./acknowledging.ts";
@@ -8,7 +8,7 @@ import type { Said } from "./said.ts";
 import type { TurnSlot } from "./turn-slots.ts";
 import { walkStations } from "./walk.ts";
 
-/** The result never rejects: a unit is settled, or handed back to the store. */
+/** The returned function never rejects: a unit is settled, or handed back to the store. */
 export function createRun(
   ground: Ground,
   steps: {
@@ -32,7 +32,7 @@ export function createRun(
       }
     } catch (error) {
       await handBack(unit, error, walk.trace);
-      // It waits in its lane again, and what its turn took from the session's queue in that one's.
+      // The unit waits in its lane again; events that its turn took from the session's queue wait there.
       lanes.notify(unit.lane, 0);
       if (walk.sessionKey !== undefined) lanes.notify(walk.sessionKey, 0);
     }

@@ -1,10 +1,13 @@
-/** What a unit has come to, after its turn. */
+/** The result of a unit after its turn. */
 
 import type { Inbound, Reply } from "../contract/index.ts";
 import type { Ending, OutboxRow } from "../state/index.ts";
 import type { Presence } from "./presence.ts";
 
-/** A wait for the platform's limits; never rejects. It resolves with what went wrong when the channel could not say: then the row goes without. */
+/**
+ * A wait for the platform's rate limits; never rejects. If the channel failed, it resolves with the fault, and the row is sent without
+ * waiting.
+ */
 export type Admission = Promise<{ readonly fault?: unknown }>;
 
 export interface Said {
@@ -12,7 +15,7 @@ export interface Said {
   readonly rows: readonly OutboxRow[];
   /** What the first row waits for. */
   readonly admission?: Admission | undefined;
-  /** Reason of a part that an earlier process could not send. */
+  /** Reason code of a part that an earlier process could not send. */
   readonly failure?: string;
   readonly inbound?: Inbound | undefined;
   readonly usage?: Reply["usage"] | undefined;

@@ -1,4 +1,4 @@
-/** The end of a turn, in one commit: what goes into the outbox, the transcript, the events that follow. */
+/** Writes the end of a turn in one commit: outbox, transcript, and the events that follow. */
 import type { Inbound, Reply, Route } from "../contract/index.ts";
 import type { Ending } from "../state/index.ts";
 import { isAt } from "./answer-place.ts";
@@ -9,7 +9,7 @@ import type { Presence } from "./presence.ts";
 import type { Said } from "./said.ts";
 import { isUnread, reportLeftOut } from "./unread.ts";
 
-/** Where there is nothing to say, nothing is written yet. */
+/** If there is nothing to say, nothing is written yet. */
 export async function say(
   ground: Ground,
   { unit, trace, visit }: Walk,
@@ -25,7 +25,7 @@ export async function say(
   const { store, agents, accounts, signal } = ground;
   const { inbound, route, reply, presence } = said;
   const at = ground.clock.now();
-  // A preview of an earlier attempt is reused by a turn that speaks in the same place; otherwise it is removed.
+  // A turn that replies in the same place reuses an earlier attempt's preview; otherwise the preview is removed.
   const { preview } = unit;
   const left = preview !== undefined && !(route?.to && isAt(preview, route.to)) ? removals(preview.messageIds, preview.address) : undefined;
   const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
@@ -54,10 +54,10 @@ export async function say(
           ...(messages.length > 0 && route !== undefined ? { transcript: { sessionKey: route.sessionKey, messages } } : {}),
           decisions: trace.take(),
         });
-  // Together: if one commit fails, all fail, and an unhandled rejection would end the process of an embedder.
-  const told = messages.length > 0 && inbound !== undefined && route !== undefined ? agents.told(inbound, route, visit) : undefined;
+  // Awaited together: if one commit fails, all fail, and an unhandled rejection would end an embedder's process.
+  const marking = messages.length > 0 && inbound !== undefined && route !== undefined ? agents.markRead(inbound, route, visit) : undefined;
   const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
-  const alone = told === undefined && counted === undefined && accepted.length === 0;
-  const rows = alone ? await saying : (await Promise.all([saying, told, counted, ...accepted]))[0];
+  const alone = marking === undefined && counted === undefined && accepted.length === 0;
+  const rows = alone ? await saying : (await Promise.all([saying, marking, counted, ...accepted]))[0];
   return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted };
 }

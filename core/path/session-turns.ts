@@ -1,6 +1,6 @@
 /**
- * Turns of one session run one at a time, in the order in which they came to it, whatever lanes they come from: two chats, or a chat and
- * a heartbeat. Each reads what the one before it has written.
+ * Turns of one session run one at a time, in order of arrival, whichever lanes they come from: two chats, or a chat and a heartbeat. Each
+ * reads what the previous one has written.
  */
 import { Interrupted } from "./hand-back.ts";
 import type { TurnSlot } from "./turn-slots.ts";
@@ -13,8 +13,8 @@ interface Waiting {
 
 export interface SessionTurns {
   /**
-   * Resolves with what ends the visit to the session: at once, unless others are in it or before it. The slot is free meanwhile, so that
-   * turns of other sessions go on. Rejects with `Interrupted` when the gateway closes.
+   * Resolves with the function that leaves the session: at once, unless other turns are running or waiting. Meanwhile the slot is free for
+   * turns of other sessions. Rejects with `Interrupted` when the gateway closes.
    */
   enter(sessionKey: string, unit: { readonly lane: string; readonly slot: TurnSlot }): (() => void) | Promise<() => void>;
   /** Whether a unit of that lane waits for its session. */
@@ -22,7 +22,7 @@ export interface SessionTurns {
 }
 
 export function createSessionTurns(closing: AbortSignal): SessionTurns {
-  /** For each session that a turn is in: those that come after it. */
+  /** The waiting turns of each session in which a turn is running. */
   const sessions = new Map<string, Waiting[]>();
 
   function visit(sessionKey: string): () => void {

@@ -1,19 +1,19 @@
-/** What people see of an answer while it grows: what they will see of it when it is done, as far as that can be said by then. */
+/** The preview of a reply while it grows: what the finished reply will show, as far as it can be known yet. */
 
 import type { Inbound, Reply } from "../contract/index.ts";
 import { withoutTagsSoFar, withoutTokensSoFar } from "../reply/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 import { textReply } from "./ending.ts";
 
-/** Readers are not faster, and each look processes the whole text. */
+/** People do not read faster, and each update processes the whole text. */
 const lookEveryMs = 100;
 
 export interface ShownText {
   /** The whole text so far; `thoughts` are shown before it. */
   grow(text: string, thoughts: string): void;
-  /** Nothing is shown any more. */
+  /** Nothing more is shown. */
   close(): void;
-  /** What was shown last; empty: nothing. */
+  /** The text shown last; empty if there was none. */
   last(): string;
 }
 
@@ -23,7 +23,7 @@ export interface ShownTextOptions {
   readonly visit: Visit;
   /** The reason not to send a reply, or `null`. */
   readonly silence: (reply: Reply, inbound: Inbound) => string | null;
-  /** With what its account puts around every answer. */
+  /** Adds what its account adds to every reply. */
   readonly asSent: (reply: Reply, context: FormattingContext) => Reply;
   readonly show: (text: string) => void;
   readonly onError: (error: unknown) => void;
@@ -36,7 +36,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
   let looking = false;
   let closed = false;
   let last = "";
-  /** Whether a plugin takes part: without one there is nothing to wait for. */
+  /** Whether a plugin taps the station; without one there is nothing to wait for. */
   let tapped: boolean | undefined;
 
   function schedule(): void {
@@ -44,7 +44,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
     timer = setTimeout(look, lookEveryMs);
   }
 
-  /** Newest wins: what came while a plugin formats is looked at next. */
+  /** Only the newest text matters: text that arrives while a plugin formats is processed next. */
   async function look(): Promise<void> {
     timer = undefined;
     if (newest === undefined) return;
@@ -58,7 +58,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
         show(last);
       }
     } catch (error) {
-      // The tap that failed may be the one that redacts.
+      // The failed tap may be the one that redacts.
       closed = true;
       onError(error);
     }
@@ -66,7 +66,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
     if (newest !== undefined) schedule();
   }
 
-  /** What the plugins make of it; `undefined` as long as it may come to nothing that is sent. */
+  /** The text as the plugins format it; `undefined` while the reply may still turn out to be silent. */
   async function formatted(text: string, thoughts: string): Promise<Reply | undefined> {
     const said = silence(textReply(text), context.inbound) === null ? withoutTokensSoFar(text) : "";
     if (thoughts === "" && said === "") return undefined;
@@ -88,12 +88,12 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
   };
 }
 
-/** Behind a text that `/stop` has ended. */
+/** Added to a text that `/stop` has cut short. */
 export const stoppedNote = "(stopped)";
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 
-/** A text that broke off, with a note behind it: code that it had begun ends before the note. */
+/** Adds a note to an interrupted text. An open code block is closed before the note. */
 export function endedText(text: string, note: string): string {
   let open: string | undefined;
   for (const line of text.split("\n")) {

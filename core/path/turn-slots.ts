@@ -1,14 +1,14 @@
-/** The places of turns that run: as many at a time as the configuration allows, served in order. */
+/** Slots for running turns: as many at a time as the configuration allows, granted in order. */
 
-/** The right to run a turn; given back as soon as the turn is done, before its parts are sent. */
+/** The right to run a turn, released as soon as the turn is done, before its parts are sent. */
 export interface TurnSlot {
   release(): void;
-  /** After `release`: resolves when it may run a turn again. */
+  /** After `release`: resolves when the turn may run again. */
   take(): Promise<void>;
 }
 
 export interface Slots {
-  /** `undefined`: all are taken, or others wait. */
+  /** `undefined` if all are taken, or others wait. */
   takeNow(): TurnSlot | undefined;
   take(): TurnSlot | Promise<TurnSlot>;
 }
@@ -18,7 +18,7 @@ export function createSlots(limit: () => number): Slots {
   const waiting: (() => void)[] = [];
   let taken = 0;
   const isFree = () => taken < limit() && waiting.length === 0;
-  /** The next free one, counted as taken. */
+  /** Resolves with the next free slot, already counted as taken. */
   const next = () =>
     new Promise<void>((resolve) =>
       waiting.push(() => {
@@ -50,5 +50,5 @@ export function createSlots(limit: () => number): Slots {
   return { takeNow, take: () => takeNow() ?? next().then(counted) };
 }
 
-/** For control commands, which never wait behind a turn. */
+/** For control commands, which never wait for a turn. */
 export const freeSlot: TurnSlot = { release() {}, async take() {} };

@@ -1,4 +1,4 @@
-/** Station 4: an engine (or a command) answers; its stream is collected, and shown while it grows. */
+/** Station 4: an engine (or a command) replies. Its stream is collected, and shown while it grows. */
 
 import { HostError, type Inbound, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
@@ -17,7 +17,7 @@ interface Collected {
   media: Reply["media"][number][];
   buttons: Reply["buttons"];
   usage: Reply["usage"];
-  /** Of each model that was asked: another one answers where the first could not. */
+  /** Usage of each model that was called: a fallback replies if the first model could not. */
   readonly models: Map<string, ModelUsage>;
 }
 
@@ -70,7 +70,7 @@ export async function turn(
         })
       : undefined;
     const stream = plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
-    // Of a stream that fails, the trace names its engine's plugin.
+    // If a stream fails, the trace names its engine's plugin.
     plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
     const reply = await collect(stream, found, { presence, shown });
     const usage =
@@ -94,7 +94,7 @@ export async function turn(
       ...(hint === undefined ? {} : { hint }),
       ...usageOf(found),
     });
-    // The user who stopped it knows; an apology would be one message too many.
+    // The user who stopped the turn knows; an apology would be superfluous.
     const seen = shown?.last() ?? "";
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
     const failure = failed(code, inbound, route);
@@ -102,7 +102,7 @@ export async function turn(
   }
 }
 
-/** What people have read of an answer stays, with a note that says why it ends there. */
+/** Text that people have read stays, with a note that says why it ends there. */
 function withShown(stop: Stop, seen: string, note: string): Stop {
   return seen === "" ? stop : { ...stop, shown: endedText(seen, note) };
 }
@@ -113,7 +113,7 @@ function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
   return say === undefined ? { stop } : { stop, say };
 }
 
-/** An engine's error carries a code of its own; what has none is the engine's mistake. */
+/** An engine's error carries its own code; an error without one is the engine's mistake. */
 function diagnose(error: unknown): { readonly code: string; readonly hint?: string } {
   const cause = error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
   if (typeof cause === "object" && cause !== null) {
@@ -124,7 +124,7 @@ function diagnose(error: unknown): { readonly code: string; readonly hint?: stri
   return { code: error instanceof PluginError && error.hook?.startsWith("/") ? "command_failed" : "engine_error" };
 }
 
-/** A turn that failed or was stopped has cost what it has cost. */
+/** A failed or stopped turn has used tokens too. */
 const usageOf = ({ models }: Collected): { readonly usage?: readonly ModelUsage[] } =>
   models.size === 0 ? {} : { usage: [...models.values()] };
 
@@ -133,7 +133,7 @@ async function collect(
   found: Collected,
   { presence, shown }: { readonly presence: Presence; readonly shown: ShownText | undefined },
 ): Promise<Reply> {
-  // Thoughts are part of the preview only while the session asks for it; the answer goes out without them.
+  // Thoughts are part of the preview only if the session asks for them; the reply is sent without them.
   let thoughts = "";
   try {
     for await (const event of stream) {

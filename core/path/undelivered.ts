@@ -1,4 +1,4 @@
-/** The apology for an answer that could not be delivered. The sender gets at most one, also where the process dies over it. */
+/** The apology for a reply that could not be delivered. The sender gets at most one, even if the process dies while sending it. */
 
 import type { Inbound, Receipt, Route } from "../contract/index.ts";
 import type { Ending, OutboxRow, Settlement, Store, Unit } from "../state/index.ts";
@@ -6,7 +6,7 @@ import { apologyTo } from "./apology.ts";
 import type { Stop, Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 
-/** After these failures an apology would fail as well: the chat, or the account, is out of reach. */
+/** After these failures an apology would fail too: the chat or the account is unreachable. */
 const unreachable: ReadonlySet<string> = new Set([
   "no_channel",
   "account_not_open",
@@ -16,22 +16,25 @@ const unreachable: ReadonlySet<string> = new Set([
   "unauthorized",
 ]);
 
-/** Reading the event again may be what ends the process: then the event ends without an apology. */
+/** Reading the event again may be what kills the process; after this many attempts the event ends without an apology. */
 const mostAttempts = 4;
 
 type Once = "now" | "when-answered";
 
-/** An apology of unknown fate is not repeated. If the fate of the answer is unknown, the apology waits until the platform answers again. */
+/**
+ * An apology with an unknown outcome is not repeated. If the reply's outcome is unknown, the apology waits until the platform answers
+ * again.
+ */
 const onceAfter = ({ reason }: Ending): Once => (reason === "send_fate_unknown" ? "when-answered" : "now");
 
-/** How rows that an earlier process left are sent: as such an apology, where the event failed for a part of it and not in its turn. */
+/** How rows from an earlier process are sent: as such an apology, if the event failed in delivery and not in its turn. */
 export function onceOf(ending: Ending, failedPart: string | undefined): Once | undefined {
   return ending.outcome === "failed" && ending.reason === failedPart ? onceAfter(ending) : undefined;
 }
 
 const isSend = ({ operation }: OutboxRow) => operation === "send";
 
-/** What the delivery station has come to. */
+/** The result of the delivery station. */
 interface Delivered {
   readonly receipts: readonly Receipt[];
   readonly platformSilent?: true;
@@ -43,11 +46,11 @@ type Saying = Pick<OutboxRow, "address" | "operation" | "part">;
 
 export interface Undelivered {
   readonly unit: Unit;
-  /** How the event ends now: failed, for the reason of the part that was not delivered. */
+  /** How the event ends now: failed, with the reason of the part that was not delivered. */
   readonly end: Ending;
   readonly rows: readonly OutboxRow[];
   readonly sent: Delivered;
-  /** Absent when an earlier process read it. */
+  /** Absent if an earlier process read it. */
   readonly inbound: Inbound | undefined;
   readonly trace: Trace;
 }
@@ -59,7 +62,7 @@ export function createUndelivered(options: {
   readonly signal: AbortSignal;
   readonly render: (apology: Stop["say"], trace: Trace) => readonly Saying[];
   readonly deliver: (rows: readonly OutboxRow[], how: { readonly trace: Trace; readonly once: Once }) => Promise<Delivered>;
-  /** Reads an event again: who wrote it, and where its answer goes. */
+  /** Reads an event again, to find the sender and where the reply goes. */
   readonly find: (unit: Unit) => Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined>;
 }): (undelivered: Undelivered) => Promise<Delivered> {
   const { store, now, signal } = options;
@@ -78,7 +81,7 @@ export function createUndelivered(options: {
     const { last, ...before } = sent;
     if (last !== undefined) await persist(() => store.sent(last.rowId, last.receipt, { at: last.at }), signal);
     trace.add("delivery", { plugin: "core", verdict: "pass", code: "apology", detail: "the sender gets one apology" });
-    // With the failure as the end of the event, in one commit: a process that finds this row writes no second one.
+    // Written in one commit with the failure as the event's end, so that a process that finds this row writes no second one.
     const saying = { unitId: unit.id, at: now(), rows: sayings, first: "waiting" as const, ending: end, decisions: trace.take() };
     const notices = await persist(() => store.say(saying), signal);
     const apologized = await options.deliver(notices, { trace, once: onceAfter(end) });

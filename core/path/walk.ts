@@ -16,7 +16,7 @@ import type { Said } from "./said.ts";
 import { say } from "./say.ts";
 import { turn } from "./turn.ts";
 
-/** An event that fails to be processed so often is failed for good, kept and listed. */
+/** After this many failed attempts, an event fails permanently; it is kept and listed. */
 const maxAttempts = 3;
 
 /** Resolves once everything that the unit says is in the outbox. */
@@ -34,7 +34,7 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
     const apology = apologyTo(route.stop.reason, { inbound, to: placeOf(inbound) });
     return await say(ground, walk, { ending: route.stop, sayings: notice(ground, walk, apology), inbound });
   }
-  // A command such as `/stop` never waits behind a turn.
+  // A command such as `/stop` never waits for a turn.
   if (unit.lane.endsWith(controlSuffix)) return await answer(ground, walk, { inbound, route });
   const entering = ground.sessions.enter(route.sessionKey, { lane: unit.lane, slot: walk.slot });
   const leave = entering instanceof Promise ? await entering : entering;
@@ -48,12 +48,12 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
 
 function routeOf(ground: Ground, { trace, visit }: Pick<Walk, "trace" | "visit">, inbound: Inbound): Promise<Route | Stop> {
   const { hooks, agents, accounts } = ground;
-  // An answer waits while its account is configured and not open.
+  // A reply waits if its account is configured but not open.
   const isAwaited = ({ channel, account }: Address) => accounts.get(channel, account) === undefined && accounts.expects(channel, account);
   return routing(inbound, { hooks, trace, visit, fallback: agents.route, isAwaited });
 }
 
-/** What the gateway itself says, rendered. */
+/** Renders a text of the gateway itself. */
 function notice(
   { accounts }: Ground,
   { trace }: { readonly trace: Trace },
@@ -63,7 +63,7 @@ function notice(
   return renderNotice(said, { account: accounts.get, trace, ...more });
 }
 
-/** The turn, and what it says. */
+/** Runs the turn and renders what it says. */
 async function answer(
   ground: Ground,
   walk: Walk,
@@ -78,7 +78,7 @@ async function answer(
   const { silence, guardStream, completeReply } = agents;
   const asking = { hooks, trace, visit, presence, now: clock.now, silence, asSent, pathsOf: gate.pathsOf, guardStream, signal };
   const result = await turn(inbound, route, asking);
-  // Also when the gateway closes: typing that goes on would keep the process, and what is being shown needs its id written down.
+  // Also when the gateway closes: continued typing would keep the process alive, and the id of a message being shown must be recorded.
   const closing = presence.close();
   const previews = closing instanceof Promise ? await closing : closing;
   if (signal.aborted) throw new Interrupted();
@@ -91,18 +91,18 @@ async function answer(
     return await say(ground, walk, { ending: { ...formatted.stop, ...place }, sayings, inbound, route, presence });
   }
   const { outcome, reason, reply, sayings } = formatted;
-  // Where the tap that removes texts from replies failed, the reply is not shown to anyone.
+  // If the tap that removes texts from replies failed, the reply must not be shown.
   const kept = reason === "formatting_failed" ? undefined : agents.keptReply(inbound, reply);
   const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
-  // The model has answered and is not asked again: the sender learns that the answer could not be sent.
+  // The model has replied and is not called again; the sender learns that the reply could not be sent.
   const apology = outcome === "failed" ? notice(ground, walk, apologyTo(reason, { inbound, to: route.to })) : [];
   return await say(ground, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
 }
 
-/** The end of a unit whose attempts did not end: it is read once more, for where an apology or a hook's summary goes. */
+/** Ends a unit that used up its attempts. The event is read once more, to find where an apology or a hook's summary goes. */
 async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
   const { unit, trace } = walk;
-  // Reading it may be what ends the process: that is tried once.
+  // Reading it may be what kills the process, so it is tried once.
   const found = unit.attempts === maxAttempts + 1 ? await findRoute(ground, walk) : undefined;
   const ending = exhaustedEnding(trace, { attempts: maxAttempts, route: found?.route });
   if (found === undefined) return await say(ground, walk, { ending, sayings: [] });
@@ -112,7 +112,7 @@ async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
   return await say(ground, walk, { ending, sayings: notice(ground, walk, apology, { previews, place: to }), ...found });
 }
 
-/** Where an answer to the unit would go; `undefined`: nowhere, because it is junk or was refused. */
+/** Where a reply to the unit would go; `undefined` if nowhere, because the event is junk or was refused. */
 export async function findRoute(
   ground: Ground,
   { unit, trace, visit = new Visit() }: Pick<Walk, "unit" | "trace"> & { readonly visit?: Visit },

@@ -1,4 +1,4 @@
-/** The door for authors of channels: `service-gateway/sdk/channel`, beside `service-gateway/sdk`. */
+/** The entry point for authors of channels: `service-gateway/sdk/channel`, beside `service-gateway/sdk`. */
 export {
   type AccountSurroundings,
   type Button,

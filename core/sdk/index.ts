@@ -1,4 +1,4 @@
-/** The door for authors of plugins: `service-gateway/sdk`. What only channels need is in `service-gateway/sdk/channel`. */
+/** The entry point for plugin authors: `service-gateway/sdk`. What only channels need is in `service-gateway/sdk/channel`. */
 export {
   type Address,
   type CheckDefinition,

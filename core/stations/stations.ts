@@ -253,7 +253,10 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
       case "gating":
         return (done, error, answer) => {
           if (error !== null)
-            done(null, { plugin, value: { code: "gate_failed", detail: reasonOf(error), hint: `Mend or disable the plugin ${plugin}.` } });
+            done(null, {
+              plugin,
+              value: { code: "gate_failed", detail: reasonOf(error), hint: `Correct or disable the plugin ${plugin}.` },
+            });
           else done(null, answer === undefined || answer === null ? undefined : { plugin, value: answer });
         };
       case "formatting":

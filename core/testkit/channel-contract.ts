@@ -43,13 +43,13 @@ const allRules: readonly Rule[] = [
   ...conversationRules,
 ];
 
-/** The rules that exist for a channel, by its capabilities and what its platform can do. */
+/** The rules that apply to a channel, given its capabilities and what its platform can do. */
 export function contractRules(options: ChannelContractOptions): readonly Rule[] {
   const definition = options.channel.channel;
   return definition === undefined ? allRules : allRules.filter((rule) => applies(rule, definition, options));
 }
 
-/** Tries one rule on a channel of its own. */
+/** Tries one rule on a fresh connection. */
 export async function tryRule(rule: Rule, options: ChannelContractOptions, how: { readonly patienceMs?: number } = {}): Promise<void> {
   await withBench(options, (bench) => rule.run(bench), how);
 }
@@ -59,7 +59,7 @@ export async function tryRule(rule: Rule, options: ChannelContractOptions, how: 
  * are declared, functions that are listed, and what the platform can do add their own. Each test opens an account of its own. Throws nothing: what is broken is a failing test, with a sentence that says
  * what the contract asks.
  *
- * A test that a channel cannot pass is skipped by its title and a reason; a skip without a reason, or of no test, fails.
+ * Skip a test that a channel cannot pass by its title, with a reason. A skip without a reason, or of a test that does not exist, fails.
  *
  * @example
  * channelContract({

@@ -1,5 +1,5 @@
 /**
- * The door for authors of tests: `service-gateway/testkit`. It needs vitest (4 or later) beside it, and is called inside a test file.
+ * The entry point for authors of tests: `service-gateway/testkit`. It requires vitest (4 or later) and is called inside a test file.
  *
  * `createTestHost` runs plugins in a whole gateway. The others hold one thing against its rules: a channel, an engine, a store, a transform, a preset.
  */

@@ -1,9 +1,9 @@
-/** Matchers of vitest for a test host. Importing the testkit registers them. */
+/** Vitest matchers for a test host. Importing the testkit registers them. */
 import { expect } from "vitest";
 import type { Outcome } from "../contract/index.ts";
 import type { TestHost } from "./host/options.ts";
 
-/** How an event is expected to have ended; what is absent does not matter. */
+/** The expected end of an event; absent fields are not compared. */
 export interface ExpectedEnd {
   readonly outcome?: Outcome;
   /** Reason code, such as `sender_not_allowed`. */
@@ -13,14 +13,14 @@ export interface ExpectedEnd {
 /** What `expect(host)` offers beside vitest's own matchers. */
 export interface TestHostMatchers<R> {
   /**
-   * The loopback channel sent a message with this text, or one that the pattern fits; `chat` and `thread`: in that place.
+   * Passes if the loopback channel sent a message with this text, or one that matches the pattern; with `chat` and `thread`, in that place.
    *
    * @example
    * expect(host).toHaveDelivered(/code: [A-Z0-9]{4}/, { chat: "owner" });
    */
   toHaveDelivered(text: string | RegExp, place?: { readonly chat?: string; readonly thread?: string }): R;
   /**
-   * An event of the host ended so.
+   * Passes if an event of the host ended this way.
    *
    * @example
    * expect(host).toHaveEnded({ outcome: "refused", reason: "sender_not_allowed" });
@@ -29,11 +29,11 @@ export interface TestHostMatchers<R> {
 }
 
 declare module "vitest" {
-  // The parameters have to be those of vitest.
+  // The type parameters must be the same as vitest's.
   interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> extends TestHostMatchers<R> {}
 }
 
-/** Only of a host can be said what it delivered: any other value is a mistake of the test. */
+/** Fails on any value other than a host, because using the matcher on it is a mistake in the test. */
 function assertHost(value: unknown, matcher: string): asserts value is TestHost {
   const host = value as Partial<TestHost> | null | undefined;
   if (typeof host?.outbox !== "function" || typeof host.ended !== "function")

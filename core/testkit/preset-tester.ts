@@ -1,4 +1,4 @@
-/** Presets on the workbench of their author: deliveries, and what each becomes under a configuration that has nothing but the preset. */
+/** Tests a plugin's presets: posts deliveries and compares the results, under a configuration that contains only the preset. */
 import { describe, expect, test } from "vitest";
 import { checkConfig } from "../config/index.ts";
 import type { Json } from "../contract/index.ts";
@@ -15,13 +15,13 @@ import {
   visibleHeaders,
 } from "../webhooks/index.ts";
 
-/** One delivery and what the preset is to make of it. */
+/** One delivery and the expected result. */
 export interface PresetCase {
   /** Default: its number. */
   readonly name?: string;
-  /** The body: JSON, or a text as it is posted (a form, plain text). */
+  /** The body: JSON, or a text exactly as posted (a form, plain text). */
   readonly payload: Json;
-  /** In any case. `content-type` decides between mappings that take other bodies; default JSON. */
+  /** Names in any case. `content-type` selects among mappings with different body types; default JSON. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   /** Default: the path of the plugin's first preset. */
@@ -29,18 +29,19 @@ export interface PresetCase {
   /** ISO 8601; default `2026-01-02T03:04:05.678Z`. */
   readonly now?: string;
   /**
-   * What runs, in order: of a run `action` (`agent`), `message` without its wrapper and the fields of the request (`name`, `sessionKey`,
-   * `deliver`, ...), of a wake `action` (`wake`), `text` and `mode`. Only what stands here is compared, by `toMatchObject`. An empty list:
-   * there is nothing to do. Or the code that the sender is answered with; `not_found` when no mapping takes it.
+   * What runs, in order. For a run: `action` (`agent`), `message` without its wrapper and the fields of the request (`name`, `sessionKey`,
+   * `deliver`, ...). For a wake: `action` (`wake`), `text` and `mode`. Only the listed fields are compared, with `toMatchObject`. An empty
+   * list means that nothing runs. Or the code in the answer to the sender; `not_found` if no mapping takes the delivery.
    */
   readonly expect: readonly object[] | { readonly code: string };
 }
 
-/** For the tests of a plugin that brings presets, inside a vitest file. */
+/** Tests a plugin with presets, inside a vitest file. */
 export interface PresetTester {
   /**
-   * One test for each case, and one that nothing is wrong with the declaration, in a `describe` of the plugin's id. Default policy, no
-   * agents but `main`, generated session keys begin with `hook:test-`. Throws nothing: what is broken is a failing test.
+   * Defines one test for each case, and one that checks the declaration, in a `describe` named after the plugin's id. Uses the default
+   * policy and only the agent `main`; generated session keys begin with `hook:test-`. The call itself never throws: a violation is a
+   * failing test.
    *
    * @example
    * presetTester.run(uptime, [
@@ -52,7 +53,7 @@ export interface PresetTester {
 }
 
 /**
- * Tests the presets of a plugin by deliveries and what each is to become.
+ * Tests a plugin's presets with deliveries and their expected results.
  *
  * @example
  * presetTester.run(uptime, [{ payload: { monitor: "site" }, expect: [{ name: "Uptime" }] }]);
@@ -116,7 +117,7 @@ async function outcomeOf(plugin: PluginDefinition, one: PresetCase): Promise<unk
   try {
     const chosen = chooseMapping(table.way(path).mappings, posted);
     if (chosen === undefined) return { code: "not_found" };
-    return (await planRuns(chosen.mapping, chosen.delivery, deps)).runs.map(told);
+    return (await planRuns(chosen.mapping, chosen.delivery, deps)).runs.map(describeRun);
   } catch (error) {
     const code = error instanceof MappingFailure ? error.problem.code : (error as { readonly code?: unknown }).code;
     if (typeof code !== "string") throw error;
@@ -124,7 +125,7 @@ async function outcomeOf(plugin: PluginDefinition, one: PresetCase): Promise<unk
   }
 }
 
-function told(run: MappedRun): object {
+function describeRun(run: MappedRun): object {
   return run.action === "wake"
     ? { action: run.action, ...run.wake }
     : { action: run.action, message: run.asked.message, ...run.asked.request };

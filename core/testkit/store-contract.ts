@@ -1,4 +1,4 @@
-/** The rules that every store keeps, as tests. */
+/** The rules for every store, as tests. */
 import { describe } from "vitest";
 import { createFixtures, type StoreContractOptions } from "./store/fixture.ts";
 import { handBackRules, ownershipRules } from "./store/hand-back.ts";
@@ -15,10 +15,10 @@ import { upkeepRules } from "./store/upkeep.ts";
 export type { StoreContractOptions } from "./store/fixture.ts";
 
 /**
- * Defines the tests that a store has to pass, as groups of vitest under `name`: what is durable, in which order, how units end, who owns
- * the state. The port that they hold a store to is `core/state/store.ts`; the embedded SQLite store passes them in `test/core/state`.
- * Each test opens a store of its own and closes what it opened; `now` is a clock that only the tests move. Throws nothing: what is
- * broken is a failing test.
+ * Defines the tests that a store has to pass, as vitest groups under `name`: durability, order, how units end, who owns the state. They
+ * test a store against the port `core/state/store.ts`; the embedded SQLite store passes them in `test/core/state`. Each test opens a store
+ * of its own and closes everything it opened; only the tests move the clock `now`. The call itself never throws: a violation is a failing
+ * test.
  *
  * @example
  * storeContract({

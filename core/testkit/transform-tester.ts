@@ -1,21 +1,21 @@
-/** Transforms on the workbench of their author: the same context, the same rules for results, no process. */
+/** Tests transforms with the gateway's context and its rules for results, without a separate process. */
 import { describe, expect, test } from "vitest";
 import type { Json, Transform, TransformContext } from "../contract/index.ts";
 import { freezeJson, renderAnswer } from "../transforms/index.ts";
 
-/** One delivery and what the transform is to make of it. */
+/** One delivery and the expected result. */
 export interface TransformCase {
   /** Default: its number. */
   readonly name?: string;
   readonly payload: Json;
-  /** In any case; the transform sees them in lower case. */
+  /** Names in any case; the transform receives them in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   /** Default `hook`. */
   readonly path?: string;
   /** ISO 8601; default `2026-01-02T03:04:05.678Z`. */
   readonly now?: string;
-  /** The whole result, compared by `toEqual`, so that matchers such as `expect.objectContaining` work; or what it throws. */
+  /** The whole result, compared with `toEqual`, so that matchers such as `expect.objectContaining` work; or the expected error. */
   readonly expect: unknown | { readonly throws: string | RegExp };
 }
 
@@ -41,11 +41,11 @@ async function resultOf<P>(transform: Transform<P>, one: TransformCase): Promise
   return json === undefined ? undefined : JSON.parse(json);
 }
 
-/** For a transform's own tests, inside a vitest file. */
+/** Tests a transform, inside a vitest file. */
 export interface TransformTester {
   /**
-   * One test for each case, in a `describe` of that name. The context is frozen and the result must be plain JSON, as in the gateway;
-   * limits of time and memory, and what can be imported, are the sandbox's: `service transforms test` shows those.
+   * Defines one test for each case, in a `describe` with the given name. The context is frozen and the result must be plain JSON, as in the
+   * gateway. The sandbox's limits of time, memory and imports do not apply here: `service transforms test` applies them.
    *
    * @example
    * transformTester.run("build", build, [
@@ -58,7 +58,7 @@ export interface TransformTester {
 }
 
 /**
- * Tests a transform by deliveries and what each is to become.
+ * Tests a transform with deliveries and their expected results.
  *
  * @example
  * transformTester.run("build", build, [{ payload: { build: { state: "passed" } }, expect: null }]);

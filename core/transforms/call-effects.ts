@@ -67,7 +67,7 @@ export function createCallEffects({
         print(level, line);
         return true;
       }
-      if (before <= maxPrinted) print("warn", `the rest of this call's output was cut: a call may print ${maxPrinted} characters`);
+      if (before <= maxPrinted) print("warn", `the rest of this call's output was dropped: a call may print ${maxPrinted} characters`);
       return false;
     },
     startTimer(id, ms) {

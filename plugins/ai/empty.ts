@@ -51,7 +51,7 @@ export function askedAgainIfEmpty(answer: ModelStream, again: () => Promise<Mode
 /** The error of a turn that ended with nothing to send. */
 export function emptyAnswer(model: string): EngineError {
   return new EngineError("model_empty", {
-    detail: `${model} ended its answer without a word, twice`,
+    detail: `${model} returned an empty reply twice`,
     hint: "Send the message again, or choose another model.",
   });
 }

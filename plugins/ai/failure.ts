@@ -78,7 +78,7 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   const settings = `models.providers.${providerId}`;
   if (status === 401 || status === 403) {
     return new EngineError("model_unauthorized", {
-      detail: `${at} refuses the key (${status})${because}`,
+      detail: `${at} rejects the key (${status})${because}`,
       hint: `Check ${settings}.apiKey${target.provider.apiKey === undefined ? ", which is not set" : ""}.`,
     });
   }
@@ -92,9 +92,13 @@ function byStatus(status: number, said: string, target: Target): EngineError {
     return status === 402 || /quota|billing|credit/i.test(said)
       ? new EngineError("model_quota", {
           detail: `${at} says that the quota is used up (${status})${because}`,
-          hint: "Look at the account there.",
+          hint: "Check the account there.",
         })
-      : new EngineError("model_busy", { detail: `${at} has too many requests (429)${because}`, hint: "Try again later.", retryable: true });
+      : new EngineError("model_busy", {
+          detail: `${at} limits the rate of requests (429)${because}`,
+          hint: "Try again later.",
+          retryable: true,
+        });
   }
   if (
     status === 413 ||
@@ -136,8 +140,8 @@ export function explain(thrown: unknown, target: Target): Failure {
   }
   const name = thrown instanceof Error ? thrown.name : "";
   if (name === "AI_InvalidResponseDataError") {
-    const hint = `Try again; when nothing ever comes, check models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
-    return { error: fail("model_cut_off", `${at} ended its answer before its end`, hint), unreachable: false };
+    const hint = `Try again; if there is never a reply, check models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
+    return { error: fail("model_cut_off", `${at} ended its reply early`, hint), unreachable: false };
   }
   if (name === "AI_JSONParseError" || name === "AI_TypeValidationError") {
     return {

@@ -106,7 +106,7 @@ async function begin({ target, model }: Opened, call: ModelCall, patience: Patie
 
 function noFiles({ providerId, modelId }: Target, cause: EngineError): EngineError {
   const hint = "Choose a model that sees images.";
-  return new EngineError("model_takes_no_files", { detail: `${modelId} at ${providerId} took no file`, hint, cause });
+  return new EngineError("model_takes_no_files", { detail: `${modelId} at ${providerId} accepts no files`, hint, cause });
 }
 
 /** Asks one model until its output begins, or until another retry is not worthwhile. */

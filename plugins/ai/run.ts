@@ -67,7 +67,7 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
 /** The error of a model that keeps calling tools. */
 function exhausted(maxSteps: number): EngineError {
   return new EngineError("model_tool_loop", {
-    detail: `The model called tools in ${maxSteps} rounds and did not come to an answer`,
+    detail: `The model called tools in ${maxSteps} rounds without reaching a reply`,
     hint: "Ask for less at once, or raise plugins.entries.ai.options.maxSteps.",
   });
 }

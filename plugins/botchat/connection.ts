@@ -1,4 +1,4 @@
-/** One live account: what the host calls, tied to the platform. */
+/** One live account: connects the calls of the host with the platform. */
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "service-gateway/sdk";
@@ -49,7 +49,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const signal = AbortSignal.any([closing, stop.signal]);
   const intakeStop = new AbortController();
   const intake = AbortSignal.any([signal, intakeStop.signal]);
-  // Not by the wall clock: one that is set back would hold a chat for as long.
+  // Does not use the wall clock: if it were set back, a chat would be held for that long.
   const limits = createLimits({ now: () => performance.now(), limits: options.limits });
   const shown = createShown();
   const transport = createTransport({
@@ -57,7 +57,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     ...(options.network.autoSelectFamily !== undefined && { autoSelectFamily: options.network.autoSelectFamily }),
   });
   let opened: Promise<Live> | undefined;
-  /** What `opened` came to. */
+  /** The result of `opened`. */
   let loaded: Live | undefined;
   let running: Promise<void> = Promise.resolve();
 
@@ -106,7 +106,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     ...calls,
     update(next) {
       const before = options.customCommands;
-      // Read with the same schema as those that the account was opened with.
+      // Read with the same schema as the options that the account was opened with.
       options = next as AccountOptions;
       if (opened === undefined || isDeepStrictEqual(before, options.customCommands)) return;
       void opened.then(({ menu }) => menu.register(account.commands())).catch(() => {});
@@ -123,7 +123,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       stop.abort();
       limits.close();
       await running.catch(() => {});
-      // If they were cut off, it would be unknown whether they arrived.
+      // If running sends were cut off, it would be unknown whether they arrived.
       const waited = new AbortController();
       await Promise.race([settled(), pause(closeMs, waited.signal)]);
       waited.abort();

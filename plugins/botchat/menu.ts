@@ -34,7 +34,7 @@ function menuOf(
     if (!/^[a-z0-9_]{1,32}$/.test(name))
       problems.push(`customCommands: "${command}" is not a command name: use a-z, 0-9 and _, at most 32`);
     else if (native.has(name)) problems.push(`customCommands: /${name} is a command of the gateway already; choose another name`);
-    else if (entries.has(name)) problems.push(`customCommands: /${name} is there twice; the second is left out`);
+    else if (entries.has(name)) problems.push(`customCommands: /${name} is listed twice; the second is ignored`);
     else if (description.trim() === "") problems.push(`customCommands: /${name} has no description`);
     else entries.set(name, description);
   }
@@ -87,7 +87,7 @@ export function createMenu(options: {
         return { done: true };
       }
       if (!account.signal.aborted) {
-        const remedy = "check the network, the proxy and apiRoot; it is tried again";
+        const remedy = "check the network, the proxy and apiRoot; it is retried";
         account.log.warn(
           { commands: entries.length },
           `setMyCommands failed: ${error instanceof ChannelError ? error.message : "the answer could not be read"}; ${remedy}`,

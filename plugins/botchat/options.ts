@@ -9,7 +9,7 @@ const flag = (value: boolean, description: string) => Type.Boolean({ default: va
 
 export const accountOptions = Type.Object({
   botToken: Type.Optional(Type.String({ description: "Token of the bot. The account `default` also takes it from BOTCHAT_BOT_TOKEN." })),
-  tokenFile: Type.Optional(Type.String({ minLength: 1, description: "File that holds the token; wins over botToken." })),
+  tokenFile: Type.Optional(Type.String({ minLength: 1, description: "File that contains the token; takes precedence over botToken." })),
   apiRoot: Type.String({
     default: "https://api.telegram.org",
     pattern: "^https?://[^?#]+$",
@@ -38,13 +38,13 @@ export const accountOptions = Type.Object({
         minimum: 1,
         maximum: 20,
         default: 3,
-        description: "Quick tries; of an action and of a file all there are.",
+        description: "Attempts in quick succession. Actions and file transfers get no others.",
       }),
-      minDelayMs: Type.Integer({ minimum: 0, default: 400, description: "Wait before the second try." }),
+      minDelayMs: Type.Integer({ minimum: 0, default: 400, description: "Wait before the second attempt." }),
       maxDelayMs: Type.Integer({ minimum: 0, default: 30_000, description: "Longest wait that is not a flood wait." }),
       jitter: Type.Number({ minimum: 0, maximum: 1, default: 0.1, description: "Random share of each wait." }),
     },
-    { default: {}, description: "Tries of what surely did not happen. An answer is tried for a day, at last every maxDelayMs." },
+    { default: {}, description: "Retries for calls that had no effect. Replies are retried for 24 hours, at most maxDelayMs apart." },
   ),
   limits: Type.Object(
     {
@@ -57,7 +57,7 @@ export const accountOptions = Type.Object({
       perChatPerSecond: Type.Integer({ minimum: 0, maximum: 1_000, default: 1, description: "Messages and edits a second in one chat." }),
       perGroupPerMinute: Type.Integer({ minimum: 0, maximum: 10_000, default: 20, description: "Messages a minute in one group." }),
     },
-    { default: {}, description: "What the platform takes; more waits for its turn. 0: no limit, for a Bot API server of one's own." },
+    { default: {}, description: "The platform's rate limits; further messages wait. 0: no limit, for a Bot API server of your own." },
   ),
   polling: Type.Object(
     {
@@ -94,7 +94,7 @@ export const accountOptions = Type.Object({
   streamMode: Type.Enum(["off", "partial", "block"], {
     default: "partial",
     ...fromChat,
-    description: "The live preview: none, as text comes, or in blocks.",
+    description: "The live preview: none, as text arrives, or in blocks.",
   }),
   draftChunk: Type.Object(
     {
@@ -102,7 +102,7 @@ export const accountOptions = Type.Object({
       maxChars: Type.Integer({ minimum: 1, default: 800, description: "Maximum length of a block, limited by textChunkLimit." }),
       breakPreference: Type.Enum(["paragraph", "newline", "sentence"], {
         default: "paragraph",
-        description: "Where a block ends if it can.",
+        description: "Where a block should end.",
       }),
     },
     { default: {}, ...fromChat, description: "Blocks of `streamMode: block`." },
@@ -114,20 +114,23 @@ export const accountOptions = Type.Object({
     description: "Which parts of an answer reply to the message that asked; off: only where the agent says so.",
   }),
   responsePrefix: Type.Optional(
-    Type.String({ ...fromChat, description: "Put before every answer; may name fields as {{Field}} and who answers as {model}." }),
+    Type.String({
+      ...fromChat,
+      description: "Text before every reply; may contain fields such as {{Field}}, and the replying model as {model}.",
+    }),
   ),
   mediaMaxMb: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, description: "Largest file; unset: 5 for what is taken in, 50 for what is sent." }),
+    Type.Number({ exclusiveMinimum: 0, description: "Largest file in MB; unset: 5 for received files, 50 for sent ones." }),
   ),
   actions: Type.Object(
     {
       sendMessage: flag(true, "Messages may be sent."),
       editMessage: flag(true, "Messages of the bot may be changed."),
       deleteMessage: flag(true, "Messages may be deleted."),
-      reactions: flag(true, "The bot may react; whether the agent does is up to reactionLevel too."),
+      reactions: flag(true, "The bot may react; reactionLevel also decides whether the agent does."),
       sticker: flag(false, "Stickers may be sent and searched."),
     },
-    { default: {}, description: "What may be done besides answering, by the agent and by hand." },
+    { default: {}, description: "Actions besides replying, by the agent and by hand." },
   ),
   capabilities: Type.Union(
     [

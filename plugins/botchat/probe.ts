@@ -33,7 +33,7 @@ export function createProbe({ api, botId, webhookUrl, now, signal }: ProbeOption
       const mode = `${hook.url ? "webhook" : "polling"}, ${hook.pending_update_count} waiting`;
       const privacy = me.can_read_all_group_messages
         ? "reads all group messages"
-        : "privacy mode is on: in groups it sees only what is meant for it";
+        : "privacy mode is on: in groups it sees only messages addressed to it";
       return {
         ok: true,
         detail: `@${me.username} (${me.id}), ${mode}, ${privacy}`,
@@ -66,7 +66,7 @@ export function createProbe({ api, botId, webhookUrl, now, signal }: ProbeOption
 function refusedChat(error: unknown): string {
   const reason = error instanceof ChannelError ? error.reason : "";
   if (reason === "chat_migrated") return "the group has a new id since it became a supergroup: put that in place of this one";
-  if (reason === "chat_not_found") return "the bot knows no such chat: add it to the group, or correct the id";
+  if (reason === "chat_not_found") return "the chat is unknown to the bot: add it to the group, or correct the id";
   if (reason === "no_rights") return "the bot is not in it: add it to the group";
   return failureDetail(error);
 }
@@ -85,7 +85,7 @@ function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | un
       name: "webhook not set",
       reason: hook.url
         ? `the platform sends updates to ${hostOf(hook.url)} and not to webhookUrl`
-        : "the platform knows no webhook of this bot",
+        : "the platform has no webhook for this bot",
       fix: "The gateway sets it when it starts. If that does not last, another program uses this bot: give that one a bot of its own.",
     });
   const failedAt = (hook.last_error_date ?? 0) * 1_000;
@@ -93,13 +93,13 @@ function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | un
     findings.push({
       name: "webhook fails",
       reason: `the platform could not deliver an update in the last hour: ${hook.last_error_message ?? "it does not say why"}`,
-      fix: "Check that webhookUrl reaches webhookHost and webhookPort through the proxy in front, by https with a certificate that is valid.",
+      fix: "Check that webhookUrl reaches webhookHost and webhookPort through the proxy in front, over https with a valid certificate.",
     });
   if (hook.pending_update_count > manyWaiting)
     findings.push({
       name: "updates wait",
       reason: `${hook.pending_update_count} updates wait at the platform`,
-      fix: "They come in while a gateway runs; if one does and the number grows, look at its log.",
+      fix: "They are received while a gateway runs. If the number grows while one runs, check its log.",
     });
   return findings;
 }

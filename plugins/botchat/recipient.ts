@@ -1,8 +1,8 @@
-/** Recipients as people write them: a chat id, a name, the address of either. */
+/** Resolves recipients as people write them: a chat id, a name, the address of either. */
 import { ChannelError } from "service-gateway/sdk/channel";
 import type { BotApi } from "./wire/api.ts";
 
-/** The chat id of a recipient; the platform is asked for that of a name. Throws `chat_not_found` for anything else. */
+/** The chat id of a recipient; the platform resolves names. Throws `chat_not_found` for anything else. */
 export async function resolveRecipient(target: string, api: () => Promise<BotApi>, signal: AbortSignal): Promise<string> {
   const bare = target.trim().replace(/^(?:(?:botchat|telegram|tg):)+(?:group:)?/i, "");
   const name = bare.replace(/^(?:https?:\/\/)?t\.me\/(\w{4,32})$/i, "@$1");

@@ -22,7 +22,7 @@ interface KnownSticker {
 }
 
 export interface Stickers {
-  /** The description of a sticker: from the file, else from `ask`, whose result is stored. */
+  /** The description of a sticker: from the file, otherwise from `ask`, whose result is stored. */
   describe(sticker: InboundMedia, ask: () => Promise<string | undefined>): Promise<string | undefined>;
   /** The matching stickers in the file that this bot can send. */
   search(query: string, limit: number): readonly MediaFound[];

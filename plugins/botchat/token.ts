@@ -22,7 +22,7 @@ export function checkToken(given: string | undefined): string {
   const token = given?.trim();
   if (!token) throw refuse("there is no bot token: set botToken or tokenFile, or, for the account default, BOTCHAT_BOT_TOKEN");
   if (!form.test(token)) {
-    throw refuse("the bot token does not look like one (a number, a colon and letters): copy it as the platform's bot maker gave it");
+    throw refuse("the bot token does not look like one (a number, a colon and letters): copy it exactly from the platform's bot maker");
   }
   return token;
 }
@@ -40,7 +40,7 @@ export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret, t
     problems.push({ option: "textChunkLimit", message, hint: `Set ${messageLimit} or less.`, warning: true });
   }
   if (botToken !== undefined && !form.test(botToken.trim())) {
-    const hint = "Copy it as the platform's bot maker gave it.";
+    const hint = "Copy it exactly from the platform's bot maker.";
     problems.push({
       option: tokenFile === undefined ? "botToken" : "tokenFile",
       message: "does not look like a bot token (a number, a colon and letters)",
@@ -52,7 +52,7 @@ export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret, t
     problems.push({ option: "webhookSecret", message: "is missing, and webhookUrl needs it", hint });
   } else if (webhookUrl !== undefined && webhookSecret !== undefined && webhookSecret.length < leastSecretLength) {
     const message = `has fewer than ${leastSecretLength} characters, so it can be guessed`;
-    const hint = "Use a long random one, such as `openssl rand -hex 32` makes.";
+    const hint = "Use a long random one, such as from `openssl rand -hex 32`.";
     problems.push({ option: "webhookSecret", message, hint, warning: true });
   }
   return problems;

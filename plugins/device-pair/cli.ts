@@ -15,10 +15,13 @@ async function list(call: CliCall): Promise<CliAnswer> {
   const devices = await open(call).list();
   const rows = devices.map((one) => [one.id, one.name, stateOf(one), one.askedFrom, time(one.askedAt), time(one.usedAt)]);
   const head = [["id", "name", "state", "from", "asked", "last used"]];
-  return { lines: rows.length === 0 ? ["No device is paired, and none waits."] : [...head, ...rows], data: devices as unknown as Json };
+  return {
+    lines: rows.length === 0 ? ["No device is paired, and none is waiting."] : [...head, ...rows],
+    data: devices as unknown as Json,
+  };
 }
 
-function told(device: Device | null, found: (device: Device) => string, missing: string): CliAnswer {
+function answerAbout(device: Device | null, found: (device: Device) => string, missing: string): CliAnswer {
   return device === null ? { lines: [missing], data: null, failed: true } : { lines: [found(device)], data: device as unknown as Json };
 }
 
@@ -26,14 +29,14 @@ export const devicesCli: CliDefinition = {
   name: "devices",
   summary: "Decide which devices may use the gateway's management routes.",
   commands: [
-    { name: "list", summary: "List paired devices and those that ask.", example: "list --json", run: list },
+    { name: "list", summary: "List paired devices and pending requests.", example: "list --json", run: list },
     {
       name: "approve",
       args: ["[id]"],
-      summary: "Approve a device; without an id the latest that asks.",
+      summary: "Approve a device; without an id, the latest request.",
       example: "approve 7FQ2K9MX",
       run: async (call) =>
-        told(
+        answerAbout(
           await open(call).approve(call.args[0]),
           ({ name, id }) => `${name} (${id}) is approved.`,
           "No such device waits for approval; `devices list` shows those that do.",
@@ -42,12 +45,12 @@ export const devicesCli: CliDefinition = {
     {
       name: "revoke",
       args: ["<id>"],
-      summary: "Take a device's token back, or turn its request down.",
+      summary: "Revoke a device's token, or deny its request.",
       example: "revoke 7FQ2K9MX",
       run: async (call) =>
-        told(
+        answerAbout(
           await open(call).revoke(call.args[0] ?? ""),
-          ({ name, id }) => `${name} (${id}) is revoked: its token opens nothing any more.`,
+          ({ name, id }) => `${name} (${id}) is revoked: its token is no longer valid.`,
           "There is no device with this id; `devices list` shows them.",
         ),
     },

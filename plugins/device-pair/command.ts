@@ -28,21 +28,21 @@ export function pairCommand(options: {
     const device = await devices.approve(id);
     if (device !== null) {
       log.info({ device: device.id }, "a device is approved");
-      return `Approved: ${describe(device)}. It may use the gateway from now on; \`/pair revoke ${device.id}\` takes that back.`;
+      return `Approved: ${describe(device)}. It may use the gateway from now on; \`/pair revoke ${device.id}\` revokes it.`;
     }
     return id === undefined
       ? "No device waits for approval. `/pair` makes a code for one."
-      : "No device waits under this id. `/pair status` lists them.";
+      : "No waiting device has this id. `/pair status` lists them.";
   }
 
   async function revoke(id: string | undefined): Promise<string> {
     if (id === undefined) return "Which one? `/pair status` lists the ids; then `/pair revoke ID`.";
     const device = await devices.revoke(id);
     if (device === null) return "There is no device with this id. `/pair status` lists them.";
-    log.info({ device: device.id }, device.approvedAt === undefined ? "a device is turned down" : "a device is revoked");
+    log.info({ device: device.id }, device.approvedAt === undefined ? "a device is denied" : "a device is revoked");
     return device.approvedAt === undefined
       ? `Turned down: ${describe(device)}.`
-      : `Revoked: ${describe(device)}. Its token opens nothing any more.`;
+      : `Revoked: ${describe(device)}. Its token is no longer valid.`;
   }
 
   async function status(): Promise<string> {
@@ -73,14 +73,14 @@ export function pairCommand(options: {
       if (known === "approve") return await approve(id);
       if (known === "revoke") return await revoke(id);
       if (known === "status" && id === undefined) return await status();
-      return "I know `/pair`, `/pair approve`, `/pair approve ID`, `/pair status` and `/pair revoke ID`.";
+      return "Use `/pair`, `/pair approve`, `/pair approve ID`, `/pair status` or `/pair revoke ID`.";
     },
   };
 }
 
 /** The message in the chat in which the code was requested. */
 export function announcement({ id, name, from }: { readonly id: string; readonly name: string; readonly from: string }): string {
-  return `${describe({ id, name })} asks to use the gateway, from \`${from}\`. \`/pair approve ${id}\` lets it in, \`/pair revoke ${id}\` turns it down.`;
+  return `${describe({ id, name })} asks to use the gateway, from \`${from}\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`;
 }
 
 const describe = ({ id, name }: Pick<Device, "id" | "name">): string => `\`${name}\` (\`${id}\`)`;

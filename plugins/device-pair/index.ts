@@ -29,7 +29,7 @@ export default definePlugin({
           // The request is still waiting, and `/pair status` shows it.
           host.log.warn(
             { device: asking.id, error: error instanceof Error ? error.message : String(error) },
-            "a device that asks could not be announced",
+            "the owner could not be notified of a pairing request",
           );
         }
       },

@@ -59,16 +59,19 @@ export default definePlugin({
   version: "1.0.0",
   host: "^0.1.0",
   codes: {
-    asked_to_fail: { meaning: "The echo engine was asked to fail.", hint: "Ask for something else than a failure.", outcome: "failed" },
+    asked_to_fail: { meaning: "The echo engine was asked to fail.", hint: "Ask for something other than a failure.", outcome: "failed" },
   },
   options: Type.Object({
     delayMs: Type.Integer({
       minimum: 0,
       maximum: 10_000,
       default: 80,
-      description: "Milliseconds between two deltas; 0 says all at once.",
+      description: "Milliseconds between two deltas; 0 sends everything at once.",
     }),
-    offer: Type.Boolean({ default: false, description: "Whether the first answer of a conversation offers the showpieces as buttons." }),
+    offer: Type.Boolean({
+      default: false,
+      description: "Whether the first answer of a conversation offers the demonstrations as buttons.",
+    }),
   }),
   setup(host, options) {
     /** Offers the demonstrations once for each conversation. */

@@ -1,7 +1,7 @@
-/** Whether a program sent a mail, by RFC 3834 and the fields that lists and auto-responders are known by. */
+/** Detects mail sent by a program, by RFC 3834 and the header fields of mailing lists and auto-responders. */
 import type { Header } from "./source.ts";
 
-/** Why, in the words of the field; false: a person may have written it. */
+/** The reason, as the field states it; false if a person may have written the mail. */
 export function automatedBy(headers: readonly Header[]): false | string {
   for (const { name, value } of headers) {
     const said = value.trim().toLowerCase();

@@ -1,4 +1,4 @@
-/** Why a mail led to no run. */
+/** Why a mail caused no run. */
 import type { CodeDefinition } from "service-gateway/sdk";
 
 export const codes = {
@@ -8,12 +8,12 @@ export const codes = {
     outcome: "silent",
   },
   mail_other_subject: {
-    meaning: "The subject of the mail does not contain what subject asks for.",
+    meaning: "The subject of the mail does not contain the text required by subject.",
     hint: "Change subject of the mailbox, or remove it.",
     outcome: "silent",
   },
   mail_sender_unverified: {
-    meaning: "The mailbox asks for verified senders, and the sender of this mail is not verified.",
+    meaning: "The mailbox requires verified senders, and the sender of this mail is not verified.",
     hint: "Set authservIds to the name that your mail server writes into Authentication-Results, or set requireAuth to false.",
     outcome: "silent",
   },

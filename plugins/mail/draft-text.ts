@@ -1,8 +1,8 @@
-/** The text of a draft: a reply to one mail, as RFC 5322 has it. */
+/** Renders the text of a draft: a reply to one mail, as specified by RFC 5322. */
 import type { Mail, Mailbox } from "./source.ts";
 import { cut, manyLines, oneLine } from "./text.ts";
 
-/** What is needed of a mail to reply to it later. */
+/** The parts of a mail that a later reply needs. */
 export interface Answered {
   readonly to: Mailbox & { readonly address: string };
   readonly subject: string;
@@ -13,14 +13,14 @@ export interface Answered {
   readonly quote: string;
 }
 
-/** Others would need a server that takes more than ASCII in addresses. */
+/** Other addresses would need a server that supports non-ASCII ones. */
 const plainAddress = /^[^\s<>()[\],;:\\"@\p{Cc}]+@[a-z0-9.-]+$/iu;
 const plainId = /^<[^<>\s]+>$/;
-/** Mailboxes that have no reader. */
+/** Mailboxes without a reader. */
 const unread = /^(?:no-?reply|do-?not-?reply|mailer-daemon|postmaster)\b/i;
 const maxReferences = 20;
 
-/** `undefined`: there is no one sender to reply to. `Reply-To` is not looked at: it is free text and may lead anywhere. */
+/** `undefined` if there is no single sender to reply to. `Reply-To` is ignored, because it is free text and may contain any address. */
 export function answeredOf(mail: Mail, { text, maxBytes }: { readonly text: string; readonly maxBytes: number }): Answered | undefined {
   const [sender, another] = mail.from;
   const address = sender?.address;
@@ -41,12 +41,12 @@ export function answeredOf(mail: Mail, { text, maxBytes }: { readonly text: stri
 export interface DraftText {
   readonly reply: string;
   readonly messageId: string;
-  /** Of the owner of the mailbox; absent: the mail program fills it in. */
+  /** Address of the mailbox's owner; if absent, the mail program fills it in. */
   readonly from?: string;
   readonly at: Date;
 }
 
-/** One recipient, and none of the copies. */
+/** One recipient, without the copies. */
 export function renderDraft({ to, subject, messageId, references, date, quote }: Answered, draft: DraftText): string {
   const { reply, from, at } = draft;
   const thread = [...references.filter((id) => id !== messageId), ...(messageId === undefined ? [] : [messageId])];
@@ -69,7 +69,7 @@ export function renderDraft({ to, subject, messageId, references, date, quote }:
   return `${fields.join("\r\n")}\r\n\r\n${lines(Buffer.from(body, "utf8").toString("base64"))}\r\n`;
 }
 
-/** `Re:` once, whatever the mail programs before have put in front. */
+/** A single `Re:`, whatever prefixes earlier mail programs added. */
 function replySubject(subject: string): string {
   return `Re: ${subject.replace(/^(?:(?:re|aw|antw|sv|vs)(?:\[\d+\])?:\s*)+/i, "")}`.trimEnd();
 }
@@ -82,7 +82,7 @@ function unstructured(text: string): string {
   return /^[\x20-\x7e]{1,900}$/.test(text) && !text.includes("=?") ? text : encodedWords(text);
 }
 
-/** RFC 2047: pieces of at most 75 characters, each of whole characters. */
+/** RFC 2047: pieces of at most 75 bytes, none of which splits a character. */
 function encodedWords(text: string): string {
   const words: string[] = [];
   for (let rest = text; rest !== ""; ) {

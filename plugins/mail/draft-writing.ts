@@ -1,4 +1,4 @@
-/** Writes drafts when their runs have ended, at each look and while the mailbox is paused. */
+/** Writes drafts when their runs have ended: at each look, and while the mailbox is paused. */
 import type { PluginHost } from "service-gateway/sdk";
 import type { Drafts } from "./drafts.ts";
 import { faultOf } from "./faults.ts";
@@ -6,15 +6,16 @@ import type { MailboxName } from "./handover.ts";
 import { createRings } from "./waits.ts";
 
 export interface DraftWriting {
-  /** Stores what is due; what cannot be stored now is tried again at the next look. */
+  /** Stores the drafts that are due. A failed one is retried at the next look. */
   write(): Promise<void>;
-  /** Waits until `until`, epoch milliseconds, and writes drafts meanwhile: runs may end with one. */
+  /** Waits until `until` (epoch milliseconds), and writes drafts meanwhile, because runs may end with one. */
   waitUntil(until: number): Promise<void>;
-  /** True when a draft waits for this run. */
+  /** True if a draft waits for this run. */
   settled(eventId: string): boolean;
 }
 
-const longestWaitMs = 300_000;
+/** The clock may be set, and a machine that slept wakes late: so often the time is looked at again. */
+const longestWaitMs = 30_000;
 
 export function createDraftWriting(
   host: Pick<PluginHost, "log" | "now">,
@@ -30,7 +31,7 @@ export function createDraftWriting(
     } catch (error) {
       if (signal.aborted) return;
       const { message, fix } = faultOf(error);
-      host.log.warn({ ...mailbox, error: message, hint: fix }, "a draft could not be stored; it is tried again");
+      host.log.warn({ ...mailbox, error: message, hint: fix }, "a draft could not be stored; it is retried");
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * Replies that wait in the drafts folder of a mailbox for a person who sends them. A draft has a Message-ID before it is stored, so that one
- * whose fate is unknown is recognised, and stored a second time at most.
+ * Replies stored in the mailbox's drafts folder, for a person to send. A draft has a Message-ID before it is stored, so that one whose
+ * outcome is unknown is recognized, and stored a second time at most.
  */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
@@ -10,23 +10,23 @@ import type { MailboxName } from "./handover.ts";
 import { wholeTextOf } from "./payload.ts";
 import { type DraftFolder, type Mail, SourceError } from "./source.ts";
 
-/** A mail whose run goes on, or whose draft is not stored yet. */
+/** A mail whose run has not ended, or whose draft is not stored yet. */
 interface Pending extends Answered {
-  /** How often the draft was given to the server without an answer. */
+  /** How often the draft was sent to the server without an answer. */
   readonly doubts: number;
 }
 
 export interface Drafts {
-  /** Notes the mail of a run; one that a program sent gets no draft. */
+  /** Records the mail of a run. A mail sent by a program gets no draft. */
   expect(mail: Mail, eventId: string): Promise<void>;
   isWaitingFor(eventId: string): boolean;
-  /** Stores the drafts of the runs that have ended. Rejects when one could not be stored; the next call tries it again. */
+  /** Stores the drafts of the runs that have ended. Rejects if one could not be stored; the next call retries it. */
   write(): Promise<void>;
 }
 
-/** As long as a run is known by its id. */
+/** As long as a run can be found by its id. */
 const keptSeconds = 7 * 86_400;
-/** A draft is given to the server twice at most when it does not say what became of it. */
+/** If the server gives no answer, a draft is sent to it twice at most. */
 const maxDoubts = 2;
 
 export function createDrafts(
@@ -65,7 +65,7 @@ export function createDrafts(
     let { doubts } = pending;
     if (doubts > 0 && (await folder.has(messageId))) return forget(eventId);
     if (doubts >= maxDoubts) {
-      host.log.warn({ ...about, event: eventId }, "a draft may be missing: the mail server did not say twice what became of it");
+      host.log.warn({ ...about, event: eventId }, "a draft may be missing: the mail server twice did not confirm it");
       return forget(eventId);
     }
     const begins = async () => {
@@ -75,7 +75,7 @@ export function createDrafts(
     try {
       await folder.store({ text, begins });
     } catch (error) {
-      // A refusal is an answer: the draft is not there.
+      // The server has refused, so the draft is not there.
       if (doubts > pending.doubts && error instanceof SourceError && error.kind === "setup") await keep(eventId, pending);
       throw error;
     }
@@ -101,7 +101,7 @@ export function createDrafts(
         if (result?.reply === undefined) await forget(eventId);
         else
           await store(eventId, pending, result.reply).catch((error: unknown) => {
-            // The server is there and does not take this one: the others are tried.
+            // The server is reachable and rejected this folder: the others are tried.
             if (!(error instanceof SourceError) || error.kind !== "setup") throw error;
             refused = error;
           });

@@ -1,4 +1,4 @@
-/** What went wrong with a mailbox, as a cause with a cure, whether a source, a mapping or the store failed. */
+/** Describes a failure of a source, a mapping or the store as a cause with a remedy. */
 
 import { type Condition, well } from "./health.ts";
 import { type NoticeStatus, SourceError } from "./source.ts";
@@ -6,7 +6,7 @@ import { type NoticeStatus, SourceError } from "./source.ts";
 const statusOf = (error: unknown) => (error as { readonly status?: number } | null)?.status;
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** True when only this mail's mapping failed. Without a mapping at the path, or while nothing can be stored, every mail waits. */
+/** True if only this mail's mapping failed. Without a mapping at the path, or while nothing can be stored, every mail waits. */
 export function isOfMapping(error: unknown): boolean {
   const status = statusOf(error);
   return status !== undefined && status !== 404 && status !== 503;
@@ -18,12 +18,12 @@ export function faultOf(error: unknown): SourceError {
   const setup = status !== undefined && status < 500;
   return new SourceError(
     setup ? "setup" : "outage",
-    `A mail could not be handed over: ${messageOf(error)}`,
-    setup ? "Check the mapping of this path and hooks.allowedSessionKeyPrefixes; the mail waits." : "It is tried again by itself.",
+    `A mail could not be submitted: ${messageOf(error)}`,
+    setup ? "Check the mapping of this path and hooks.allowedSessionKeyPrefixes; the mail waits." : "It is retried automatically.",
   );
 }
 
-/** The condition of a mailbox that was just read. */
+/** The state of a mailbox that was just read. */
 export function conditionOf({ fault }: NoticeStatus = {}): Condition {
   if (fault === undefined) return well;
   const state = fault.kind === "outage" ? "retrying" : "needs_setup";

@@ -1,4 +1,4 @@
-/** One mail from its mailbox to its mapping, or to the record of why it led to no run. */
+/** Submits one mail to its mapping, or records why it caused no run. */
 import type { PluginHost } from "service-gateway/sdk";
 import { automatedBy } from "./automated.ts";
 import type { MailCode } from "./codes.ts";
@@ -14,7 +14,7 @@ export interface MailboxName {
   readonly account: string;
 }
 
-/** Resolves when it is on the disk. Rejects with a `status`: from 500 on it may be accepted later. */
+/** Resolves when it is on the disk. Rejects with a `status`; at 500 and above the mail may be accepted later. */
 export async function handOver(
   host: Pick<PluginHost, "hook" | "receive">,
   mail: Mail,
@@ -30,7 +30,7 @@ export async function handOver(
   return host.hook(source, payload, { key, origin, ...(settings.reply === "draft" ? { keepReply: true } : {}) });
 }
 
-/** An event that says why, seen by `service why`; it runs nothing. */
+/** Records the reason as an event for `service why`; it causes no run. */
 export function record(
   host: Pick<PluginHost, "receive">,
   { source, account }: MailboxName,
@@ -52,7 +52,7 @@ function refusalOf(mail: Mail, verdict: Verdict, { from, subject, requireAuth }:
   return requireAuth && verdict.result !== "pass" ? "mail_sender_unverified" : undefined;
 }
 
-/** By the whole address, or by its domain. */
+/** Compares the whole address, or its domain. */
 function isFrom({ from }: Mail, allowed: readonly string[]): boolean {
   const [sender, another] = from;
   const address = sender?.address?.toLowerCase();

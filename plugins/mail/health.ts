@@ -1,11 +1,11 @@
-/** How a mailbox is: one state with its reason and what to do. Each change is logged. */
+/** The state of a mailbox, with its reason and the remedy. Each change is logged. */
 import type { PluginHost } from "service-gateway/sdk";
 
 export type MailboxState = "ok" | "retrying" | "paused" | "needs_login" | "needs_setup";
 
 export interface Condition {
   readonly state: MailboxState;
-  /** One sentence; empty while it is well. */
+  /** One sentence; empty if all is well. */
   readonly reason: string;
   readonly fix: string;
 }

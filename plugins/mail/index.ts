@@ -1,4 +1,4 @@
-/** Mail as a source of hooks: presets for what other programs hand in, and mailboxes that the gateway watches by itself. */
+/** Mail as a source of hooks: presets for mail submitted by other programs, and mailboxes that the gateway watches itself. */
 import { definePlugin } from "service-gateway/sdk";
 import { mailCli } from "./cli.ts";
 import { codes } from "./codes.ts";

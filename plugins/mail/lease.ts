@@ -3,7 +3,7 @@ import type { PluginHost } from "service-gateway/sdk";
 import type { MailboxName } from "./handover.ts";
 import { SourceError } from "./source.ts";
 
-/** How long the lease of a killed process still keeps others away. */
+/** How long the lease of a killed process blocks others. */
 const leaseSeconds = 30;
 const renewMs = 10_000;
 
@@ -15,7 +15,9 @@ interface Holder {
 }
 
 export interface Lease {
-  /** Resolves with what is aborted when another process has taken it. Rejects with `HeldError` while another one has it. */
+  /**
+   * Resolves with a signal that aborts when another process has taken the lease. Rejects with `HeldError` while another process holds it.
+   */
   hold(): Promise<AbortSignal>;
   release(): Promise<void>;
 }
@@ -25,7 +27,7 @@ export class HeldError extends SourceError {}
 
 const placeOf = ({ source, account }: MailboxName) => `lease:${source}:${account}`;
 
-/** Whether some process reads the mailbox, or has been killed less than 30 s ago. */
+/** Whether a process reads the mailbox, or was killed less than 30 s ago. */
 export async function isHeld({ store }: Pick<PluginHost, "store">, mailbox: MailboxName): Promise<boolean> {
   return (await store.get(placeOf(mailbox))) !== null;
 }
@@ -38,7 +40,7 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
   async function take(): Promise<Holder> {
     const change = (found: unknown) => {
       const holder = found as Holder | null;
-      // Only one gateway runs on a state, so the lease of another one is that of a process that has ended.
+      // Only one gateway runs on a state, so another gateway's lease belongs to a process that has ended.
       const isFree = holder === null || holder.id === mine.id || (by === "gateway" && holder.by === "gateway");
       return isFree ? { ...mine } : undefined;
     };
@@ -46,7 +48,7 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
   }
 
   async function renew(lost: AbortController): Promise<void> {
-    // A store that cannot be written for a moment is asked again.
+    // If the store cannot be written for a moment, the next attempt follows.
     const holder = await take().catch(() => mine);
     if (holder.id === mine.id) return;
     clearInterval(renewing);
@@ -64,7 +66,7 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
     },
     async release() {
       clearInterval(renewing);
-      // Where nothing can be stored it ends by itself.
+      // If nothing can be stored, the lease expires on its own.
       await store.update(place, (found) => ((found as Holder | null)?.id === mine.id ? null : undefined)).catch(() => {});
     },
   };

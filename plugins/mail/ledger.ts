@@ -1,33 +1,36 @@
-/** What is known of a mailbox across restarts: where reading goes on, and which mails were handled. */
+/** What is stored about a mailbox across restarts: where reading continues, and which mails were handled. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
+import type { Hour } from "./hour.ts";
 import type { Cursor } from "./source.ts";
 
-/** As long as a mail is known by its id. */
+/** How long a handled mail is remembered. */
 const keptSeconds = 30 * 86_400;
 
 export interface Progress {
   readonly cursor: Cursor;
-  /** When the last mail was handled, epoch milliseconds; at first, when reading began. */
+  /** When the last mail was handled, in epoch milliseconds; initially, when reading began. */
   readonly lastMail: number;
   /** When the mailbox was last read to its end. */
   readonly lastSync: number;
-  /** Until when mails wait because of `maxPerHour`; absent: none waits. */
+  /** Absent if no mail was handed over yet. */
+  readonly hour?: Hour;
+  /** Until when mails wait because of `maxPerHour`; absent if none waits. */
   readonly pausedUntil?: number;
-  /** Older mails are not wanted, epoch milliseconds; only until the mailbox was first read to its end. */
+  /** Older mails are not wanted (epoch milliseconds). Only until the mailbox was first read to its end. */
   readonly since?: number;
 }
 
 export interface Ledger {
   progress(): Promise<Progress | undefined>;
   advance(progress: Progress): Promise<void>;
-  /** Whether the mail was handled, by its id or, with `messageId`, under another one. */
+  /** Whether the mail was handled, under this id or, with `messageId`, under another one. */
   knows(id: string, messageId?: string): Promise<boolean>;
   note(mail: { readonly id: string; readonly messageId?: string }): Promise<void>;
-  /** From when on mails are wanted at the first start, epoch milliseconds; absent: only those that come afterwards. */
+  /** Since when mails are wanted at the first start, in epoch milliseconds; absent if only later ones are. */
   start(): Promise<number | undefined>;
   setStart(since: number | undefined): Promise<void>;
-  /** Forgets where reading goes on. `false`: there was nothing to forget. */
+  /** Removes the reading position. `false` if there was none. */
   forget(): Promise<boolean>;
 }
 

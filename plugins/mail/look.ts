@@ -1,9 +1,10 @@
-/** One look at a mailbox: what is new is taken in its order, within the bounds on a catch-up and on mails an hour. */
+/** One look at a mailbox: handles new mails in order, within the limits for catching up and for mails an hour. */
 import { setImmediate } from "node:timers/promises";
 import type { PluginHost } from "service-gateway/sdk";
 import { conditionOf } from "./faults.ts";
 import { type MailboxName, record } from "./handover.ts";
 import type { Health } from "./health.ts";
+import { fullUntil, withOneMore } from "./hour.ts";
 import type { Ledger, Progress } from "./ledger.ts";
 import type { MailboxSettings } from "./settings.ts";
 import type { Found, MailSource } from "./source.ts";
@@ -12,12 +13,12 @@ import type { Take } from "./take.ts";
 const hourMs = 3_600_000;
 const lookedUpAtOnce = 500;
 
-/** When to look next: after a time, in milliseconds, or at a time at which waiting mails may run, epoch milliseconds. */
+/** When to look next: after a time in milliseconds, or at the time (epoch milliseconds) at which waiting mails may run. */
 export type NextLook = { readonly waitMs: number } | { readonly pausedUntil: number };
 
 export interface Looks {
   look(): Promise<NextLook>;
-  /** When the mailbox was last read to its end, before this process too; epoch milliseconds. */
+  /** When the mailbox was last read to its end, even by an earlier process; epoch milliseconds. */
   lastSync(): number;
   /** What this process has seen; epoch milliseconds. */
   latest(): { readonly lastMail?: number; readonly lastSync?: number };
@@ -45,8 +46,6 @@ export function createLooks(
   const { maxCatchUp, maxPerHour, pollSeconds } = settings;
   let lastSync = host.now();
   let latest: ReturnType<Looks["latest"]> = {};
-  /** When mails of the last hour were handed over. */
-  let recent: number[] = [];
 
   async function begin(): Promise<Progress> {
     const known = await ledger.progress();
@@ -84,25 +83,18 @@ export function createLooks(
 
   async function advance(progress: Progress, handled: readonly Found[], { isMail }: { readonly isMail: boolean }): Promise<Progress> {
     const cursor = Object.assign({}, progress.cursor, ...handled.map(({ next }) => next));
-    const next = { ...progress, cursor, ...(isMail ? { lastMail: host.now() } : {}) };
+    const next = { ...progress, cursor, ...(isMail ? { lastMail: host.now(), hour: withOneMore(progress.hour, host.now()) } : {}) };
     await ledger.advance(next);
     return next;
-  }
-
-  /** Until when further mails wait, epoch milliseconds; `undefined` while more may run. */
-  function pausedUntil(): number | undefined {
-    recent = recent.filter((at) => at > host.now() - hourMs);
-    const [oldest] = recent;
-    return recent.length < maxPerHour || oldest === undefined ? undefined : oldest + hourMs;
   }
 
   async function pauseUntil(until: number, progress: Progress): Promise<NextLook> {
     health.set({
       state: "paused",
-      reason: `${maxPerHour} mails came within an hour; the others wait.`,
-      fix: "Raise maxPerHour of the mailbox if so many are meant to run.",
+      reason: `maxPerHour (${maxPerHour}) was reached; further mails wait.`,
+      fix: "Raise maxPerHour of the mailbox if that many should run.",
     });
-    // Mails that only wait for their hour are not left out afterwards.
+    // Mails that only wait for their hour are not skipped later.
     await ledger.advance({ ...progress, pausedUntil: until });
     return { pausedUntil: until };
   }
@@ -123,18 +115,16 @@ export function createLooks(
       }
       for (const one of found) {
         if (signal.aborted) return { waitMs: 0 };
-        const until = pausedUntil();
+        const until = fullUntil(progress.hour, maxPerHour, host.now());
         if (until !== undefined) return pauseUntil(until, progress);
         const isMail = await take(one, progress);
-        if (isMail) {
-          recent.push(host.now());
-          latest = { ...latest, lastMail: host.now() };
-        }
+        if (isMail) latest = { ...latest, lastMail: host.now() };
         progress = await advance(progress, [one], { isMail });
       }
       lastSync = host.now();
       latest = { ...latest, lastSync };
-      await ledger.advance({ cursor: changes.next, lastMail: progress.lastMail, lastSync });
+      const { lastMail, hour } = progress;
+      await ledger.advance({ cursor: changes.next, lastMail, lastSync, ...(hour === undefined ? {} : { hour }) });
       health.set(conditionOf(source.notices?.()));
       return { waitMs: Math.min(changes.again ?? Number.POSITIVE_INFINITY, pollSeconds * 1_000) };
     },

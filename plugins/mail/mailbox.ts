@@ -1,5 +1,5 @@
 /**
- * One mailbox. It is read when its server announces mail and at least every `pollSeconds`; each mail is handed over once, and an outage only
+ * One mailbox. It is read when its server announces mail and at least every `pollSeconds`. Each mail is submitted once; an outage only
  * delays it.
  */
 import type { PluginHost } from "service-gateway/sdk";
@@ -18,7 +18,8 @@ import { createRings, loginOf, pause, untilOther } from "./waits.ts";
 
 export interface WatchedMailbox {
   /**
-   * `lastMail`, `lastSync`: epoch milliseconds; absent: not since the start of the process. `expires`: when the server stops to announce mail.
+   * `lastMail`, `lastSync`: epoch milliseconds; absent if not since the start of the process. `expires`: when the server stops announcing
+   * mail.
    */
   status(): Condition & { readonly lastMail?: number; readonly lastSync?: number; readonly expires?: number };
   /** Called when a run has ended, of this mailbox or another one. */
@@ -52,13 +53,13 @@ export function watchMailbox(
   let refusedLogins = 0;
   let outages = 0;
 
-  /** The next look repeats a notice that could not be stored now. */
+  /** If the notice cannot be stored now, the next look repeats it. */
   const notifyOwner = () =>
     notices.follow(health.current(), looks.lastSync()).catch((error: unknown) => {
-      host.log.warn({ ...mailbox, error: String(error) }, "the owner could not be written to about a mailbox");
+      host.log.warn({ ...mailbox, error: String(error) }, "the owner could not be notified about a mailbox");
     });
 
-  /** Reports why a look failed, and waits until the next one is worth its while. */
+  /** Reports why a look failed, and waits until the next one is worthwhile. */
   async function recover(error: unknown, login: string | undefined): Promise<void> {
     const fault = faultOf(error);
     if (fault.kind === "login") refusedLogins += 1;
@@ -73,7 +74,7 @@ export function watchMailbox(
       return;
     }
     const longest = Math.min(longestBackOffMs, 1_000 * 2 ** Math.min(outages - 1, 10));
-    // Mailboxes that were cut off together must not all come back at the same moment.
+    // Mailboxes that were cut off together must not all reconnect at the same moment.
     await pause(Math.max(fault.retryAfterMs, longest * (0.5 + (host.now() % 1_000) / 2_000)), signal);
   }
 
@@ -87,7 +88,7 @@ export function watchMailbox(
         outages = 0;
         await notifyOwner();
         await writing.write();
-        // While mails wait for their hour, a ring changes nothing.
+        // While mails wait for their hour, a notification changes nothing.
         if ("pausedUntil" in next) await writing.waitUntil(next.pausedUntil);
         else await rings.wait(next.waitMs);
       } catch (error) {

@@ -1,13 +1,13 @@
-/** What the owner is written about a mailbox: once when it needs them, once when it is well again, also across restarts. */
+/** Notices to the owner about a mailbox: one when the owner has to act, and one when it works again, even across restarts. */
 import type { PluginHost } from "service-gateway/sdk";
 import type { MailboxName } from "./handover.ts";
 import type { Condition } from "./health.ts";
 
-/** An outage that takes longer is one to know of. */
+/** A longer outage is worth a notice. */
 const patienceMs = 3_600_000;
 
 export interface Notices {
-  /** `lastSync`: when the mailbox was last read, epoch milliseconds. */
+  /** `lastSync`: when the mailbox was last read, in epoch milliseconds. */
   follow(condition: Condition, lastSync: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** A mail as its mapping sees it: the fields that mail hooks commonly have, and ours. */
+/** A mail as the payload of its mapping: the fields that mail hooks commonly have, and our own. */
 import { createHash } from "node:crypto";
 import type { Json } from "service-gateway/sdk";
 import { automatedBy } from "./automated.ts";
@@ -45,7 +45,7 @@ export async function payloadOf(
   return { source, account, ...mail.beside, messages: [message] };
 }
 
-/** The text that its reader would see. */
+/** The text that a reader of the mail would see. */
 export async function wholeTextOf({ text }: Pick<Mail, "text">): Promise<{ readonly text: string; readonly cut: boolean }> {
   if (text === undefined) return { text: "", cut: false };
   const shown = text.kind === "html" ? await htmlToText(text.value) : { text: text.value, cut: false };

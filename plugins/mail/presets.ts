@@ -1,8 +1,8 @@
-/** The presets of mail: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, a run for each message. */
+/** The presets of mail: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, one run for each message. */
 import type { PresetDefinition } from "service-gateway/sdk";
 
 const messageTemplate = [
-  // What `run` has found out about the sender, with an empty line below; a gateway that reads the mail itself puts it above the wrapper.
+  // What `run` has found out about the sender, followed by an empty line. A gateway that reads the mail itself puts it above the wrapper.
   "{{ origin }}New mail from {{ messages[0].from }}",
   "Subject: {{ messages[0].subject }}",
   "",
@@ -18,7 +18,7 @@ export const gmail: PresetDefinition = {
     {
       name: "Gmail",
       action: "agent",
-      // Watchers hand in what has gathered, often more than one message.
+      // Watchers submit what has accumulated, often more than one message.
       forEach: "messages",
       // A message without an id gets a session of its own.
       sessionKey: "hook:gmail:{{ messages[0].id }}",
@@ -35,7 +35,7 @@ export const imap: PresetDefinition = {
       name: "Mail",
       action: "agent",
       forEach: "messages",
-      // The id holds the name of a folder, which may be any text; its hash may not.
+      // The id contains the name of a folder, which may be any text; a session key may not, so it uses the id's hash.
       sessionKey: "hook:imap:{{ messages[0].session }}",
       messageTemplate,
     },

@@ -1,34 +1,34 @@
 /**
- * Whether the sender of a mail is who it says. `From` is free text: only the receiving server can vouch for it, in
- * `Authentication-Results` (RFC 8601), and only where the server is known by its name.
+ * Whether a mail's sender is genuine. `From` is free text: only the receiving server can verify it, in `Authentication-Results` (RFC 8601),
+ * and only if the server's name is known.
  */
 import type { Header, Mail } from "./source.ts";
 
 export interface Verdict {
   readonly result: "pass" | "fail" | "none";
-  /** Of the address in `From`; absent where that is not one address. */
+  /** The domain of the address in `From`; absent if that is not a single address. */
   readonly domain?: string;
-  /** The server that says so. */
+  /** The server that states it. */
   readonly by?: string;
 }
 
 interface Method {
   readonly name: string;
   readonly result: string;
-  /** Such as `header.d`, lower case. */
+  /** Such as `header.d`, in lower case. */
   readonly properties: ReadonlyMap<string, string>;
 }
 
-/** No server writes more about one mail. */
+/** No server writes more than this about one mail. */
 const maxField = 16_384;
-/** Nor does a mail pass so many of them. */
+/** A mail never passes more servers than this. */
 const maxResults = 50;
 
 export function judgeSender({ headers, from }: Pick<Mail, "headers" | "from">, authservIds: readonly string[]): Verdict {
   const domain = domainOf(headers, from);
   if (domain === undefined) return { result: "none" };
   const known = authservIds.map((id) => id.toLowerCase());
-  // A server writes its own result above what the mail brought along.
+  // A server writes its own result above those that the mail already had.
   for (const { value } of headers.filter(({ name }) => name === "authentication-results").slice(0, maxResults)) {
     const { by, methods } = readResults(value.slice(0, maxField));
     if (!known.includes(by)) continue;
@@ -42,7 +42,7 @@ export function judgeSender({ headers, from }: Pick<Mail, "headers" | "from">, a
   return { result: "none", domain };
 }
 
-/** What the agent reads of it, before the mail. */
+/** The line about the sender that the agent reads before the mail. */
 export function describeSender({ result, domain, by }: Verdict, automated: false | string): string {
   const sender =
     result === "pass"
@@ -59,7 +59,7 @@ function domainOf(headers: readonly Header[], from: Mail["from"]): string | unde
   const [sender, other] = from;
   if (field === undefined || field.value.length > maxField || another !== undefined || sender?.address === undefined || other !== undefined)
     return undefined;
-  // One address has no comma, and a group has a colon.
+  // A single address has no comma, and a group has a colon.
   const bare = withoutComments(field.value).replace(/"(?:[^"\\]|\\.)*"/g, "");
   const address = /^[^<>,:;@]*<\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*>\s*$|^\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*$/i.exec(bare);
   const domain = (address?.[1] ?? address?.[2])?.toLowerCase();
@@ -71,12 +71,12 @@ function signerOf({ properties }: Method): string | undefined {
   return properties.get("header.d") ?? identity?.slice(identity.lastIndexOf("@") + 1);
 }
 
-/** The domain that signed is that of the sender, or one above it. */
+/** The signing domain is the sender's, or a parent of it. */
 function isAligned(signer: string | undefined, domain: string): boolean {
   return signer?.includes(".") === true && (signer === domain || domain.endsWith(`.${signer}`));
 }
 
-/** RFC 8601, 2.2: a name, then results with their properties, divided by semicolons. */
+/** RFC 8601, 2.2: a name, then results with their properties, separated by semicolons. */
 function readResults(value: string): { readonly by: string; readonly methods: readonly Method[] } {
   const [first = [], ...rest] = sentencesOf(withoutComments(value));
   const methods = rest.flatMap((words): readonly Method[] => {
@@ -86,7 +86,7 @@ function readResults(value: string): { readonly by: string; readonly methods: re
     const properties = new Map<string, string>();
     for (const pair of pairs.slice(1)) {
       const name = pair?.[1]?.toLowerCase();
-      // What is said twice is not settled by the later one.
+      // If a property occurs twice, the first one applies.
       if (name !== undefined && !properties.has(name)) properties.set(name, (pair?.[2] ?? "").toLowerCase());
     }
     const name = (method[1] ?? "").toLowerCase().replace(/\/\d+$/, "");
@@ -95,7 +95,7 @@ function readResults(value: string): { readonly by: string; readonly methods: re
   return { by: (first[0] ?? "").toLowerCase(), methods };
 }
 
-/** Words of each sentence; a quoted text is a part of its word, whatever it holds. */
+/** The words of each sentence; a quoted text is a part of its word, whatever it contains. */
 function sentencesOf(text: string): readonly (readonly string[])[] {
   const sentences: string[][] = [[]];
   let word = "";
@@ -121,7 +121,7 @@ function sentencesOf(text: string): readonly (readonly string[])[] {
   return sentences;
 }
 
-/** Comments nest, and do not begin inside of quotes. */
+/** Comments nest, and do not begin inside quotes. */
 function withoutComments(text: string): string {
   let rest = "";
   let depth = 0;

@@ -1,7 +1,9 @@
-/** The mailboxes that `hooks.imap` and `hooks.gmail` ask for. The host has checked each value against its schema and filled the defaults in. */
+/**
+ * The mailboxes that `hooks.imap` and `hooks.gmail` configure. The host has checked each value against its schema and added the defaults.
+ */
 import type { Json } from "service-gateway/sdk";
 
-/** What every mailbox has, whatever it is read by. */
+/** Settings that every mailbox has, whatever its protocol. */
 export interface MailboxSettings {
   readonly enabled: boolean;
   readonly pollSeconds: number;
@@ -11,9 +13,9 @@ export interface MailboxSettings {
   readonly from?: readonly string[];
   readonly subject?: string;
   readonly requireAuth: boolean;
-  /** `draft`: the agent's answer becomes a draft in the mailbox. */
+  /** `draft`: the agent's reply becomes a draft in the mailbox. */
   readonly reply?: "draft";
-  /** Servers whose `Authentication-Results` count; none: no sender is ever verified. */
+  /** Servers whose `Authentication-Results` are trusted. Without any, no sender is ever verified. */
   readonly authservIds: readonly string[];
 }
 
@@ -58,19 +60,19 @@ export interface GmailSettings extends MailboxSettings {
   readonly project?: string;
   readonly topic?: string;
   readonly subscription?: string;
-  /** What the token of a posted notice has to say. */
+  /** The required claims of a posted notification's token. */
   readonly push?: { readonly audience: string; readonly serviceAccount: string };
   readonly roots: { readonly gmail: string; readonly pubsub: string };
-  /** Notices come from an emulator, which knows no tokens. */
+  /** Notifications come from an emulator, which has no tokens. */
   readonly emulator: boolean;
-  /** Where Google's public keys are. */
+  /** URL of Google's public keys. */
   readonly certificates: string;
 }
 
-/** Servers whose name in `Authentication-Results` is known. */
+/** Mail servers whose name in `Authentication-Results` is known. */
 const namesOfServers: Readonly<Record<string, readonly string[]>> = { "imap.gmail.com": ["mx.google.com"] };
 
-/** By the id of the account. */
+/** By account id. */
 export function imapMailboxesIn(section: Json | undefined): ReadonlyMap<string, ImapSettings> {
   const { accounts = {} } = (section ?? {}) as { readonly accounts?: Readonly<Record<string, unknown>> };
   const all = Object.entries(accounts) as [string, Omit<ImapSettings, "authservIds"> & Partial<ImapSettings>][];
@@ -91,8 +93,8 @@ type GmailSection = Omit<GmailSettings, "pollSeconds" | "authservIds" | "roots" 
 };
 
 /**
- * By the id of the account, with the path of its settings below `hooks.gmail`. A mailbox whose settings are those of the section itself has
- * its address as id. One that names no credentials is not watched: another program hands its mail in.
+ * By account id, with the path of its settings below `hooks.gmail`. A mailbox configured in the section itself uses its address as id. A
+ * mailbox without credentials is not watched, because another program submits its mail.
  */
 export function gmailMailboxesIn(
   section: Json | undefined,
@@ -112,7 +114,7 @@ function gmailSettings({ apiRoot, pubsubRoot, ...section }: GmailSection): Gmail
   const emulator = process.env.PUBSUB_EMULATOR_HOST;
   return {
     ...section,
-    // A notice says when to look; the poll beside it is for notices that are lost.
+    // Notifications say when to look; the poll only covers lost notifications.
     pollSeconds: section.pollSeconds ?? (section.mode === "poll" ? 30 : 300),
     authservIds: section.authservIds ?? ["mx.google.com"],
     roots: {
@@ -124,7 +126,7 @@ function gmailSettings({ apiRoot, pubsubRoot, ...section }: GmailSection): Gmail
   };
 }
 
-/** A password sent without encryption stays on this machine. */
+/** A password sent without encryption must stay on this machine. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -1,43 +1,43 @@
-/** What a mailbox is to the rest of the plugin, whatever protocol it is read by. */
+/** The interface of a mailbox, whatever its protocol. */
 import type { Json } from "service-gateway/sdk";
 
-/** A place in a mailbox from which reading goes on; only its source can read it. */
+/** A place in a mailbox from which reading continues; only its source can interpret it. */
 export type Cursor = { readonly [key: string]: Json };
 
-/** A mail that is new. */
+/** A new mail. */
 export interface Found {
   readonly id: string;
-  /** What changes in the cursor once this mail was handled; absent: the source goes on only when all were. */
+  /** What changes in the cursor once this mail was handled; if absent, the source advances only when all were. */
   readonly next?: Cursor;
-  /** The server numbers its mails from the beginning again: this one may have been read under another id. */
+  /** The server has renumbered its mails, so this one may have been read under another id. */
   readonly renumbered: boolean;
 }
 
-/** What one look at a mailbox found. */
+/** The result of one look at a mailbox. */
 export interface Changes {
-  /** Oldest first. A mail that was handled before may be among them. */
+  /** Oldest first. May include mails that were handled before. */
   readonly found: readonly Found[];
-  /** The whole cursor once all of them were handled, also when nothing was found. */
+  /** The whole cursor once all mails were handled, even if none was found. */
   readonly next: Cursor;
-  /** How soon the source wants to look again, in milliseconds; absent: after `pollSeconds`. */
+  /** How soon the source wants to look again, in milliseconds; if absent, after `pollSeconds`. */
   readonly again?: number;
 }
 
-/** When the mailbox was read before, in epoch milliseconds; at first, when reading began. */
+/** When the mailbox was read before, in epoch milliseconds; initially, when reading began. */
 export interface LastRead {
   /** When a mail was last handled. */
   readonly lastMail: number;
   /** When a look last ended with every mail handled. */
   readonly lastSync: number;
-  /** From when on mails are wanted; only until the mailbox was first read to its end, where older mails were asked for. */
+  /** Since when mails are wanted. Only until the mailbox was first read to its end, if older mails were requested. */
   readonly since?: number;
 }
 
 /** How the server announces new mail. */
 export interface NoticeStatus {
-  /** When the server stops to announce mail, epoch milliseconds. */
+  /** When the server stops announcing mail, in epoch milliseconds. */
   readonly expires?: number;
-  /** Why no notice arrives; the mailbox is read all the same, only later. */
+  /** Why no notification arrives; the mailbox is still read, only later. */
   readonly fault?: SourceError;
 }
 
@@ -47,7 +47,7 @@ export interface Attachment {
   readonly size: number;
 }
 
-/** One header field as it was sent, its lines joined. */
+/** One header field as sent, with its lines joined. */
 export interface Header {
   /** Lower case. */
   readonly name: string;
@@ -56,10 +56,10 @@ export interface Header {
 
 export interface Mail {
   readonly id: string;
-  /** Where the mail is, or what it is marked with; a source has one of the two. */
+  /** The mail's folder or its labels; a source has one of the two. */
   readonly folder?: string;
   readonly labels?: readonly string[];
-  /** The server's own name of the conversation and its own summary, where it has them. */
+  /** The server's own id of the conversation and its own summary, if it has them. */
   readonly threadId?: string;
   readonly snippet?: string;
   readonly from: readonly Mailbox[];
@@ -71,7 +71,7 @@ export interface Mail {
   readonly date?: string;
   readonly messageId?: string;
   readonly inReplyTo?: string;
-  /** Those that matter, in the order of the mail. */
+  /** The relevant fields, in the order of the mail. */
   readonly headers: readonly Header[];
   readonly text?: { readonly kind: "plain" | "html"; readonly value: string; readonly cut: boolean };
   readonly attachments: readonly Attachment[];
@@ -88,46 +88,46 @@ export interface Mailbox {
 
 /** The drafts folder of a mailbox. Nothing here can send. */
 export interface DraftFolder {
-  /** Address of the owner of the mailbox; absent: it is not known. */
+  /** Address of the mailbox's owner; absent if unknown. */
   readonly owner?: string;
-  /** Whether a draft with this Message-ID is there. */
+  /** Whether a draft with this Message-ID exists. */
   has(messageId: string): Promise<boolean>;
   /**
-   * Stores a mail (RFC 5322) as a draft. `begins` runs right before it is given to the server: an error before that, and one of the kind
-   * `setup`, means that it is not stored; after another one its fate is unknown.
+   * Stores a mail (RFC 5322) as a draft. `begins` runs right before it is sent to the server. An error before that, and one of the kind
+   * `setup`, means that it is not stored; after any other error its outcome is unknown.
    */
   store(draft: { readonly text: string; readonly begins: () => Promise<void> }): Promise<void>;
 }
 
-/** How much of a mail is asked for: less where the whole could not be read. */
+/** How much of a mail is requested: less if the whole could not be read. */
 export type Depth = "whole" | "envelope" | "nothing";
 
 export interface MailSource {
   /** Identifies the credentials in use without containing them; it changes when they change. Throws when they cannot be read. */
   login(): string | Promise<string>;
-  /** Where reading begins: what is in the mailbox now is not new. */
+  /** Where reading begins: mails that are in the mailbox now are not new. */
   baseline(): Promise<Cursor>;
   changesSince(cursor: Cursor, before: LastRead): Promise<Changes>;
-  /** `undefined`: it is gone, or it is no longer a mail that is wanted. */
+  /** `undefined` if it is gone, or no longer wanted. */
   fetch(id: string, depth: Depth): Promise<Mail | undefined>;
-  /** Called when the server says that something is new, and when the connection ends. */
+  /** `ring` is called when the server announces something new, and when the connection ends. */
   doorbell(ring: () => void): void;
-  /** Absent: no draft can be stored. */
+  /** Absent if no draft can be stored. */
   readonly draft?: DraftFolder;
-  /** Absent: the source needs no arrangement with its server to be announced mail. */
+  /** Absent if the server announces new mail without a prior request. */
   notices?(): NoticeStatus;
   close(): void;
 }
 
 /**
- * Of a connection or a server. `login`: the credentials were refused, which may pass. `revoked`: they will never be accepted again. `setup`:
- * the configuration is wrong. `too_large`: what was asked for is more than may be read at once.
+ * An error of a connection or a server. `login`: the credentials were refused, which may be temporary. `revoked`: they will never be
+ * accepted again. `setup`: the configuration is wrong. `too_large`: the answer exceeds what may be read at once.
  */
 export class SourceError extends Error {
   override readonly name = "SourceError";
   readonly kind: "outage" | "login" | "revoked" | "setup" | "too_large";
   readonly fix: string;
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** How long the server asks the client to wait, in milliseconds. */
   readonly retryAfterMs: number;
 
   constructor(kind: SourceError["kind"], message: string, fix: string, { retryAfterMs = 0 }: { readonly retryAfterMs?: number } = {}) {

@@ -1,4 +1,6 @@
-/** Takes one mail from its source to its mapping, with fewer of its parts where it cannot be read, and gives it up where it cannot be mapped. */
+/**
+ * Takes one mail from its source to its mapping. It requests fewer parts if the mail cannot be read, and gives up if it cannot be mapped.
+ */
 import type { PluginHost } from "service-gateway/sdk";
 import type { Drafts } from "./drafts.ts";
 import { isOfMapping, messageOf } from "./faults.ts";
@@ -9,7 +11,7 @@ import { type Found, type Mail, type MailSource, SourceError } from "./source.ts
 
 const maxTries = 3;
 
-/** True when the mail was handed over now; false when it is gone, is older than wanted, or was handled under another number. */
+/** True if the mail was submitted now; false if it is gone, is older than wanted, or was handled under another id. */
 export type Take = (found: Found, limits: { readonly since?: number }) => Promise<boolean>;
 
 export function createTake(
@@ -24,7 +26,7 @@ export function createTake(
     readonly settings: MailboxSettings;
     readonly source: Pick<MailSource, "fetch">;
     readonly ledger: Ledger;
-    /** Absent: no reply becomes a draft. */
+    /** Absent if replies do not become drafts. */
     readonly drafts: Pick<Drafts, "expect"> | undefined;
   },
 ): Take {
@@ -32,7 +34,7 @@ export function createTake(
   const unread = new Map<string, number>();
   const refusedByMapping = new Map<string, number>();
 
-  /** Reads less of a mail when its structure is too large, or when it could not be read several times. */
+  /** Reads less of a mail if its structure is too large, or if it could not be read several times. */
   async function read(id: string): Promise<Mail | undefined> {
     const failed = unread.get(id) ?? 0;
     try {
@@ -40,17 +42,19 @@ export function createTake(
     } catch (error) {
       const tooLarge = error instanceof SourceError && error.kind === "too_large";
       unread.set(id, tooLarge ? (failed < maxTries ? maxTries : 2 * maxTries) : failed + 1);
-      // Of a mail that is too large, less is asked for at once, until nothing is asked for.
+      // After a mail that was too large, less is requested at once, down to nothing.
       if (tooLarge && failed < 2 * maxTries) return read(id);
       throw error;
     }
   }
 
-  /** A mail whose mapping fails several times must not hold up the others. Each try is kept as a failed event that can be replayed. */
+  /**
+   * A mail whose mapping fails several times must not hold up the others. Each attempt is stored as a failed event that can be replayed.
+   */
   async function give(mail: Mail): Promise<boolean> {
     try {
       const { eventId, duplicate } = await handOver(host, mail, { mailbox, settings });
-      // Also for a duplicate: the process may have ended in between.
+      // Also for a duplicate, because the process may have ended in between.
       await drafts?.expect(mail, eventId);
       return !duplicate;
     } catch (error) {
@@ -67,7 +71,7 @@ export function createTake(
 
   return async ({ id, renumbered }, { since = 0 }) => {
     const mail = await read(id);
-    // A source searches by day.
+    // A source can search by whole days only.
     if (mail === undefined || Date.parse(mail.date ?? "") < since) return false;
     if (renumbered && (await ledger.knows(id, mail.messageId))) return false;
     const isNew = await give(mail);

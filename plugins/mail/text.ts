@@ -1,22 +1,22 @@
-/** Texts of a mail as an agent may read them: no markup, nothing invisible, whole characters. */
+/** Cleans texts of a mail for the agent: no markup, no invisible characters, no split characters. */
 
-/** Characters that are not seen, or that change the order in which others are seen. */
+/** Characters that are invisible, or that change the order in which others are shown. */
 const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]/gu;
 const maxLine = 1_000;
 
-/** A subject, a name or an address. */
+/** Cleans a subject, a name or an address. */
 export function oneLine(text: string): string {
   return cut(text.replace(/\s+/gu, " ").replace(invisible, "").trim(), maxLine).text;
 }
 
-/** A body: lines stay. */
+/** Cleans a body, keeping its lines. */
 export function manyLines(text: string): string {
   return (
     text
       .replace(/\r\n?/g, "\n")
       .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, (character) => (character === "\n" || character === "\t" ? character : ""))
       .split("\n")
-      // A pattern for the end of a line would look at a long run of spaces again from each of them.
+      // A pattern for the end of a line would scan a long run of spaces again from each of them.
       .map((line) => line.trimEnd())
       .join("\n")
       .replace(/\n{3,}/g, "\n\n")
@@ -24,17 +24,17 @@ export function manyLines(text: string): string {
   );
 }
 
-/** At most so many bytes of UTF-8, and no half character. */
+/** At most this many bytes of UTF-8, without splitting a character. */
 export function cut(text: string, maxBytes: number): { readonly text: string; readonly cut: boolean } {
   const bytes = Buffer.from(text, "utf8");
   if (bytes.length <= maxBytes) return { text, cut: false };
   let end = maxBytes;
-  // A byte 10xxxxxx goes on with a character.
+  // A byte 10xxxxxx continues a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return { text: bytes.subarray(0, end).toString("utf8"), cut: true };
 }
 
-/** What a reader would not see is a place to hide instructions in. */
+/** Text that a reader would not see could hide instructions. */
 const hiddenStyles = ["display:none", "visibility:hidden", "mso-hide:all", "max-height:0", "opacity:0;", "font-size:0;", "font-size:0px"];
 const skipped = [
   ...["img", "style", "script", "template", "head", "svg", "object", "iframe", "[hidden]", '[aria-hidden="true"]'],
@@ -60,7 +60,7 @@ export async function htmlToText(html: string): Promise<{ readonly text: string;
   return { text, cut: end < html.length };
 }
 
-/** Where the first tag begins that is one too many. */
+/** The position of the first tag beyond the limit. */
 function endOfTags(html: string): number {
   let at = html.indexOf("<");
   for (let tags = 0; at >= 0 && tags < maxTags; tags += 1) at = html.indexOf("<", at + 1);

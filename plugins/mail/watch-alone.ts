@@ -7,10 +7,10 @@ import { HeldError, type Lease } from "./lease.ts";
 import type { WatchedMailbox } from "./mailbox.ts";
 import { pause } from "./waits.ts";
 
-/** How soon the gateway notices that the other process has ended, beside the time of its lease. */
+/** How soon the gateway notices that the other process has ended, in addition to the time of its lease. */
 const lookMs = 2_000;
 
-/** Calls `watch` each time the mailbox becomes free, after it has closed what `watch` returned before. */
+/** Calls `watch` each time the mailbox becomes free, after closing what `watch` returned before. */
 export function watchAlone(
   host: Pick<PluginHost, "log">,
   mailbox: MailboxName,
@@ -54,5 +54,5 @@ export function watchAlone(
 function conditionOf(error: unknown): Condition {
   if (error instanceof HeldError) return { state: "paused", reason: error.message, fix: error.fix };
   const why = error instanceof Error ? error.message : String(error);
-  return { state: "retrying", reason: `The lease of the mailbox could not be stored: ${why}`, fix: "It is tried again by itself." };
+  return { state: "retrying", reason: `The lease of the mailbox could not be stored: ${why}`, fix: "It is retried automatically." };
 }

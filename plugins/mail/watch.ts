@@ -1,4 +1,4 @@
-/** The mailboxes that the configuration asks for: watched from the start on, and followed when it is edited. */
+/** The configured mailboxes: watched from the start, and updated when the configuration is edited. */
 import type { PluginHost } from "service-gateway/sdk";
 import { codes, type MailCode } from "./codes.ts";
 import type { GmailSource } from "./gmail/source.ts";
@@ -14,12 +14,12 @@ interface Watched {
   readonly source: "imap" | "gmail";
   readonly account: string;
   readonly mailbox: WatchedMailbox;
-  /** Absent: no notice is posted for it, now or at all. */
+  /** Absent if no notification is ever posted for it. */
   push?(): GmailSource["push"];
 }
 
 interface Wanted {
-  /** Other settings are another mailbox. */
+  /** A mailbox with other settings is another mailbox. */
   readonly settings: string;
   begin(): Promise<Watched>;
 }
@@ -80,7 +80,7 @@ export function watchMailboxes(host: PluginHost): void {
   const next = (): Promise<void> => {
     following = following
       .then(follow)
-      .catch((error: unknown) => host.log.error({ error: String(error) }, "the mailboxes could not be followed"));
+      .catch((error: unknown) => host.log.error({ error: String(error) }, "the mailboxes could not be updated"));
     return following;
   };
   host.onReady(next);
@@ -104,7 +104,7 @@ export function watchMailboxes(host: PluginHost): void {
       return push === undefined ? { status: 404 } : { status: await push.receive(headers.authorization, body) };
     },
   });
-  // Users without a mailbox need not read about them.
+  // Users without a mailbox need no check for one.
   if (imap.settings() !== undefined || gmailMailboxesIn(gmail.settings()).size > 0) host.check(checkOf(watched));
 }
 
@@ -120,7 +120,7 @@ function checkOf(watched: ReadonlyMap<string, Watched>): Parameters<PluginHost["
   };
 }
 
-/** A mail that led to no run is an event of this plugin, and holds its reason. */
+/** A mail that caused no run is an event of this plugin, which contains the reason. */
 function tapRecords(host: PluginHost): void {
   host.tap("ingress", ({ source, body }) => {
     if (source !== "mail") return undefined;

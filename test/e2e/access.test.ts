@@ -299,7 +299,7 @@ describe("whoever is let in", () => {
     anonymous(`/whoami${me}`);
     await answered(platform, kitchen, "Owner: no");
     anonymous(`/new${me}`);
-    await answered(platform, kitchen, "from people only");
+    await answered(platform, kitchen, "works for people only");
     anonymous(`/keys${me}`);
     const [last] = await ended(gateway, 4);
     expect(last).toMatchObject({ outcome: "refused", reason: "command_needs_sender" });

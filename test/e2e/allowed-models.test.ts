@@ -87,8 +87,8 @@ describe("allowed models of chats", () => {
 
   test("/model takes what the list of the agent has, an empty list nothing", async () => {
     expect(await say("/model fast")).toContain("`local/small`");
-    expect(await say("/model local/own")).toContain("no such model");
-    expect(await say("/model local/small", "8")).toContain("no such model");
+    expect(await say("/model local/own")).toContain("The model is unknown");
+    expect(await say("/model local/small", "8")).toContain("The model is unknown");
   });
 
   test("/config set agents.defaults.model is held to the same list, its fallbacks too", async () => {

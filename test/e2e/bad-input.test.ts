@@ -56,7 +56,7 @@ describe("the configuration", () => {
     expect(status.out).toContain("channels.botchat.dmPolicy");
 
     writeConfig(gateway.file, withBasics({ hooks: { ...hooks, maxBodyBytes: "many" }, channels: { botchat: openChannel(platform) } }));
-    expect(await gateway.until(/the configuration was taken over/)).toMatch(/hooks\.maxBodyBytes[^\n]*/);
+    expect(await gateway.until(/the configuration was reloaded/)).toMatch(/hooks\.maxBodyBytes[^\n]*/);
     // A live edit leaves the section as it was.
     expect((await postHook(gateway.url, "wake", { text: "still on", mode: "next-heartbeat" })).status).toBe(200);
     platform.act.say(ada, ada, "the channel runs now");
@@ -327,7 +327,7 @@ describe("a platform that answers garbage", () => {
       response.writeHead(200, { "content-type": "application/json" }).end(body);
     };
     writeConfig(gateway.file, withBasics({ channels: { botchat: away } }));
-    await gateway.until(/the configuration was taken over/);
+    await gateway.until(/the configuration was reloaded/);
     await expect.poll(() => turn).toBeGreaterThan(12);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     platform.act.say(ada, ada, "while it was away");

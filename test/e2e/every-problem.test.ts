@@ -71,7 +71,7 @@ test("validate, the start and doctor list the same problems", { timeout: 60_000 
   expect(sorted(problems.map(({ path }) => path))).toEqual(expected);
   const messageAt = (path: string) => problems.find((problem) => problem.path === path)?.message;
   expect(messageAt("channels.botchat.botToken")).toContain(
-    `${variable("BOT_TOKEN")} is taken as it is written; { "env": "BOT_TOKEN" } reads the variable`,
+    `${variable("BOT_TOKEN")} is used literally; { "env": "BOT_TOKEN" } reads the variable`,
   );
   expect(messageAt("agents.defaults.budget")).toBe("has no effect in this version");
 

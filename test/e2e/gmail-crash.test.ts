@@ -21,17 +21,7 @@ test("mail that comes into a Gmail mailbox while the process is killed is one ev
   google.pubsub.faults.isDoubled = true;
   const home = temporaryHome();
   writeFileSync(join(home, "reader.ts"), notingEngine);
-  const gmail = {
-    account: google.address,
-    credentials: google.accounts.clientFile(),
-    refreshToken: google.accounts.refreshToken(),
-    apiRoot: google.url,
-    pubsubRoot: google.url,
-    mode: "pull",
-    topic: google.topic,
-    subscription: google.subscription,
-    maxPerHour: 1_000,
-  };
+  const gmail = { ...google.settings("pull"), maxPerHour: 1_000 };
   const file = configure(home, {
     gateway: { port: 0, drainSeconds: 5 },
     plugins: { load: ["./reader.ts"] },

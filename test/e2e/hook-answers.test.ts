@@ -103,7 +103,7 @@ test("a signature that is not accepted is logged at the default level as missing
   const { [standard.header]: _, ...unsigned } = sent.headers;
   const faults = [
     ["missing", { ...sent, headers: unsigned }, /The signature is missing: the header webhook-signature is missing/],
-    ["wrong", { ...sent, body: Buffer.from("{}") }, /The signature is wrong: the signature does not fit/],
+    ["wrong", { ...sent, body: Buffer.from("{}") }, /The signature is wrong: the signature does not match/],
     ["old", old, /The signature is too old, or the clocks differ: the signature is 360\d s old, and 300 s are allowed/],
   ] as const;
   for (const [fault, request, sentence] of faults) {

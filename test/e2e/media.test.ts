@@ -111,11 +111,11 @@ describe("a file of a message that was let through", () => {
     place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
     await expect.poll(() => getFiles(place.platform).length).toBe(1);
     place.platform.act.say(place.ada, place.ada, "/status");
-    await answered(place.platform, place.ada, /Now: fetching files for \d+ s, 1 at work in all/);
+    await answered(place.platform, place.ada, /Now: fetching files for \d+ s, 1 running in total/);
     place.platform.act.say(place.ada, place.ada, "/stop");
     await place.ended(3);
     place.platform.act.say(place.ada, place.ada, "/status");
-    await answered(place.platform, place.ada, /Now: idle, 0 at work in all/);
+    await answered(place.platform, place.ada, /Now: idle, 0 running in total/);
   });
 
   test("that is on its way when /stop comes is not waited for, and brings no turn; the next message is answered", async () => {

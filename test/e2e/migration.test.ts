@@ -97,7 +97,7 @@ test("the group's key in the file is renamed with its comments, and the conversa
   await place.start();
   platform.act.say(ada, newId, "and now?");
   await expect.poll(() => turns[2]?.messages.length, soon).toBe(5);
-  expect(place.log().match(/a group has a new id; what was known/g)).toHaveLength(1);
+  expect(place.log().match(/a group has a new id; its settings/g)).toHaveLength(1);
 });
 
 test("an answer under way reaches the new chat, also when only the refusal of the send tells of the move", async () => {

@@ -72,11 +72,11 @@ describe("channels status", () => {
   test("without a gateway it is told how the last one left the account", async () => {
     const platform = await openPlatform();
     const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform, { botToken: "4242:revoked" }) } });
-    await gateway.until(/refuses the bot token/);
+    await gateway.until(/rejects the bot token/);
     await stop(gateway);
     const { out, code } = await run(["channels", "status", "--config", gateway.file], { home: gateway.home });
     expect(code).toBe(0);
-    expect(out).toMatch(/^No gateway is running\..*\nbotchat:default +stopped .*last known: failed .*: the platform refuses the bot token/);
+    expect(out).toMatch(/^No gateway is running\..*\nbotchat:default +stopped .*last known: failed .*: the platform rejects the bot token/);
   });
 
   test("without a gateway the configuration is told, and a probe asks from here, without taking an update away", async () => {
@@ -227,7 +227,7 @@ describe("doctor at the platforms", () => {
     const told = open(answer, "platform", "groups").map(({ verdict, reason }) => `${verdict} ${reason}`);
     expect(told).toEqual([
       expect.stringMatching(/^warn botchat:first: webhook left over: the platform sends updates to 127\.0\.0\.1:9,/),
-      "fail botchat:gone: the platform refuses the bot token",
+      "fail botchat:gone: the platform rejects the bot token",
       expect.stringMatching(/^warn botchat:first cannot be reached in the group -1001000000002/),
       expect.stringMatching(
         /^warn channels\.botchat\.groups\.-1001000000001\.requireMention is false, but the platform hands botchat:first only/,

@@ -68,10 +68,10 @@ test("events by chat, sender, outcome and time; what waits and since when; why o
   expect(followed.map((line) => JSON.parse(line) as Listed)).toMatchObject([{ chat: String(bela), outcome: "refused" }]);
 
   writeFileSync(file, '{ "state": { "dir": "state" }, "gateway": { "port": 0, }\n "channels": {');
-  await gateway.until(/the configuration was not taken over/);
+  await gateway.until(/the configuration was rejected/);
   const why = await ask("why", "--chat", `botchat:${bela}`);
   expect(why).toMatchObject({ code: 0, out: expect.stringMatching(/^refused \(sender_not_allowed\)/) });
-  expect(why.err).toContain(`${file}:2:2: a comma is missing before this. The state is read all the same: ${gateway.state}.`);
+  expect(why.err).toContain(`${file}:2:2: a comma is missing before this. The state is read anyway: ${gateway.state}.`);
   expect((await ask("why", "--chat", String(ada))).out).toMatch(/^answered/);
   expect(await ask("why", "--chat", "botchat:5")).toMatchObject({
     code: 1,
@@ -81,7 +81,7 @@ test("events by chat, sender, outcome and time; what waits and since when; why o
   const status = await ask("status");
   expect(status).toMatchObject({ code: 0, out: expect.stringMatching(/^gateway +ready at/) });
   expect(status.out).toContain("jsonc:2:2: a comma is missing before this.");
-  expect(status.out).toContain("The gateway runs on with the last good configuration.");
+  expect(status.out).toContain("The gateway continues with the last valid configuration.");
   expect(await list("--sender", String(bela))).toHaveLength(1);
   expect((await ask("logs", "-n", "1")).code).toBe(0);
   // Whoever would change something does not guess.
@@ -97,13 +97,13 @@ test("reload says what became of the file, restart takes it over in the same pro
   const gateway = await startGatewayProcess(config);
   const { home, file, state } = gateway;
   const ask = (...args: readonly string[]) => run([...args, "--config", file], { home });
-  expect(await ask("reload")).toMatchObject({ code: 0, out: "The configuration is in force as it is in the file.\n" });
+  expect(await ask("reload")).toMatchObject({ code: 0, out: "The configuration in the file is already in effect.\n" });
 
   // The gateway may have looked by itself in between; what is wrong and what waits is answered all the same.
   writeConfig(file, withBasics({ ...config, gateway: { port: 0, drainSeconds: 5, host: "0.0.0.0" }, log: { level: "debug" }, colour: 1 }));
   const reloaded = await ask("reload");
   expect(reloaded.code).toBe(0);
-  expect(reloaded.out).toMatch(/^The configuration (?:was taken over|is in force as it is in the file)\.\nwarning colour \(line \d+\): /);
+  expect(reloaded.out).toMatch(/^The configuration (?:was reloaded|in the file is already in effect)\.\nwarning colour \(line \d+\): /);
   expect(reloaded.out).toContain(`Changes of log, gateway.host take effect after a restart: \`${programCommand} restart\`.\n`);
 
   // Options of plugins are read at the start: the edit says so, and so does status until then.
@@ -126,7 +126,10 @@ test("reload says what became of the file, restart takes it over in the same pro
 
   writeConfig(file, withBasics({ ...config, gateway: { port: 0, drainSeconds: 5, host: "0.0.0.0" } }));
   const restarted = await ask("restart");
-  expect(restarted).toMatchObject({ code: 0, out: expect.stringMatching(/^The gateway runs again at http:\S+ \(process \d+\)\.\n$/) });
+  expect(restarted).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^The gateway is running again at http:\S+ \(process \d+\)\.\n$/),
+  });
   expect(restarted.out).toContain(`(process ${gateway.child.pid})`);
   expect((await ask("status")).out).not.toContain("after a restart");
   expect(readFileSync(join(state, "gateway.json"), "utf8")).not.toBe(before);

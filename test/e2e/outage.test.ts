@@ -4,7 +4,7 @@ import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { run } from "../core/cli/desk.ts";
 import { answered, answers, kill, openChannel, openPlatform, people, type Running, restart, startGatewayProcess, stop } from "./room.ts";
 
-const waits = "1 send of unknown fate waits for the platform to answer";
+const waits = "1 send with an unknown outcome waits for the platform to answer";
 const told = async (gateway: Running, ...args: readonly string[]) =>
   (await run([...args, "--config", gateway.file], { home: gateway.home })).out;
 

@@ -61,18 +61,18 @@ describe("an edit of the file", () => {
     await stop(gateway);
   });
 
-  test("a broken file keeps the last good configuration, with line and column in the log; the next good one is taken over", {
+  test("a broken file keeps the last good configuration, with line and column in the log; the next valid one takes effect", {
     timeout: 90_000,
   }, async () => {
     const platform = await openPlatform();
     const [ada = 0] = people(platform);
     const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
     writeConfig(gateway.file, `{\n  "channels": {\n    "botchat": { "botToken": "${botToken}" ]\n}`);
-    const printed = await gateway.until(/not taken over.*\n/);
-    const line = JSON.parse(printed.split("\n").find((one) => one.includes("not taken over")) ?? "{}") as Record<string, unknown>;
+    const printed = await gateway.until(/was rejected.*\n/);
+    const line = JSON.parse(printed.split("\n").find((one) => one.includes("was rejected")) ?? "{}") as Record<string, unknown>;
     expect(line).toMatchObject({ level: 50, line: 3, file: gateway.file });
     expect(line.column).toBeGreaterThan(30);
-    expect(line.msg).toMatch(/the last good one stays: .*config\.jsonc:3:\d+: /);
+    expect(line.msg).toMatch(/the last valid one stays in effect: .*config\.jsonc:3:\d+: /);
     expect(printed).not.toContain(botToken);
     platform.act.say(ada, ada, "under the last good one");
     await answered(platform, ada, "under the last good one");

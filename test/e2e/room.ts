@@ -113,4 +113,4 @@ export async function answered(platform: Platform, chat: number, text: string | 
 }
 
 /** The log said so often that an edit of the file is in force. */
-export const takenOver = (times: number): RegExp => new RegExp(`(?:[\\s\\S]*?the configuration was taken over){${times}}`);
+export const takenOver = (times: number): RegExp => new RegExp(`(?:[\\s\\S]*?the configuration was reloaded){${times}}`);

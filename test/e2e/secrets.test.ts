@@ -192,13 +192,13 @@ test("logs, answers, commands, prompts, state and chats hold no token, through f
   expect((await postHook(gateway.url, "agent", { message: "hello", deliver: false }, secrets.hook)).status).toBe(202);
   let seen = await everyAnswer(gateway);
   writeConfig(gateway.file, config({ botToken: secrets.wrongBot }, model.url));
-  await gateway.until(/refuses the bot token/);
+  await gateway.until(/rejects the bot token/);
   const { accounts, said } = await openUnreachable();
   writeConfig(gateway.file, config({ botToken: undefined, accounts }, model.url));
   for (const [account, why] of Object.entries(said)) await gateway.until(new RegExp(`"account":"${account}".*getMe: ${why}`));
   platform.faults.add({ method: "getMe", kind: "refuse", status: 404, description: `Not Found: ${secrets.bot}`, times: 1 });
   writeConfig(gateway.file, config({ textChunkLimit: 3_000 }, model.url));
-  await gateway.until(/(?:[\s\S]*refuses the bot token){2}/);
+  await gateway.until(/(?:[\s\S]*rejects the bot token){2}/);
   seen += await everyAnswer(gateway);
   await stop(gateway);
   const { out, err } = await gateway.finished;

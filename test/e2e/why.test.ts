@@ -140,14 +140,14 @@ describe("why last", () => {
     const account = await whyLast(gateway, /^failed/);
     expect(account).toMatch(/^failed \(account_down\)/);
     expect(account).toContain("botchat:default");
-    expect(account).toContain("the platform refuses the bot token");
+    expect(account).toContain("the platform rejects the bot token");
     expect(account).toContain("decided by channels.botchat");
     expect(account).toMatch(/to change {2}check botToken or tokenFile/);
     expect(JSON.parse((await why(gateway, "last", "--json")).out)).toMatchObject({
       account: { channel: "botchat", account: "default", path: "channels.botchat", state: "failed" },
     });
     const status = await run(["status", "--config", gateway.file], { home: gateway.home });
-    expect(status.out).toContain("the platform refuses the bot token");
+    expect(status.out).toContain("the platform rejects the bot token");
 
     expect((await postHook(gateway.url, "wake", { text: "hello" }, "not-the-hook-token")).status).toBe(401);
     const refused = await whyLast(gateway, /^refused/);

@@ -17,6 +17,13 @@ const shownTexts = (text: string): readonly string[] =>
     .map(([, quoted, template]) => quoted ?? template ?? "")
     .filter((shown) => shown.includes(" "));
 
+/** `//` comments, as `path:line: text`. A `//` in an address has no white space before it. */
+const lineComments = (path: string, text: string): readonly string[] =>
+  text.split("\n").flatMap((line, index) => {
+    const [, comment] = /(?:^|\s)\/\/ (.*)$/.exec(line) ?? [];
+    return comment === undefined ? [] : [`${path}:${index + 1}: ${comment}`];
+  });
+
 /** SQL is read by the database only. */
 const isQuery = (text: string) => /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE)\b/.test(text);
 
@@ -41,6 +48,11 @@ describe("words", () => {
         .map(([comment]) => `${path}: ${comment}`),
     );
     expect(found).toEqual([]);
+  });
+
+  test("no line comment has them, including those of the benchmarks", () => {
+    const files = sources("{core,plugins,transforms,bench}/**/*.ts").filter((path) => allowed[path] === undefined);
+    expect(files.flatMap((path) => lineComments(path, read(path)).filter((comment) => patterns.test(comment)))).toEqual([]);
   });
 
   test("no page has them", () => {
@@ -79,6 +91,9 @@ describe("words", () => {
 
   test("the rule sees a text that breaks it", () => {
     expect(shownTexts('const x = "nobody waits"; // "nobody reads"').filter((text) => patterns.test(text))).toEqual(["nobody waits"]);
+    expect(lineComments("a.ts", 'get("http://x"); // nobody waits').filter((text) => patterns.test(text))).toEqual([
+      "a.ts:1: nobody waits",
+    ]);
     expect(patterns.test("There is no such file.")).toBe(false);
     expect(patterns.test("7 is no id.")).toBe(true);
   });

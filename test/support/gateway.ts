@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { createGateway, type Gateway, type GatewayOptions } from "../../core/gateway/gateway.ts";
 import { inboundProblem } from "../../core/host/answers.ts";
 import {
@@ -19,7 +20,8 @@ import {
   Type,
 } from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
-import { openSqliteStore } from "../../core/state/sqlite/index.ts";
+import { createStatements } from "../../core/state/sqlite/database/statements.ts";
+import { decisionReads } from "../../core/state/sqlite/records/decisions.ts";
 
 export function temporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), "gateway-test-"));
@@ -214,18 +216,19 @@ export async function startGateway(options: {
   return { gateway, directory, configFile, settled: (eventId) => waitForEnd(gateway.stateDirectory, eventId) };
 }
 
-/** Reads the state as another process would, until the event has its end. */
+/** Reads the state as another process would, until the event has its end. A reader of its own, because a whole store starts a thread. */
 async function waitForEnd(stateDirectory: string, eventId: string): Promise<EventReport> {
-  const store = await openSqliteStore({ directory: stateDirectory, now: Date.now });
+  const db = new DatabaseSync(join(stateDirectory, "state.db"), { readOnly: true, timeout: 5_000 });
+  const { event } = decisionReads(createStatements(db));
   try {
-    for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
-      const report = await store.event(eventId);
+    for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
+      const report = event(eventId);
       if (report?.state === "settled") return report;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    throw new Error(`event ${eventId} did not end: ${JSON.stringify(await store.event(eventId))}`);
+    throw new Error(`event ${eventId} did not end: ${JSON.stringify(event(eventId))}`);
   } finally {
-    await store.close();
+    db.close();
   }
 }
 

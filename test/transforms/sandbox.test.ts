@@ -69,7 +69,7 @@ describe("ready-made transforms in the sandbox", () => {
       payload: { action: "created" },
     };
     expect(await run("github.ts", context)).toBeNull();
-    expect(lines).toContain("nothing said: popularity is not news");
+    expect(lines).toContain("nothing said: stars and forks are not reported");
   });
 });
 

@@ -1,4 +1,4 @@
-/** A platform breaks with answers under way, and comes back: what became of them, seen from the chats and from the state. */
+/** A platform fails while replies are in progress, and recovers: what became of them, according to the chats and the state. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineEngine } from "service-gateway/sdk";
@@ -15,25 +15,25 @@ export interface Outage {
 
 export interface OutageOptions extends Outage {
   readonly directory: string;
-  /** Answers that are under way when it begins. */
+  /** Replies in progress when the outage begins. */
   readonly answers: number;
-  /** Options of the account that it hits. */
+  /** Options of the affected account. */
   readonly channel: object;
-  /** The answers have so long to arrive after its end. */
+  /** The replies must arrive within this time after the outage. */
   readonly withinMs: number;
 }
 
 export interface OutageResult extends Outage {
-  /** Each is a sentence. */
+  /** One sentence each. */
   readonly violations: readonly string[];
   readonly lost: number;
-  /** Answers that are there twice. */
+  /** Replies that arrived twice. */
   readonly twice: number;
-  /** Sends that were repeated because their fate was unknown. */
+  /** Sends that were repeated because their outcome was unknown. */
   readonly repeated: number;
-  /** From the end of the outage until the last answer was there. */
+  /** From the end of the outage until the last reply arrived. */
   readonly recoveredMs: number;
-  /** From the question to the answer of another account during the outage. */
+  /** From the question to the reply of another account during the outage. */
   readonly otherAccountMs: number;
 }
 
@@ -53,7 +53,7 @@ const engine = defineEngine({
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** `false`: it did not come true. */
+/** `false` if it did not become true in time. */
 async function until(isTrue: () => boolean, ms: number): Promise<boolean> {
   for (const end = performance.now() + ms; performance.now() < end; await sleep(20)) if (isTrue()) return true;
   return isTrue();
@@ -83,7 +83,7 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
     ask("one");
     await onset;
     const began = performance.now();
-    // It waits behind the first in each chat.
+    // Waits behind the first message in each chat.
     ask("two");
     platform.act.say(otherPerson, otherPerson, "three", { bot: "other_bot" });
     await until(() => saidTo(platform, otherPerson).includes("answer to three"), seconds * 1_000);
@@ -146,7 +146,7 @@ interface Chat {
 
 const copies = ({ said }: Chat, text: string) => said.filter((one) => one === text).length;
 const texts = ["answer to one", "answer to two"];
-/** The tries of one message in one chat, in their order. */
+/** The attempts of one message in one chat, in order. */
 const triesOf = (attempts: readonly Attempt[], { person }: Chat, text: string) =>
   attempts.filter((attempt) => attempt.chat === String(person) && attempt.text === text);
 
@@ -168,7 +168,7 @@ function judge(chats: readonly Chat[], attempts: readonly Attempt[], state: Stat
       const tries = triesOf(attempts, chat, text);
       const mayHaveArrived = tries.filter(({ told }) => told !== "not sent").length;
       if (copies(chat, text) === 0) complain(`"${text}" is lost after ${tries.length} tries`);
-      if (mayHaveArrived > 2) complain(`"${text}" was sent ${mayHaveArrived} times with unknown fate`);
+      if (mayHaveArrived > 2) complain(`"${text}" was sent ${mayHaveArrived} times with an unknown outcome`);
       if (tries.slice(0, -1).some(({ told }) => told === "sent")) complain(`"${text}" was sent again although it was known to be there`);
       const rows = state.outbox.filter((row) => row.chat === String(chat.person) && row.text === text);
       if (mayHaveArrived > 1 && !rows.some(({ doubts }) => doubts === 1)) complain(`"${text}" was repeated, and no row says so`);

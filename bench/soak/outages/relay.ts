@@ -1,8 +1,8 @@
-/** Stands between a bot and its platform, and breaks in one way for a while. What it did with each send is written down. */
+/** A relay between a bot and its platform that fails in one way for a while, and records what it did with each send. */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 
-/** `refused` and `closed` cut what is open; `refused` listens no more, `closed` ends each new connection as it comes. */
+/** `refused` and `closed` cut open connections. Then `refused` stops listening, and `closed` ends each new connection at once. */
 export const faults = ["refused", "closed", "reset after request", "reset in the answer", "502", "504", "silence"] as const;
 export type Fault = (typeof faults)[number];
 
@@ -10,7 +10,7 @@ export type Fault = (typeof faults)[number];
 export interface Attempt {
   readonly chat: string;
   readonly text: string;
-  /** The platform was asked, and sent the message. */
+  /** The platform received the call and sent the message. */
   readonly carriedOut: boolean;
   /** What the bot learned: that it was sent, that it was not, or nothing. */
   readonly told: "sent" | "not sent" | "nothing";
@@ -20,8 +20,8 @@ export interface Relay {
   readonly url: string;
   readonly attempts: readonly Attempt[];
   /**
-   * Holds back this many sends, so that all of them are under way when the fault begins; resolves then. On a machine that is too busy for
-   * that the fault begins 3 s after the first of them, before the bot gives it up.
+   * Delays this many sends, so that all of them are in progress when the fault begins, and then resolves. On a busy machine the fault
+   * begins 3 s after the first of them, before the bot gives up.
    */
   breakUnder(sends: number): Promise<void>;
   mend(): Promise<void>;
@@ -64,12 +64,12 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
       () => {},
     );
   });
-  // Nor is one of the bot's closed by anything but the fault.
+  // Only the fault closes connections of the bot.
   server.keepAliveTimeout = 0;
   const listen = (port: number, on: Server) => new Promise<void>((resolve) => on.listen(port, "127.0.0.1", resolve));
   await listen(0, server);
   const { port } = server.address() as AddressInfo;
-  /** Takes the port while connections are closed as they come. */
+  /** Takes over the port while connections are closed on arrival. */
   const closer = createTcpServer((socket) => socket.destroy());
 
   const isSend = ({ incoming }: Call) => incoming.url?.endsWith("/sendMessage") === true;
@@ -82,12 +82,12 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
   function carryOut({ incoming, body }: Call): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const { host: _host, connection: _connection, ...headers } = incoming.headers;
-      // A connection of its own: one that is kept may be closed by the platform in the moment in which it is used again.
+      // Uses a new connection, because the platform could close a reused one just when it is used again.
       const onward = request(`${platformUrl}${incoming.url}`, { method: incoming.method ?? "POST", headers, agent: false }, (answer) => {
         void read(answer).then((bytes) => resolve({ status: answer.statusCode ?? 500, headers: answer.headers, body: bytes }), reject);
       });
       onward.on("error", reject);
-      // The platform must not hand updates to a poll that has gone.
+      // The platform must not deliver updates to a poll that has been closed.
       const leave = () => onward.destroy();
       incoming.socket.once("close", leave);
       onward.once("close", () => incoming.socket.off("close", leave));
@@ -97,7 +97,7 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
 
   async function pass(call: Call): Promise<void> {
     const answer = await carryOut(call);
-    // It was under way when the platform fell silent.
+    // It was in progress when the platform stopped answering.
     const told = !(broken && fault === "silence") && !call.response.destroyed;
     if (isSend(call)) note(call, { carriedOut: true, told: told ? "sent" : "nothing" });
     if (!told) return;
@@ -114,7 +114,7 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
     }
     const send = isSend(call);
     if (send) sends += 1;
-    // Every other one arrives, where that is possible: nothing tells the bot which.
+    // Every second one arrives, if possible; the bot cannot know which.
     const carriedOut = send && (fault === "reset in the answer" || sends % 2 === 0);
     const answer = carriedOut ? await carryOut(call) : undefined;
     if (send) note(call, { carriedOut, told: "nothing" });

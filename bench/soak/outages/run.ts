@@ -1,4 +1,4 @@
-/** The table of outages: each way to break, for each length, against a gateway of its own; all at the same time. */
+/** The table of outages: each fault for each length, each against its own gateway, all at the same time. */
 import { join } from "node:path";
 import { inWorkshop } from "../../cases/processes.ts";
 import { type Outage, type OutageResult, runOutage } from "./outage.ts";
@@ -6,7 +6,7 @@ import { faults } from "./relay.ts";
 
 const lengths = [1, 3, 30, 300];
 const answers = 30;
-/** What is never answered is given up after so long. A probe may be a minute away when the platform comes back. */
+/** An unanswered call is given up after this time. When the platform recovers, the next probe may be a minute away. */
 const channel = { timeoutSeconds: 10, polling: { timeoutSeconds: 10, stallSeconds: 30 } };
 const withinMs = 120_000;
 
@@ -18,7 +18,7 @@ function line({ fault, seconds: length, lost, twice, repeated, recoveredMs, othe
   return `${verdict} ${what}  ${lost} lost, ${repeated} repeated, ${twice} there twice, all there ${seconds(recoveredMs)} after its end, another account answered in ${seconds(otherAccountMs)}`;
 }
 
-/** Resolves with the number of rules that were broken. */
+/** Resolves with the number of violated rules. */
 export async function runOutages(): Promise<number> {
   const cases = lengths.flatMap((length) => faults.map((fault): Outage => ({ fault, seconds: length })));
   console.log(`soak: ${cases.length} outages of up to ${Math.max(...lengths)} s, ${answers} answers under way in each`);

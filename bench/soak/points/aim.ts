@@ -1,41 +1,44 @@
 /** The labelled points between "the turn is done" and "it was sent" at which a gateway is killed. */
 
 export interface Aim {
-  /** A write of the store; absent: the platform's side kills. */
+  /** A write of the store; absent if the platform's side kills. */
   readonly write?: "say" | "sending" | "notSent" | "sent" | "unsendable" | "settle" | "setPreview" | "doubted";
   readonly when?: "before" | "after";
-  /** The how many-th of its kind; default the first. */
+  /** Which write of its kind, counted from 1; default the first. */
   readonly nth?: number;
   readonly chat: string;
-  /** A store that is broken on purpose: forgets what waits, or does not record what was sent. Shows that the bench sees it. */
+  /** Breaks the store on purpose: it forgets waiting rows, or does not record sent ones. Shows that the checks notice it. */
   readonly spoil?: "forget" | "unrecorded";
 }
 
-/** `plain`: sent anew. `grown`: a preview that becomes the answer. `buttons`: a preview that goes, and a message anew. `album`: three pictures. */
+/**
+ * `plain`: sent as a new message. `grown`: a preview that becomes the reply. `buttons`: a preview that is removed, and a new message.
+ * `album`: three pictures.
+ */
 export type Shape = "plain" | "grown" | "buttons" | "album";
 
 export interface Point {
   readonly label: string;
   readonly write?: readonly [name: NonNullable<Aim["write"]>, when: NonNullable<Aim["when"]>];
-  /** The next process dies too, at this write. */
+  /** The next process is killed too, at this write. */
   readonly again?: Point["write"];
-  /** A call that the platform has seen and not carried out, has carried out, or has answered too. */
+  /** A call that the platform has received, has carried out, or has also answered. */
   readonly call?: readonly [method: string, when: "seen" | "done" | "answered"];
-  /** One of them is drawn. */
+  /** One of them is selected at random. */
   readonly shapes: readonly Shape[];
   /** What the platform does to the first message, so that the point is reached. */
   readonly fault?: "flood" | "refuse" | "reset-after";
-  /** The message was on the platform, and the state did not know: it may be there twice. */
+  /** The message was on the platform but unknown to the state, so it may be there twice. */
   readonly unknown?: true;
-  /** The platform has shown a preview whose id nobody has written down. */
+  /** The platform has shown a preview whose id was not recorded. */
   readonly strayPreview?: true;
-  /** The first part was refused for good. */
+  /** The first part was permanently rejected. */
   readonly refused?: true;
 }
 
 const texts: readonly Shape[] = ["plain", "grown", "buttons"];
 const once = { shapes: ["plain"] } as const;
-/** Two processes die, and neither has called the platform. */
+/** Two processes are killed, and neither has called the platform. */
 const afterMarks = { write: ["say", "after"], again: ["sending", "after"], unknown: true, ...once } as const;
 
 export const points: readonly Point[] = [

@@ -1,4 +1,4 @@
-/** Loaded before a gateway that is to die at a labelled point: its store comes from `crashing-store.ts`. */
+/** Loaded before a gateway that will be killed at a labelled point: replaces its store by `crashing-store.ts`. */
 import { registerHooks } from "node:module";
 
 const real = new URL("../../../core/state/sqlite/index.ts", import.meta.url).href;

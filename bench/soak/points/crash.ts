@@ -1,4 +1,4 @@
-/** One state directory and one platform; a gateway process for each point, which dies there; the next one mends what it left. */
+/** One state directory and one platform. For each point a gateway process is killed there, and the next one repairs what it left. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,16 +18,16 @@ const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 interface Run {
   readonly points: readonly Point[];
   readonly random: Random;
-  /** First part of each answer's name. */
+  /** First part of each reply's name. */
   readonly name: string;
   readonly spoil?: Aim["spoil"];
-  /** So long at most does a process need to come to its point, or to work everything off. */
+  /** Longest time that a process needs to reach its point, or to finish its work. */
   readonly withinMs: number;
 }
 
 interface Planned extends Case {
   readonly aim: Aim;
-  /** Of the process after it. */
+  /** Where the process after it is killed. */
   readonly again?: Aim;
   /** Another chat, busy at the same time. */
   readonly neighbour?: Case;
@@ -70,7 +70,7 @@ function plan(point: Point, index: number, { random, name }: Run): Planned {
   const [againWrite, againWhen] = point.again ?? [];
   const again: Pick<Planned, "again"> =
     againWrite === undefined || againWhen === undefined ? {} : { again: { chat: String(chat), write: againWrite, when: againWhen } };
-  // A fault hits whoever comes first, so nobody else may.
+  // A fault affects the first message of any chat, so there is no other chat then.
   const alone = point.fault !== undefined || point.call !== undefined || point.again !== undefined || random.chance(0.5);
   const neighbour: Case = { name: `${label}b`, chat: chat + 1, shape: "plain", parts: random.whole(1, 3) };
   return { name: label, chat, point, shape, parts, aim, ...again, ...(alone ? {} : { neighbour }) };
@@ -83,7 +83,7 @@ interface Outfits {
   readonly spoil: Aim["spoil"];
 }
 
-/** The processes in their order: one or two for each case, and one more that lives. A case with a preview has a channel that shows one. */
+/** The processes in order: one or two for each case, and a last one that survives. A case with a preview uses a channel that shows one. */
 function outfits({ directory, apiRoot, cases, spoil }: Outfits): () => Outfit {
   mkdirSync(join(directory, "state"), { recursive: true });
   const waiting = cases.flatMap(({ shape, aim, again }) => [{ shape, aim }, ...(again === undefined ? [] : [{ shape, aim: again }])]);
@@ -127,7 +127,7 @@ interface Scene {
   readonly run: Run;
 }
 
-/** What went wrong beside the answer: nothing, as a rule. */
+/** Problems other than the reply; usually none. */
 async function crash(one: Planned, { victims, platform, directory, run }: Scene): Promise<readonly string[]> {
   const { point, neighbour } = one;
   const complaints: string[] = [];
@@ -169,7 +169,7 @@ interface Killing {
 
 const faultOf = { seen: "drop", done: "reset-after", answered: undefined } as const;
 
-/** Kills when the platform gets the call: before it has told of it, or a little later. */
+/** Kills when the platform gets the call: before it reports the call, or a little later. */
 function killAt([method, when]: NonNullable<Point["call"]>, { chat }: Case, { platform, random, kill }: Killing): () => void {
   const kind = faultOf[when];
   if (kind !== undefined) platform.faults.add({ method, times: 1, kind });
@@ -183,7 +183,7 @@ function killAt([method, when]: NonNullable<Point["call"]>, { chat }: Case, { pl
   });
 }
 
-/** Nothing waits on the platform, nothing has no end in the state. */
+/** Nothing is waiting on the platform, and nothing is unfinished in the state. */
 async function idle(platform: Platform, directory: string, withinMs: number): Promise<boolean> {
   for (const end = performance.now() + withinMs; performance.now() < end; await sleep(15)) {
     if (platform.pending() === 0 && countUnsettled(join(directory, "state")) === 0) return true;

@@ -1,4 +1,4 @@
-/** The gateway's store, in a process that ends itself by SIGKILL right before or right after a write of one chat's answer. */
+/** The gateway's store, in a process that kills itself by SIGKILL right before or after a write of one chat's reply. */
 import { openSqliteStore as open, type SqliteStoreOptions } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import type { Aim } from "./aim.ts";
@@ -7,7 +7,7 @@ function die(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** What a point is counted by: the writes of the one chat, whatever other chats do at the same time. */
+/** Counts the writes of one chat, whatever other chats do at the same time. */
 function createScope(chat: string) {
   const units = new Set<string>();
   const rows = new Set<number>();
@@ -64,7 +64,7 @@ function crashing(store: Store, { write, when, nth = 1, chat }: Aim): Store {
         return rows;
       });
     },
-    /** Of a unit that an earlier process left. */
+    /** Rows of a unit that an earlier process left. */
     unsent: async (unitId) => {
       const rows = await store.unsent(unitId);
       scope.addUnit(

@@ -1,4 +1,4 @@
-/** Holds what people see after a crash against what was to be said. Each violation is a sentence. */
+/** Compares what people see after a crash with what they should see. Each violation is a sentence. */
 import type { State } from "../state.ts";
 import type { Point, Shape } from "./aim.ts";
 import { marker } from "./parts.ts";
@@ -6,7 +6,7 @@ import { marker } from "./parts.ts";
 export interface Case {
   readonly name: string;
   readonly chat: number;
-  /** Absent: a neighbour, whose process died at any moment. */
+  /** Absent for a neighbour, whose process was killed at an arbitrary moment. */
   readonly point?: Point;
   readonly shape: Shape;
   readonly parts: number;
@@ -14,15 +14,15 @@ export interface Case {
 
 export interface Shown {
   readonly text: string;
-  /** Of an album. */
+  /** The album's group id. */
   readonly group?: string;
 }
 
 export interface Verdict {
   readonly violations: readonly string[];
-  /** Parts that are there twice, where nobody could know. */
+  /** Parts that are there twice because their outcome was unknown. */
   readonly repeated: number;
-  /** Previews that nobody could know of. */
+  /** Previews whose ids could not be known. */
   readonly stray: number;
 }
 
@@ -60,10 +60,10 @@ export function judge(asked: Case, shown: readonly Shown[], state: State): Verdi
   return { violations, repeated, stray };
 }
 
-/** After a part that the platform refused for good; some accounts here cut their messages short. */
+/** The apology after a permanently rejected part; some accounts here cut their messages short. */
 const isApology = ({ text }: Shown) => /^(?:Sorry, I have an answer|Ask me to repeat it)/.test(text);
 
-/** A picture of an album without words belongs to the one that has them. */
+/** A picture of an album without a caption belongs to the one that has it. */
 function isPart({ text, group }: Shown, shown: readonly Shown[], name: string): boolean {
   if (text.includes(`${name}n`)) return true;
   if (group === undefined) return false;

@@ -1,10 +1,10 @@
-/** The messages of a marked answer: each fills one message, and begins with words that a preview shows already. */
+/** The messages of a marked reply: each fills one message, and begins with words that a preview already shows. */
 
 export const beginning = "This is long enough to be shown while it is being written: ";
-/** No two parts fit one message. */
+/** Two parts do not fit into one message. */
 export const chunkLimit = 120;
 
-/** What is found in a part, and in no other. */
+/** A text that occurs in this part only. */
 export const marker = (name: string, part: number): string => `${name}n${part};`;
 
 export function expectedParts(name: string, count: number): readonly string[] {

@@ -1,14 +1,14 @@
-/** Crashes at every point, with many seeds, and says what came of it. */
+/** Crashes at every point, with many seeds, and reports the result. */
 import { createRandom } from "../random.ts";
 import { points } from "./aim.ts";
 import { crashAtEach } from "./crash.ts";
 import type { Verdict } from "./judge.ts";
 
-/** As many gateways work at the same time. */
+/** This many gateways run at the same time. */
 const atOnce = 3;
 const withinMs = 30_000;
 
-/** Resolves with the number of rules that were broken. */
+/** Resolves with the number of violated rules. */
 export async function runPoints({ seeds, first }: { readonly seeds: number; readonly first: number }): Promise<number> {
   console.log(`soak: ${points.length} crash points, ${seeds} seeds from ${first}`);
   const began = performance.now();

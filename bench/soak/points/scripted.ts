@@ -1,4 +1,4 @@
-/** The engine of the crash points: says `<shape> <name> <parts>` as that many marked messages, always the same. */
+/** The engine of the crash points: answers `<shape> <name> <parts>` with that many marked messages, always the same. */
 import { setTimeout as pause } from "node:timers/promises";
 import { defineEngine, type TurnEvent } from "service-gateway/sdk";
 import { picture } from "../../../plugins/echo/picture.ts";
@@ -11,7 +11,7 @@ async function* run(asked: string, signal: AbortSignal): AsyncGenerator<TurnEven
   const text = expectedParts(name, Number(parts)).join("\n\n");
   if (shape === "grown" || shape === "buttons") {
     yield { type: "text", delta: beginning };
-    // The preview is there and written down; its next edit would be a second later.
+    // By now the preview is shown and recorded; its next edit would be a second later.
     await pause(600, undefined, { signal });
     yield { type: "text", delta: text.slice(beginning.length) };
     if (shape === "buttons") yield { type: "buttons", buttons };

@@ -1,10 +1,10 @@
-/** Time that passes when it is told to: an hour of a slow stream takes a second. Only waiting is played, nothing else. */
+/** A clock that is advanced by the test: an hour of a slow stream takes a second. Only waiting is simulated. */
 import { mock } from "node:test";
 
 export interface Clock {
-  /** Lets so much time pass, one timer after the other, each with all that follows from it. */
+  /** Lets time pass, one timer after the other, each with everything that follows from it. */
   pass(ms: number): Promise<void>;
-  /** Gives the real timers back. */
+  /** Restores the real timers. */
   end(): void;
 }
 
@@ -13,7 +13,7 @@ const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 export function startClock(): Clock {
   mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
   const played = globalThis.setTimeout;
-  /** When timers are due; those that were cleared are still there, and cost a look. */
+  /** Due times of timers. Cleared timers are still listed, and cost a check. */
   const due: number[] = [];
   globalThis.setTimeout = Object.assign((run: () => void, ms = 0, ...args: unknown[]) => {
     due.push(Date.now() + ms);

@@ -1,4 +1,4 @@
-/** One chat of the platform in this process, behind the client's interface: with its limits, its waits, and faults by chance. */
+/** One chat of the platform in this process, behind the client's interface: with its rate limits, its waits, and random faults. */
 import type { BotApi } from "../../../plugins/botchat/wire/api.ts";
 import { refusalError, wireError } from "../../../plugins/botchat/wire/platform-error.ts";
 import { WireError } from "../../../plugins/botchat/wire/wire.ts";
@@ -18,9 +18,9 @@ export type Fault = "flood" | "refuse" | "reset-before" | "reset-after" | "hang"
 export interface FakeChat {
   readonly messages: Map<string, FakeMessage>;
   readonly calls: ChatCall[];
-  /** The client, for somebody whose calls are to be told apart. */
+  /** A client whose calls are recorded under this name. */
   api(by: string): BotApi;
-  /** What goes wrong with the next call. */
+  /** The fault of the next call. */
   fault: (method: string, by: string) => Fault | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Holds what a chat saw of a stream against what it may see. Each violation is a sentence. */
+/** Compares what a chat saw of a stream with what it may see. Each violation is a sentence. */
 
 export interface ChatCall {
   readonly method: string;
@@ -6,39 +6,39 @@ export interface ChatCall {
   readonly at: number;
   readonly by: string;
   /**
-   * `unchanged`: an edit to what stands there already. `limited`: too fast. `flood`, `refused`, `lost`: by chance, without effect.
-   * `unknown`: done, and whoever called was not told. `unanswered`: without effect, and whoever called was not told.
+   * `unchanged`: an edit without a change. `limited`: too fast. `flood`, `refused`, `lost`: random faults, without effect. `unknown`: done,
+   * but the caller got no answer. `unanswered`: without effect, and the caller got no answer.
    */
   readonly fate: "done" | "unchanged" | "refused" | "limited" | "flood" | "lost" | "unknown" | "unanswered";
   readonly messageId: string | undefined;
 }
 
 export interface Outcome {
-  /** In the order in which the platform took them. */
+  /** In the order in which the platform received them. */
   readonly calls: readonly ChatCall[];
-  /** The messages that are in the chat at the end, and those that the answer is. */
+  /** The messages in the chat at the end, and the messages of the reply. */
   readonly shown: readonly string[];
   readonly wanted: readonly string[];
-  /** How the delivery failed, if it did. */
+  /** Why the delivery failed, if it did. */
   readonly failure: string | undefined;
   /** From the first word to the last message. */
   readonly tookMs: number;
 }
 
-/** Calls that change what people see may follow one another so soon. */
+/** Minimum distance between calls that change what people see. */
 const leastMs = 1_000;
 
-/** Sends of which the platform never said that they arrived. */
+/** Sends that arrived without the platform confirming it. */
 export function doubtfulSends(calls: readonly ChatCall[]): number {
   return calls.filter(({ method, fate }) => method === "sendMessage" && fate === "unknown").length;
 }
 
-/** Sends of which whoever made them cannot know whether they arrived: whether they did or not. */
+/** Sends whose caller cannot know whether they arrived. */
 function unheardSends(calls: readonly ChatCall[], by: string): readonly ChatCall[] {
   return calls.filter((call) => call.method === "sendMessage" && (call.fate === "unknown" || call.fate === "unanswered") && call.by === by);
 }
 
-/** Messages of the answer that are not there, and messages that are there beyond it. */
+/** The number of missing messages of the reply, and of extra messages. */
 export function compare({ shown, wanted }: Pick<Outcome, "shown" | "wanted">): { readonly missing: number; readonly beyond: number } {
   const left = [...shown];
   let missing = 0;
@@ -70,11 +70,11 @@ export function judge(outcome: Outcome): readonly string[] {
   if (sends > wanted.length + 1 + apologies) violations.push(`${sends} messages were sent for an answer of ${wanted.length}`);
   const doubtful = doubtfulSends(calls);
   if (unheardSends(calls, "preview").length > 1) violations.push("the preview sent again after a message of unknown fate");
-  // Twice in doubt, an answer is not sent a third time, even though neither may have arrived.
+  // After two sends with an unknown outcome, a reply is not sent a third time, even if neither arrived.
   const unheard = unheardSends(calls, "outbox");
   if (failure !== undefined && unheard.length < 2) violations.push(`the answer failed: ${failure}`);
   const givenUp = failure === undefined ? 0 : Math.floor(unheard.filter(({ fate }) => fate === "unanswered").length / 2);
-  // Exactly the answer, but for messages of which the platform never said that they are there.
+  // The chat must contain exactly the reply, except for messages that the platform never confirmed.
   const { missing, beyond } = compare(outcome);
   if (missing > givenUp) violations.push("a message of the answer is missing");
   else if (beyond > doubtful) violations.push(`${beyond} messages are there that are none of the answer, and ${doubtful} were in doubt`);

@@ -1,4 +1,4 @@
-/** A chat, an account with its limits, and what a turn does there: a preview that grows, then the answer by the outbox. */
+/** A chat, an account with its rate limits, and what a turn does there: a growing preview, then the reply through the outbox. */
 import type { Address, Reply } from "service-gateway/sdk";
 import { ChannelError, type ChannelPreview, type Part } from "service-gateway/sdk/channel";
 import { Value } from "typebox/value";
@@ -19,7 +19,7 @@ import { createSender } from "../../../plugins/botchat/send/send.ts";
 import { createShown, type Shown } from "../../../plugins/botchat/send/shown.ts";
 import { createFakeChat, type FakeChat } from "./fake-chat.ts";
 
-/** Those of the platform. */
+/** The platform's limits. */
 const limits = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
 const now = () => Date.now();
 const log = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
@@ -59,14 +59,14 @@ export function openPreview(room: Room, more: { readonly trigger?: string; reado
 
 const replyOf = (text: string): Reply => ({ text, media: [], buttons: [] });
 
-/** The HTML of each message that a text is. */
+/** The HTML of each message that a text is split into. */
 export function messagesOf(text: string, { settings, address }: Room): readonly string[] {
   return renderReply(replyOf(text), settings, address).map(({ body }) =>
     String((body as { readonly payload: { readonly text: string } }).payload.text),
   );
 }
 
-/** What the outbox does with an answer: the real station, with a store that only says yes. */
+/** Sends a reply as the outbox does: with the real station, and a store that accepts everything. */
 export async function answer(room: Room, text: string, previews: readonly string[]): Promise<DeliveryResult> {
   const { address, settings, pace, chat, shown } = room;
   const hooks = createHooks({ onObserverError: () => {} });

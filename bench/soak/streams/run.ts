@@ -1,9 +1,9 @@
-/** Streams of 1 to 50,000 characters at 1 to 500 tokens a second, at these rates on a clock that is played, and what came of them. */
+/** Streams of 1 to 50,000 characters at 1 to 500 tokens a second, at these rates on a simulated clock. */
 import { startClock } from "./clock.ts";
 import { type ChatCall, doubtfulSends, judge } from "./judge.ts";
 import { runStream } from "./stream.ts";
 
-/** Resolves with the number of rules that were broken. */
+/** Resolves with the number of violated rules. */
 export async function runStreams({ count, first }: { readonly count: number; readonly first: number }): Promise<number> {
   console.log(`soak: ${count} streams, seeds from ${first}`);
   const began = performance.now();

@@ -1,18 +1,18 @@
-/** One answer that is written at some speed, shown while it grows, and sent, in a chat where things may go wrong. */
+/** One reply that is written at some speed, shown while it grows, and sent, in a chat with random faults. */
 import { createRandom, type Random } from "../random.ts";
 import type { Clock } from "./clock.ts";
 import type { Fault } from "./fake-chat.ts";
 import type { Outcome } from "./judge.ts";
 import { answer, messagesOf, openPreview, openRoom } from "./room.ts";
 
-/** What a seed draws. */
+/** The properties that a seed determines. */
 export interface Stream {
   readonly text: string;
   readonly tokensPerSecond: number;
   readonly group: boolean;
   readonly mode: "partial" | "block";
   readonly messageLimit: number;
-  /** Share of the calls with which something goes wrong. */
+  /** Share of calls with a fault. */
   readonly faulty: number;
 }
 
@@ -53,7 +53,7 @@ export function drawStream(random: Random): Stream {
   };
 }
 
-/** Time passes until it is done. */
+/** Advances the clock until the work is done. */
 async function finished<Result>(work: Promise<Result>, clock: Clock): Promise<Result> {
   let ended = false;
   const settled = work.finally(() => {

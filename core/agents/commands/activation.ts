@@ -51,9 +51,9 @@ export function activationCommand(activation: Activation): CommandDefinition {
         activation.set(route.sessionKey, asked);
         return words[asked];
       }
-      if (asked !== "") return "I know `/activation always` and `/activation mention`.";
+      if (asked !== "") return "Use `/activation always` or `/activation mention`.";
       const now = activation.of(route.sessionKey);
-      return now === undefined ? "As the configuration says. Change it with `/activation always|mention`." : words[now];
+      return now === undefined ? "As set in the configuration. Change it with `/activation always|mention`." : words[now];
     },
   };
 }

@@ -23,19 +23,18 @@ export function choiceCommands({
         return `- \`${name}\`${alias === undefined ? "" : ` (\`${alias}\`)`}`;
       });
       const listed = names.length === 0 ? "" : `\n\nTo choose from:\n${names.join("\n")}`;
-      return `Model: ${choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for this conversation, \`/model default\` takes it back.`;
+      return `Model: ${choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for this conversation, \`/model default\` resets it.`;
     }
     if (call.args.toLowerCase() === "default") {
       await choices.set(call, "model", null);
       return `Back to the default: ${choices.answering(agent, undefined)}.`;
     }
     const chosen = resolveModel(call.args, agent.models);
-    if (chosen === undefined)
-      return "There is no such model. /model lists those to choose from; write it as `provider/model`, or as an alias.";
+    if (chosen === undefined) return "The model is unknown. /model lists the available ones; write it as `provider/model`, or as an alias.";
     await choices.set(call, "model", chosen);
     const [provider = ""] = chosen.split("/", 1);
     const known = Object.hasOwn(config().models?.providers ?? {}, provider);
-    const doubt = known ? "" : ` \`models.providers\` has no \`${provider}\`: if no answer comes, \`/model default\` takes it back.`;
+    const doubt = known ? "" : ` \`models.providers\` has no \`${provider}\`: if no answer comes, \`/model default\` resets it.`;
     return `This conversation now uses \`${chosen}\`.${doubt}`;
   }
 

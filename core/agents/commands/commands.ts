@@ -108,9 +108,10 @@ export function createCommands(options: {
   return {
     add(plugin, definition) {
       const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin, reason });
-      if (!validName.test(definition.name)) throw invalid(`the command name "${definition.name}" is not 1 to 32 of a-z, 0-9 and _`);
+      if (!validName.test(definition.name))
+        throw invalid(`the command name "${definition.name}" must have 1 to 32 characters of a-z, 0-9 and _`);
       const other = added.get(definition.name);
-      if (other !== undefined) throw invalid(`the command /${definition.name} is already that of ${other.plugin}`);
+      if (other !== undefined) throw invalid(`the command /${definition.name} is already provided by ${other.plugin}`);
       added.set(definition.name, { plugin, definition });
     },
     match(text, botUsername) {

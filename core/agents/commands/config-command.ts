@@ -12,7 +12,7 @@ export interface ConfigCommandOptions {
   readonly forbidden: (call: CommandCall) => string | undefined;
 }
 
-const usage = "I know `/config get PATH`, `/config set PATH VALUE` and `/config unset PATH`.";
+const usage = "Use `/config get PATH`, `/config set PATH VALUE` or `/config unset PATH`.";
 /** Most characters shown; longer values do not fit a chat message. */
 const longest = 3_000;
 
@@ -23,7 +23,7 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
     const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
     if (text.length <= longest) return fenced(text);
     const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
-    return `That is long. Ask for a part of it: ${keys.map((key) => `\`${path === "" ? "" : `${path}.`}${key}\``).join(", ")}`.slice(
+    return `The value is long. Ask for a part of it: ${keys.map((key) => `\`${path === "" ? "" : `${path}.`}${key}\``).join(", ")}`.slice(
       0,
       longest,
     );
@@ -34,9 +34,9 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
     const forbids = forbidden(call);
     if (forbids !== undefined) return `Changes from this chat are switched off, by \`${forbids}\`.`;
     const { changed, problems } = text === undefined ? await editor.unset(path, inbound) : await editor.set(path, text, inbound);
-    if (!changed) return text === undefined ? `\`${path}\` is not set in the file.` : `\`${path}\` has this value already.`;
+    if (!changed) return text === undefined ? `\`${path}\` is not set in the file.` : `\`${path}\` already has this value.`;
     const later = waitsForStart(path);
-    const done = text === undefined ? `\`${path}\` is removed${later ? "." : "; its default is in force."}` : `\`${path}\` is set.`;
+    const done = text === undefined ? `\`${path}\` is removed${later ? "." : "; its default applies."}` : `\`${path}\` is set.`;
     return [
       later ? `${done} It takes effect after a restart.` : done,
       ...problems.map((problem) => `- ${literal(renderProblem(problem))}`),

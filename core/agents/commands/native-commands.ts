@@ -48,7 +48,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
     // A new conversation must not begin with events of the old one.
     await forget(call);
     await resetSession(store, { key: call.route.sessionKey, agentId: call.route.agentId, at: now() });
-    return "A new conversation begins. The old one is kept, and I no longer look at it.";
+    return "A new conversation begins. The old one is kept, but I no longer use it.";
   }
 
   return ({ list }) => {
@@ -76,7 +76,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
       ...statusCommands({ choices, turns, isOwner, waits, now }),
       { name: "new", summary: "begin a new conversation", args: "[MESSAGE]", role: "allowed", run: reset },
       { name: "reset", summary: "the same as /new", role: "allowed", run: reset },
-      { name: "stop", summary: "end the answer that is being written", role: "allowed", control: true, run: stop },
+      { name: "stop", summary: "stop the reply that is being written", role: "allowed", control: true, run: stop },
       ...choiceCommands({ config, choices }),
       ...options.more,
     ];

@@ -39,7 +39,7 @@ export function statusCommands(options: {
       `- Session: \`${call.route.sessionKey}\``,
       `- Model: ${choices.answering(agent, model)}`,
       `- Thinking: ${thinking ?? agent.thinking ?? "off"}, reasoning shown: ${reasoning ?? "off"}`,
-      `- Now: ${await doingNow(call)}, ${turns.running().length} at work in all`,
+      `- Now: ${await doingNow(call)}, ${turns.running().length} running in total`,
     ].join("\n");
   }
 
@@ -60,6 +60,6 @@ export function statusCommands(options: {
 
   return [
     { name: "status", summary: "agent, session and model of this chat", role: "anyone", control: true, run: status },
-    { name: "whoami", summary: "your id, as configurations need it", role: "anyone", control: true, run: whoami },
+    { name: "whoami", summary: "your id, for use in the configuration", role: "anyone", control: true, run: whoami },
   ];
 }

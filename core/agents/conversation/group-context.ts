@@ -23,7 +23,7 @@ export interface GroupContext {
   /** Messages that the session has not seen yet, oldest first. Empty for direct chats. */
   before(inbound: Inbound, sessionKey: string): Promise<readonly Inbound[]>;
   /** Marks everything before this message as seen by the session. */
-  told(inbound: Inbound, sessionKey: string): Promise<unknown>;
+  markSeen(inbound: Inbound, sessionKey: string): Promise<unknown>;
   /** Moves the mark to a new session key, because the platform changed the group's id. */
   move(from: string, to: string): Promise<unknown>;
 }
@@ -46,7 +46,7 @@ export function createGroupContext({ store, parse, limit, now }: GroupContextOpt
         return parsed === null || parsed === undefined || "silent" in parsed ? [] : [parsed];
       });
     },
-    told: async (inbound, sessionKey) => {
+    markSeen: async (inbound, sessionKey) => {
       if (isGroup(inbound)) await store.set(namespace, sessionKey, inbound.id, { expiresAt: now() + keepMs });
     },
     async move(from, to) {
@@ -67,7 +67,7 @@ export function renderGroupContext(messages: readonly Inbound[]): string {
     lines.unshift(line);
   }
   if (lines.length === 0) return "";
-  return ["[context: said here since you were asked last, and not addressed to you]", ...lines].join("\n");
+  return ["[context: said here since your last turn, and not addressed to you]", ...lines].join("\n");
 }
 
 /** Names the author of forwarded text and the message that is answered. Otherwise a forward would read as the sender's own words. */

@@ -18,7 +18,7 @@ export interface TurnContext {
   /** Whether `read` took events from the session's queue. */
   tookQueued(visit: Visit): boolean;
   /** Call it while the turn is written, so that the next turn does not repeat the same context. */
-  told(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
+  markRead(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
   /** Drops earlier events, because this message begins a new conversation. */
   forget(inbound: Inbound, route: Route): Promise<unknown>;
 }
@@ -66,19 +66,19 @@ export function createTurnContext({
     },
     of: (visit) => visit.get(news)?.text ?? "",
     tookQueued: (visit) => (visit.get(news)?.queued.length ?? 0) > 0,
-    told(inbound, { sessionKey }, visit) {
+    markRead(inbound, { sessionKey }, visit) {
       const { events = [], said = false, queued = [] } = visit.get(news) ?? {};
       const leftOut = queued[0]?.leftOut;
       if (events.length === 0 && !said && leftOut === undefined) return undefined;
       return Promise.all([
-        events.length > 0 && waiting.told(sessionKey, events),
-        said && group.told(inbound, sessionKey),
+        events.length > 0 && waiting.remove(sessionKey, events),
+        said && group.markSeen(inbound, sessionKey),
         leftOut !== undefined && store.leftOutReported(eventQueue(sessionKey).key, leftOut),
       ]);
     },
     async forget(inbound, { sessionKey }) {
       const events = await waiting.of(sessionKey);
-      await Promise.all([events.length > 0 && waiting.told(sessionKey, events), group.told(inbound, sessionKey)]);
+      await Promise.all([events.length > 0 && waiting.remove(sessionKey, events), group.markSeen(inbound, sessionKey)]);
     },
   };
 }

@@ -26,7 +26,7 @@ export interface WaitingEvents {
   /** The waiting events, oldest first. */
   of(sessionKey: string): Promise<readonly WaitingEvent[]>;
   /** Removes events that a turn has mentioned, in the same commit as the turn. */
-  told(sessionKey: string, events: readonly WaitingEvent[]): Promise<unknown>;
+  remove(sessionKey: string, events: readonly WaitingEvent[]): Promise<unknown>;
   /** Moves the events to a new session key, because the platform changed the group's id. */
   move(from: string, to: string): Promise<unknown>;
 }
@@ -50,7 +50,7 @@ export function createWaitingEvents({
       );
     },
     of: async (sessionKey) => fresh(await store.get(waitingEventsNamespace, sessionKey)),
-    told(sessionKey, events) {
+    remove(sessionKey, events) {
       const ids = new Set(events.map(({ id }) => id));
       return store.update(waitingEventsNamespace, sessionKey, (value) => {
         const left = fresh(value).filter(({ id }) => !ids.has(id));
@@ -60,7 +60,7 @@ export function createWaitingEvents({
     async move(from, to) {
       const events = await waiting.of(from);
       for (const event of events) await waiting.add(to, event);
-      await waiting.told(from, events);
+      await waiting.remove(from, events);
     },
   };
   return waiting;

@@ -58,15 +58,15 @@ async function readHeartbeat(
   context: HeartbeatContext,
 ): Promise<Inbound | null> {
   const agent = agentSettings(context.config, knownAgentId(context.config, agentOfKey(sessionKey)));
-  const told = events.filter((event) => eventText(event) !== "");
+  const withText = events.filter((event) => eventText(event) !== "");
   const notes = await readNotes(agent.workspace, context.directory);
-  if (told.length === 0 && notes === "") return null;
+  if (withText.length === 0 && notes === "") return null;
   const at = events.at(-1)?.acceptedAt ?? leader.acceptedAt;
   const target = agent.heartbeat.target ?? "last";
   const blocks = [
     `[heartbeat ${renderTime(at)}] ${agent.heartbeat.prompt ?? defaultPrompt}`,
     notes === "" ? "" : `HEARTBEAT.md:\n\n${notes}`,
-    renderQueued(told, leader.leftOut),
+    renderQueued(withText, leader.leftOut),
   ];
   return {
     id: leader.id,
@@ -87,7 +87,7 @@ async function readHeartbeat(
       deliver: target !== "none",
       ...(target === "none" ? {} : { channel: target }),
       ...(agent.heartbeat.to === undefined ? {} : { to: agent.heartbeat.to }),
-      heartbeat: { events: told.map(eventText), scheduled: events.every((event) => event.source === "heartbeat") },
+      heartbeat: { events: withText.map(eventText), scheduled: events.every((event) => event.source === "heartbeat") },
     },
   };
 }
@@ -136,7 +136,7 @@ export function createHeartbeat(options: {
       return isActive(now(), agentSettings(config(), agentId).heartbeat.activeHours);
     } catch (thrown) {
       // A time zone that this runtime does not know must not stop the heartbeat silently.
-      log.warn({ agent: agentId, reason: reasonOf(thrown) }, "heartbeat.activeHours.timezone is not known; it is left out of account");
+      log.warn({ agent: agentId, reason: reasonOf(thrown) }, "heartbeat.activeHours.timezone is unknown and is ignored");
       return true;
     }
   }

@@ -45,14 +45,14 @@ export function createRefusedAcknowledgements(options: {
   readonly pathsOf: (inbound: Inbound) => PathOf;
   readonly log: Pick<Log, "warn">;
 }): (inbound: Inbound, route: Route) => void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (inbound, route) => {
     const account = options.optionsOf(inbound);
     const emoji = acknowledgement(options.config(), inbound, route, account)?.emoji;
     const path = acknowledgementPath(options.config(), route, account, options.pathsOf(inbound));
-    if (told.has(`${path} ${emoji}`)) return;
-    told.add(`${path} ${emoji}`);
-    options.log.warn({ path }, `${inbound.channel} does not take ${emoji} as a reaction: choose another emoji`);
+    if (reported.has(`${path} ${emoji}`)) return;
+    reported.add(`${path} ${emoji}`);
+    options.log.warn({ path }, `${inbound.channel} does not accept ${emoji} as a reaction: choose another emoji`);
   };
 }
 

@@ -29,7 +29,7 @@ export function pluginOf(engines: Engines, engine: string): string {
 /** What an engine threw, as it is reported. */
 export function engineFailure(engines: Engines, engine: string, thrown: unknown): Error {
   if (thrown instanceof HostError || thrown instanceof EngineError) return thrown;
-  const details = { plugin: pluginOf(engines, engine), engine, reason: reasonOf(thrown), fix: "Look at the log lines of this turn." };
+  const details = { plugin: pluginOf(engines, engine), engine, reason: reasonOf(thrown), fix: "Read the log lines of this turn." };
   return new PluginError("engine_failed", details, { cause: thrown });
 }
 

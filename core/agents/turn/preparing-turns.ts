@@ -32,7 +32,7 @@ export interface PreparingTurns {
 }
 
 export function stoppedTurn(): EngineError {
-  return new EngineError("stopped", { detail: "The turn was stopped", hint: "Write again to go on." });
+  return new EngineError("stopped", { detail: "The turn was stopped", hint: "Write again to continue." });
 }
 
 export function createPreparingTurns({ now }: { readonly now: () => number }): PreparingTurns {

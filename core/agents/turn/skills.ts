@@ -140,9 +140,9 @@ export function skillTools(skills: readonly Skill[]): readonly EngineTool[] {
         const { name } = (typeof args === "object" && args !== null ? args : {}) as { readonly name?: Json };
         const skill = skills.find((one) => one.name === name);
         if (skill === undefined)
-          return { ok: false, error: `There is no such skill; there are ${names.join(", ")}.`, code: "skill_unknown" };
+          return { ok: false, error: `There is no such skill. Available: ${names.join(", ")}.`, code: "skill_unknown" };
         const text = await readText(skill.file).catch(() => undefined);
-        if (text === undefined) return { ok: false, error: "The skill cannot be read any more.", code: "skill_unreadable" };
+        if (text === undefined) return { ok: false, error: "The skill can no longer be read.", code: "skill_unreadable" };
         return { ok: true, name: skill.name, text };
       },
     },

@@ -1,4 +1,4 @@
-/** Asking a running gateway to do something with itself, and waiting until it has ended. */
+/** Sends a request such as `stop` to a running gateway, and waits until the gateway has ended. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { isAlive, type RunningGateway } from "../running-gateway.ts";
 
 const lookEveryMs = 50;
 const progressAfterMs = 1_000;
-/** Beside what runs: connections, plugins and files are closed, too. */
+/** Time for closing connections, plugins and files, in addition to the time for running turns. */
 const closingSeconds = 15;
 
 /** Throws `gateway_not_running`. */
@@ -18,7 +18,7 @@ export async function requireGateway(context: CommandContext): Promise<RunningGa
   return gateway;
 }
 
-/** Throws what the gateway refused it with, and `gateway_silent`. */
+/** Throws the gateway's reason for refusing, or `gateway_silent`. */
 export async function ask(gateway: RunningGateway, what: "stop" | "restart" | "reload"): Promise<object> {
   const answer = await gateway.call("POST", `/gateway/${what}`, { body: {}, patienceMs: 30_000 });
   if (answer === null) throw new HostError("gateway_silent", { url: gateway.url, reason: "it did not answer in time" });
@@ -27,7 +27,7 @@ export async function ask(gateway: RunningGateway, what: "stop" | "restart" | "r
   throw new HostError("gateway_refused", { url: gateway.url, reason: error.replace(/\.$/, ""), fix: hint });
 }
 
-/** Throws `gateway_still_runs`. With `process`, the state is free afterwards; without it, the process may go on as the next gateway. */
+/** Throws `gateway_still_runs`. With `process`, the state is free afterwards; without it, the process may continue as the next gateway. */
 export async function untilEnded(
   context: CommandContext,
   gateway: RunningGateway,
@@ -36,9 +36,9 @@ export async function untilEnded(
   const seconds = drainSeconds + closingSeconds;
   const until = context.now() + seconds * 1_000;
   const lockFile = join(await context.stateDirectory(), "lock.pid");
-  const progress = setTimeout(() => context.terminal.note("Waiting for what runs to be finished or handed back ..."), progressAfterMs);
+  const progress = setTimeout(() => context.terminal.note("Waiting for running work to be finished or handed back ..."), progressAfterMs);
   try {
-    // The lock goes last of all; a process that was killed leaves its file behind.
+    // The lock file is removed last; a killed process leaves its lock file behind.
     while ((await gateway.isThere()) || (process && existsSync(lockFile) && isAlive(gateway.pid))) {
       if (context.now() > until) throw new HostError("gateway_still_runs", { pid: gateway.pid, seconds });
       await wait(lookEveryMs);

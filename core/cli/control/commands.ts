@@ -1,4 +1,4 @@
-/** The commands that a running gateway follows: `stop`, `restart`, `reload`. */
+/** The commands for a running gateway: `stop`, `restart`, `reload`. */
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import type { Add, Handle } from "../declare.ts";

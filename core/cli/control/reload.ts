@@ -1,4 +1,4 @@
-/** `reload`: the gateway reads its configuration now, and says what became of it. */
+/** `reload`: makes the gateway read its configuration now, and prints the result. */
 
 import type { Problem } from "../../config/problem.ts";
 import { programCommand } from "../../contract/command.ts";
@@ -20,7 +20,7 @@ export async function reloadGateway(context: CommandContext, _: readonly [], { j
 
 function show({ changed, problems, waiting }: Answer, { terminal }: CommandContext): void {
   const { style } = terminal;
-  terminal.line(changed ? "The configuration was taken over." : "The configuration is in force as it is in the file.");
+  terminal.line(changed ? "The configuration was reloaded." : "The configuration in the file is already in effect.");
   for (const { severity, path, line, message, hint = "" } of problems) {
     const where = line === undefined ? "" : ` (line ${line})`;
     terminal.line(`${style(severity === "error" ? "red" : "yellow", severity)} ${path}${where}: ${message}. ${hint}`.trimEnd());

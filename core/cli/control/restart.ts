@@ -1,4 +1,4 @@
-/** `restart`: the gateway ends and starts again in the same process, with the configuration as it is now. */
+/** `restart`: ends the gateway and starts it again in the same process, with the current configuration. */
 import { setTimeout as wait } from "node:timers/promises";
 import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
@@ -6,10 +6,10 @@ import { isAlive, type RunningGateway } from "../running-gateway.ts";
 import { ask, requireGateway, untilEnded } from "./asking.ts";
 
 const lookEveryMs = 100;
-/** A supervisor that starts it in a process of another id may take its time. */
+/** Allows for a supervisor that starts a new process with another id. */
 const mostMissingMs = 10_000;
 const mostStartingMs = 60_000;
-/** Its accounts may still connect. */
+/** Accounts may still be connecting. */
 const mostUnreadyMs = 15_000;
 
 export async function restartGateway(context: CommandContext, _: readonly [], { json }: { readonly json?: boolean }): Promise<number> {
@@ -21,13 +21,13 @@ export async function restartGateway(context: CommandContext, _: readonly [], { 
   const { ready, reasons } = await after.readiness();
   if (json === true) context.terminal.json({ url, pid, ready, reasons });
   else {
-    context.terminal.line(`The gateway runs again at ${url} (process ${pid}).`);
+    context.terminal.line(`The gateway is running again at ${url} (process ${pid}).`);
     for (const reason of reasons) context.terminal.line(reason);
   }
   return ready ? 0 : 1;
 }
 
-/** The gateway that is up again; one that is not ready in time is returned as it is. */
+/** The restarted gateway, even if it does not become ready in time. */
 async function untilBack(context: CommandContext, before: RunningGateway): Promise<RunningGateway> {
   const begun = context.now();
   let seen: number | undefined;

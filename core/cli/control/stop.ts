@@ -1,16 +1,16 @@
-/** `stop`: the gateway finishes or hands back what runs, and ends. */
+/** `stop`: makes the gateway finish or hand back its running turns, and end. */
 import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import type { RunningGateway } from "../running-gateway.ts";
 import { ask, untilEnded } from "./asking.ts";
 
-/** Of one that does not answer, so that it cannot be asked. */
+/** Assumed if the gateway does not answer and its own value is unknown. */
 const usualDrainSeconds = 30;
 
 export async function stopGateway(context: CommandContext, _: readonly [], { json }: { readonly json?: boolean }): Promise<number> {
   const directory = await context.stateDirectory();
   const gateway = await context.gateway();
-  const drainSeconds = gateway === null ? undefined : await tellToStop(gateway, directory);
+  const drainSeconds = gateway === null ? undefined : await requestStop(gateway, directory);
   if (gateway === null || drainSeconds === undefined) {
     if (json === true) context.terminal.json({ stopped: false });
     else context.terminal.line(`No gateway is running on ${directory}.`);
@@ -22,15 +22,15 @@ export async function stopGateway(context: CommandContext, _: readonly [], { jso
   return 0;
 }
 
-/** How long it may take; `undefined` where the process of that id is not a gateway's. */
-async function tellToStop(gateway: RunningGateway, directory: string): Promise<number | undefined> {
+/** How long stopping may take, in seconds; `undefined` if the process with that id is not a gateway. */
+async function requestStop(gateway: RunningGateway, directory: string): Promise<number | undefined> {
   try {
     const { drainSeconds } = (await ask(gateway, "stop")) as { readonly drainSeconds: number };
     return drainSeconds;
   } catch (error) {
     if (!(error instanceof HostError) || error.code !== "gateway_silent") throw error;
   }
-  // The process hangs, or it was killed and its id belongs to another process: the lock shows which.
+  // Either the process hangs, or it was killed and its id belongs to another process. The lock shows which.
   const { lockHolder } = await import("../../state/lock.ts");
   const pid = lockHolder(directory);
   if (pid === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The file: what is wrong in it, who can read the secrets in it, whether its tokens can be guessed. */
+/** Checks the configuration file: its problems, who can read the secrets in it, and whether its tokens can be guessed. */
 import { chmodSync, statSync } from "node:fs";
 import { isWeakSecret, weakSecret } from "../../config/checking/weak-secret.ts";
 import { showConfigValue } from "../../config/editing/values.ts";
@@ -18,9 +18,9 @@ export function checkConfiguration(patient: Patient): readonly Finding[] {
   const { loaded, declared, context } = patient;
   const problems = [...loaded.problems, ...pluginProblems(declared, loaded, context.env)];
   // The check of the allowlists reports these, with the accounts they concern.
-  const told = ignoredOf(patient);
+  const reported = ignoredOf(patient);
   const found = problems
-    .filter(({ path, message }) => !told.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
+    .filter(({ path, message }) => !reported.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
     .filter((problem) => !isOnlyMissingHere(problem, patient))
     // The check of the tokens reports these, with what they open.
     .filter(({ path, message }) => !(tokenPaths.includes(path) && message === weakSecret.message))
@@ -34,14 +34,10 @@ export function checkConfiguration(patient: Patient): readonly Finding[] {
         ...(hint === undefined ? {} : { fix: hint }),
       };
     });
-  return orOk(
-    found,
-    "configuration",
-    loaded.found ? `${loaded.file} is in order` : `there is no ${loaded.file}; the defaults are in force`,
-  );
+  return orOk(found, "configuration", loaded.found ? `${loaded.file} is valid` : `there is no ${loaded.file}; the defaults apply`);
 }
 
-/** A service has an environment of its own: what the gateway that runs with this file could read is not missing. */
+/** A service has its own environment: a variable that the running gateway could read from this configuration is not missing. */
 function isOnlyMissingHere({ path, message }: Problem, { description, loaded }: Patient): boolean {
   if (description?.configFile !== loaded.file || !/environment variable \S+ is not set/.test(message)) return false;
   const missingThere = description.problems.some((problem) => problem.path === path);
@@ -62,12 +58,12 @@ export function checkFileMode({ loaded, declared }: Patient): readonly Finding[]
       reason: `other users of this machine may read ${file} (mode ${mode.toString(8)}), and it contains secrets`,
       path: file,
       fix: `chmod 600 ${file}, or keep the secrets in the environment or in files.`,
-      repair: { what: `make ${file} readable for its owner alone`, edits: false, run: async () => chmodSync(file, 0o600) },
+      repair: { what: `make ${file} readable by its owner only`, edits: false, run: async () => chmodSync(file, 0o600) },
     },
   ];
 }
 
-/** A text that would not be shown is a secret. References such as `{ env }` are hidden too, and may be read by anybody. */
+/** A text that would be hidden is a secret. References such as `{ env }` are hidden too, although they need no protection. */
 function holdsSecret(config: unknown, declared: Patient["declared"]): boolean {
   return differs(config, showConfigValue(config, "", declaredSchemas(declared)));
 }
@@ -92,7 +88,7 @@ export function checkTokens(patient: Patient): readonly Finding[] {
   ] as const;
   const found = tokens.flatMap(([path, secret, opens]): readonly Finding[] => {
     if (secret === undefined) return [];
-    const fix = "Take a long random one, such as `openssl rand -base64 32` makes, and hand it to those who call.";
+    const fix = "Use a long random one, such as from `openssl rand -base64 32`, and give it to the callers.";
     try {
       const token = secrets.resolve(secret, path);
       if (token.length >= short && !guessable.test(token)) return [];
@@ -113,7 +109,7 @@ export function checkTokens(patient: Patient): readonly Finding[] {
       ];
     }
   });
-  return orOk([...found, ...stillAccepted(patient)], "tokens", "none that is configured can be guessed");
+  return orOk([...found, ...stillAccepted(patient)], "tokens", "no configured token can be guessed");
 }
 
 const replaced = [
@@ -121,7 +117,7 @@ const replaced = [
   ["gateway.auth.previousToken", ({ gateway }: GatewayConfig) => gateway.auth.previousToken],
 ] as const;
 
-/** Tokens that were replaced: who has one of them is let in until its time is over. */
+/** Replaced tokens, which are accepted until they expire. */
 function stillAccepted({ loaded: { config }, context }: Patient): readonly Finding[] {
   return replaced.flatMap(([path, read]): readonly Finding[] => {
     const previous = read(config);

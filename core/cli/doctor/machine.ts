@@ -1,4 +1,4 @@
-/** The machine: the state directory, its disk, the gateway on it and its port, who can reach it. */
+/** Checks the machine: the state directory, its disk, the gateway running on it, its port, and who can reach it. */
 
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
@@ -12,11 +12,11 @@ import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
 const forOthers = 0o077;
-/** What a stranger could do something with. */
+/** Files that must be private. */
 const privateFiles = /^(gateway-token|state\.db.*|lock\.db|gateway\.json)$/;
 
 export function checkState({ stateDirectory, state }: Patient): readonly Finding[] {
-  if (!existsSync(stateDirectory)) return [ok("state", `there is no ${stateDirectory} yet; the first gateway makes it`)];
+  if (!existsSync(stateDirectory)) return [ok("state", `there is no ${stateDirectory} yet; the first gateway creates it`)];
   const found: Finding[] = [];
   const base = { check: "state", path: stateDirectory };
   if (state instanceof HostError) found.push({ ...base, verdict: "fail", reason: withoutStop(state.message), fix: state.hint });
@@ -37,7 +37,11 @@ export function checkState({ stateDirectory, state }: Patient): readonly Finding
     .filter((name) => privateFiles.test(name))
     .map((name) => join(stateDirectory, name));
   for (const path of [stateDirectory, ...files]) found.push(...openToOthers(path));
-  return orOk(found, "state", `${stateDirectory} belongs to its owner alone${state === undefined ? "; no gateway has run on it yet" : ""}`);
+  return orOk(
+    found,
+    "state",
+    `${stateDirectory} is accessible to its owner only${state === undefined ? "; no gateway has run on it yet" : ""}`,
+  );
 }
 
 function openToOthers(path: string): readonly Finding[] {
@@ -51,7 +55,7 @@ function openToOthers(path: string): readonly Finding[] {
       check: "state",
       verdict: "warn",
       path,
-      reason: `other users of this machine may look into ${path} (mode ${mode.toString(8)})`,
+      reason: `other users of this machine may read ${path} (mode ${mode.toString(8)})`,
       fix: `chmod ${wanted.toString(8)} ${path}`,
       repair: { what: `make ${path} private`, edits: false, run: async () => chmodSync(path, wanted) },
     },
@@ -95,15 +99,15 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
   }
   for (const { channel, account, path, status } of description.accounts) {
     if (status.state !== "failed" && status.state !== "waiting") continue;
-    if (isToldElsewhere(patient, { channel, account })) continue;
+    if (isReportedElsewhere(patient, { channel, account })) continue;
     const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
     found.push({ check: "gateway", verdict: "fail", path, reason, fix: `\`${programCommand} logs\` shows what happened before.` });
   }
   return orOk(found, "gateway", `it runs at ${gateway.url}, process ${gateway.pid}`);
 }
 
-/** What the configuration or the platform says of it is nearer to the cause than what became of it. */
-function isToldElsewhere(
+/** A finding about the configuration or from the platform is closer to the cause than the account's state. */
+function isReportedElsewhere(
   { accounts, probes }: Patient,
   { channel, account }: { readonly channel: string; readonly account: string },
 ): boolean {
@@ -113,7 +117,7 @@ function isToldElsewhere(
 
 async function checkPort({ host, port }: { readonly host: string; readonly port: number }): Promise<readonly Finding[]> {
   const reason = await whyNotListening(host, port);
-  if (reason === undefined) return [ok("gateway", `none runs; ${port === 0 ? "any free port" : `${host}:${port}`} is there for one`)];
+  if (reason === undefined) return [ok("gateway", `none runs; ${port === 0 ? "any free port" : `${host}:${port}`} is available`)];
   const fix = "Stop the other program, or set gateway.port (0 takes any free one); an address must be one of this machine.";
   return [
     {
@@ -139,7 +143,7 @@ function whyNotListening(host: string, port: number): Promise<string | undefined
 function leftBehind(stateDirectory: string): readonly Finding[] {
   const path = join(stateDirectory, "gateway.json");
   if (!existsSync(path)) return [];
-  const fix = `\`${programCommand} logs\` may say why. What it had accepted goes on at the next start.`;
+  const fix = `\`${programCommand} logs\` may say why. Accepted events resume at the next start.`;
   return [{ check: "gateway", verdict: "warn", path, reason: "the last one ended without closing: it was killed, or it crashed", fix }];
 }
 
@@ -152,14 +156,14 @@ export function checkExposure({ loaded }: Patient): readonly Finding[] {
   const found: Finding[] = [];
   const anyProxy = trustedProxies.find((proxy) => everybody.test(proxy));
   if (anyProxy !== undefined) {
-    const reason = `gateway.trustedProxies holds ${anyProxy}, so every caller may claim any address, and limits by address are worth nothing`;
-    found.push({ check, verdict: "fail", path: "gateway.trustedProxies", reason, fix: "Name the addresses of your proxies alone." });
+    const reason = `gateway.trustedProxies contains ${anyProxy}, so every caller can claim any address, and limits by address have no effect`;
+    found.push({ check, verdict: "fail", path: "gateway.trustedProxies", reason, fix: "List only the addresses of your proxies." });
   }
   if (!isOnlyHere(host) && trustedProxies.length === 0) {
     const what = hooks.enabled ? "the hook endpoints and the management routes" : "the management routes";
     const fix =
       "Bind 127.0.0.1, or put a proxy with TLS in front and name its address in gateway.trustedProxies: without that every caller behind a proxy counts as one.";
-    const reason = `other machines reach ${what} at ${host}, and no proxy is trusted: tokens travel in the clear`;
+    const reason = `other machines reach ${what} at ${host}, and no proxy is trusted: tokens are sent unencrypted`;
     found.push({ check, verdict: "warn", path: "gateway.host", reason, fix });
   }
   return orOk(found, check, isOnlyHere(host) ? `only this machine reaches ${host}` : `${host} is reached through a proxy`);

@@ -1,4 +1,4 @@
-/** Everything the checks look at, gathered once. Nothing of it changes anything. */
+/** Everything the checks need, gathered once and without changing anything. */
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
 import type { ProbeReport } from "../../channels/probe.ts";
 import type { LoadedConfig } from "../../config/reading/load.ts";
@@ -16,17 +16,17 @@ export interface Patient {
   readonly declared: readonly Declared[];
   readonly accounts: readonly ConfiguredAccount[];
   readonly probes: readonly ProbeReport[];
-  /** `null`: none runs on this state. */
+  /** `null`: no gateway is running on this state. */
   readonly gateway: RunningGateway | null;
   readonly description: GatewayDescription | null;
-  /** `undefined`: nothing ever ran here. An error: why it cannot be read. */
+  /** `undefined`: no gateway has ever run here. An error says why the state cannot be read. */
   readonly state: StateView | HostError | undefined;
 }
 
 export interface StateView {
-  /** Whom pairing let in, by channel. */
+  /** Senders approved by pairing, by channel. */
   readonly paired: ReadonlyMap<string, readonly PairedSender[]>;
-  /** Lanes with work that waits. */
+  /** Lanes with waiting work. */
   readonly lanes: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Who may write, and where they come together: entries that admit no sender, lists that are empty, one conversation for several people. */
+/** Checks who may write, and who shares a conversation: entries that admit no sender, empty lists, one conversation for several people. */
 import { identityRule, ignoredEntries, parseAllowlist } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
@@ -26,7 +26,7 @@ interface Ignored {
   readonly entry: string;
 }
 
-/** Each once, although several accounts inherit it. */
+/** Lists each entry once, even if several accounts inherit it. */
 export function ignoredOf(patient: Patient): readonly Ignored[] {
   const found = ready(patient.accounts).flatMap((account) =>
     ignoredEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)).map((one) => ({ account, ...one })),
@@ -65,7 +65,7 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
   return orOk(found, check, "every entry is an id, and every open place admits someone");
 }
 
-/** Places that look open and admit no sender. */
+/** Places that look open but admit no sender. */
 function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
   const { access } = account.settings;
   const pathOf = pathsOf(patient, account);
@@ -92,7 +92,7 @@ function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
   return found;
 }
 
-/** Owners are ids as well. */
+/** Owners are given as ids too. */
 function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
   const path = "commands.ownerAllowFrom";
   const rules = ready(accounts).map(ruleOf);
@@ -105,14 +105,14 @@ function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
   });
 }
 
-/** Not wrong where it is meant: then it is worth a look at what the agent may do. */
+/** Open access can be intended, but is a reason to review what the agent may do. */
 export function checkStrangers(patient: Patient): readonly Finding[] {
   const check = "strangers";
   const found = ready(patient.accounts).flatMap((account): readonly Finding[] => {
     const { access } = account.settings;
     const pathOf = pathsOf(patient, account);
     const name = `${account.channel}:${account.account}`;
-    const fix = "If that is not meant, name the senders; if it is, take care what the agent can do.";
+    const fix = "If this is not intended, list the senders; if it is, limit what the agent can do.";
     const everybody = (senders: readonly (string | number)[]) => parseAllowlist(senders, ruleOf(account)).everybody;
     const direct = access.dmPolicy === "open" && everybody(access.allowFrom ?? []);
     // A group that the configuration does not name, if such groups are admitted: any user may add the bot to one.
@@ -124,10 +124,10 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
       ...(anywhere ? [{ path: group.paths().groupPolicy, reason: `anyone who adds ${name} to a group may talk to it there` }] : []),
     ].map((one) => ({ check, verdict: "warn", fix, ...one }));
   });
-  return orOk(found, check, "only those whom the configuration names, or who were approved, are let in");
+  return orOk(found, check, "only configured or approved senders are admitted");
 }
 
-/** With one conversation for all direct chats, the agent may tell one person what another one said. */
+/** If all direct chats share one conversation, the agent may repeat to one person what another one said. */
 export function checkConversations(patient: Patient): readonly Finding[] {
   const check = "conversations";
   const { loaded, accounts, state } = patient;
@@ -146,14 +146,14 @@ export function checkConversations(patient: Patient): readonly Finding[] {
       if (sender.account === account.account) people.add(`${account.channel}:${sender.senderId}`);
     }
   }
-  if (!everybody && people.size < 2) return [ok(check, "one person at most writes directly")];
+  if (!everybody && people.size < 2) return [ok(check, "at most one person sends direct messages")];
   const who = everybody ? "everyone may send direct messages and all" : `${people.size} people may write directly and`;
   const reason = `${who} share one conversation (session.dmScope main): the agent may reveal to one what another said`;
   const fix = `Unless all of them are you: ${programCommand} config set session.dmScope per-channel-peer`;
   return [{ check, verdict: "warn", path: "session.dmScope", reason, fix }];
 }
 
-/** What is kept of accounts that are gone: an account of that id that comes back would find its people let in. */
+/** Stored data of removed accounts: if an account with the same id is added again, its old approvals apply. */
 export function checkOldState({ accounts, state }: Patient): readonly Finding[] {
   const check = "old state";
   if (state === undefined || state instanceof HostError) return [];
@@ -177,7 +177,7 @@ export function checkOldState({ accounts, state }: Patient): readonly Finding[] 
   }
   for (const [name, lanes] of waiting) {
     const reason = `work of ${lanes === 1 ? "one chat" : `${lanes} chats`} waits for ${visibleLine(name, 80)}, which is no longer configured`;
-    found.push({ check, verdict: "warn", reason, fix: "Configure the account again, or leave it: what waits ends after seven days." });
+    found.push({ check, verdict: "warn", reason, fix: "Configure the account again, or leave it: waiting events end after seven days." });
   }
-  return orOk(found, check, "nothing is left of accounts that are gone");
+  return orOk(found, check, "no data of removed accounts is left");
 }

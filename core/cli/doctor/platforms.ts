@@ -1,4 +1,4 @@
-/** What the platforms say, held against the configuration: tokens, groups, what the bot is handed there. */
+/** Compares what the platforms report with the configuration: tokens, groups, and which messages the bot receives there. */
 import { placeSettings } from "../../access/place.ts";
 import type { ProbeReport } from "../../channels/probe.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
@@ -22,16 +22,12 @@ export function checkPlatforms({ probes, accounts }: Patient): readonly Finding[
       found.push({ check: "platform", verdict: "warn", path, reason: `${nameOf(report)}: ${name}: ${visibleLine(reason, 500)}`, fix });
   }
   if (accounts.length === 0) return orOk(found, "platform", "no channel is configured");
-  return orOk(
-    [...found, ...twins(probes)],
-    "platform",
-    probes.length === 0 ? "no account is switched on" : probes.map(described).join("; "),
-  );
+  return orOk([...found, ...twins(probes)], "platform", probes.length === 0 ? "no account is enabled" : probes.map(described).join("; "));
 }
 
 const described = (report: ProbeReport): string => `${nameOf(report)} is ${visibleLine(report.probe?.detail ?? "not to be asked", 300)}`;
 
-/** Two that take in for one bot take each other's events away, whatever their tokens look like. */
+/** Two accounts that receive for the same bot take each other's events, even with different tokens. */
 function twins(probes: readonly ProbeReport[]): readonly Finding[] {
   const seen = new Map<string, ProbeReport>();
   return probes.flatMap((report): readonly Finding[] => {
@@ -42,7 +38,7 @@ function twins(probes: readonly ProbeReport[]): readonly Finding[] {
       seen.set(`${report.channel}:${id}`, report);
       return [];
     }
-    const reason = `${nameOf(first)} and ${nameOf(report)} are one bot (${id}), so each takes messages away from the other`;
+    const reason = `${nameOf(first)} and ${nameOf(report)} are the same bot (${id}), so each takes messages from the other`;
     return [
       {
         check: "platform",
@@ -62,7 +58,7 @@ export function checkGroups(patient: Patient): readonly Finding[] {
   ];
   const named = patient.probes.flatMap(({ groups }) => groups).length;
   const star = patient.probes.some(({ unprobed }) => unprobed.includes("*"));
-  const rest = star ? "; * stands for every group, so there is none to ask about" : "";
+  const rest = star ? "; * means every group, so there is none to check" : "";
   return orOk(
     found,
     "groups",
@@ -81,7 +77,7 @@ function unreachable(patient: Patient, { channel, account, groups }: ProbeReport
     });
 }
 
-/** A channel says what is wrong and, behind the last colon, what to do about it. */
+/** A channel's detail says what is wrong and, after the last colon, what to do. */
 function remedyIn(detail: string): { readonly reason: string; readonly fix: Pick<Finding, "fix"> } {
   const [reason = "", remedy] = detail.split(/: (?=[^:]*$)/);
   return { reason, fix: remedy === undefined ? {} : { fix: sentence(visibleLine(remedy, 500)) } };
@@ -91,7 +87,7 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 const chatId = /^-?\d{1,20}$/;
 
-/** A name in the place of a group's id matches no group. Each once, although several accounts inherit it. */
+/** A name in place of a group's id matches no group. Each is listed once, even if several accounts inherit it. */
 function misnamed(patient: Patient): readonly Finding[] {
   const found = new Map<string, Finding>();
   for (const owner of ready(patient.accounts)) {
@@ -118,7 +114,7 @@ function misnamedGroup(
 
 const parentOf = (path: string): string => renderPath((parsePath(path) ?? []).slice(0, -1));
 
-/** Where no mention is required, the bot must receive messages without a mention. */
+/** If no mention is required, the bot must receive messages without a mention. */
 function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
   const account = ready(patient.accounts).find((one) => one.channel === report.channel && one.account === report.account);
   if (account === undefined || report.probe?.seesAllGroupMessages !== false) return [];
@@ -136,7 +132,7 @@ function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
     check: "groups",
     verdict: "warn",
     path,
-    reason: `${path} is false, but the platform hands ${nameOf(report)} only what addresses it (privacy mode)`,
+    reason: `${path} is false, but the platform delivers to ${nameOf(report)} only messages that address it (privacy mode)`,
     fix: "Switch privacy mode off at the platform's bot maker and add the bot to the group again, or make it an administrator there.",
   }));
 }

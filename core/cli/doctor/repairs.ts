@@ -1,4 +1,4 @@
-/** What `--fix` does to the configuration file: one edit of its syntax tree each, checked before it is written. */
+/** The repairs of `--fix` in the configuration file. Each is one edit of the syntax tree, checked before it is written. */
 import { type EditOptions, editConfig, renameConfigKey } from "../../config/editing/edit.ts";
 import { getPath, parsePath } from "../../config/path.ts";
 import { pluginProblems } from "../config.ts";
@@ -9,7 +9,7 @@ function editOptions({ context, declared }: Patient): EditOptions {
   return { env: context.env, check: (config) => pluginProblems(declared, config, context.env) };
 }
 
-/** Replaces the name by the id; if the id is in the list already, the name is only removed. */
+/** Replaces the name by the id; if the list already contains the id, the name is only removed. */
 export function replaceEntry(
   patient: Patient,
   { path, entry, id }: { readonly path: string; readonly entry: string; readonly id: string },
@@ -18,7 +18,7 @@ export function replaceEntry(
     what: `write ${id} in place of ${JSON.stringify(entry)} in ${path}`,
     edits: true,
     async run() {
-      // Read again: another repair, or another program, may have moved it.
+      // Read again, because another repair or program may have moved the entry.
       const list = getPath((await patient.context.load()).config, path);
       const at = Array.isArray(list) ? list.findIndex((one) => String(one) === entry) : -1;
       if (at === -1 || !Array.isArray(list)) return;

@@ -1,18 +1,18 @@
-/** What the doctor says, for people and for programs. */
+/** Prints the doctor's findings, for people and for programs. */
 import { programCommand } from "../../contract/command.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
 import type { Finding, Repair } from "./finding.ts";
 
 export interface Mended {
   readonly done: boolean;
-  /** Why it could not be mended. */
+  /** Why the repair failed. */
   readonly reason?: string;
 }
 
 export interface Report {
   readonly findings: readonly Finding[];
   readonly mended: ReadonlyMap<Repair, Mended>;
-  /** Copy of the configuration file as it was before. */
+  /** A copy of the configuration file before the first edit. */
   readonly backup: string | undefined;
   readonly json: boolean;
   readonly dryRun: boolean;
@@ -26,10 +26,10 @@ const marks: Readonly<Record<Finding["verdict"], readonly [string, Style]>> = {
 
 export function showFindings(terminal: Terminal, report: Report): void {
   if (report.json) terminal.json(asJson(report));
-  else tellFindings(terminal, report);
+  else printFindings(terminal, report);
 }
 
-function tellFindings(terminal: Terminal, report: Report): void {
+function printFindings(terminal: Terminal, report: Report): void {
   const { style } = terminal;
   const { findings, mended, backup, dryRun } = report;
   const rows = findings.flatMap(({ check, verdict, reason, fix, repair }) => {
@@ -63,7 +63,7 @@ function summary({ findings, mended }: Report): string {
   if (wrong + doubtful === 0) return "All is well.";
   const mendable = open.filter(({ repair }) => repair !== undefined && !mended.has(repair)).length;
   const counts = [...(wrong > 0 ? [`${wrong} wrong`] : []), ...(doubtful > 0 ? [`${doubtful} to look at`] : [])].join(", ");
-  return `${counts}.${mendable > 0 ? ` \`${programCommand} doctor --fix\` mends ${mendable} of them.` : ""}`;
+  return `${counts}.${mendable > 0 ? ` \`${programCommand} doctor --fix\` fixes ${mendable} of them.` : ""}`;
 }
 
 function asJson({ findings, mended, backup }: Report): object {

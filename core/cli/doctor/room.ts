@@ -1,4 +1,6 @@
-/** A database that an earlier version made never gives room back to the disk, and is too large to be rewritten at a start. */
+/**
+ * Checks for a database created by an earlier version, which never returns space to the disk and is too large to be rewritten at a start.
+ */
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { lostRoom, rewriteDatabase } from "../../state/sqlite/database/shrinking.ts";
@@ -12,7 +14,7 @@ export function checkRoom({ state, stateDirectory, gateway }: Patient): readonly
   if (state === undefined || state instanceof HostError) return [];
   const lost = Math.floor(lostRoom(stateDirectory) / megabyte);
   if (lost < worthwhileMb) return [];
-  const reason = `state.db has ${lost} MB without content, which it does not give back to the disk: an earlier version made it`;
+  const reason = `state.db has ${lost} MB without content, which it does not return to the disk: an earlier version created it`;
   const repair = { what: "rewrite state.db", edits: false, run: async () => rewriteDatabase(stateDirectory) };
   const fix = `Stop the gateway and run \`${programCommand} doctor --fix\`, which rewrites state.db. That takes a second for each 100 MB, and room for a copy.`;
   return [{ check: "disk", verdict: "warn", path: stateDirectory, reason, fix, ...(gateway === null ? { repair } : {}) }];

@@ -1,4 +1,4 @@
-/** `doctor`: looks at everything that can be wrong, says what to do about it, and mends what can be mended without a decision. */
+/** `doctor`: checks everything that can go wrong, says what to do, and repairs what needs no decision. */
 import { constants, copyFileSync } from "node:fs";
 import type { LoadedConfig } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
@@ -27,7 +27,7 @@ const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<reado
   checkAgents,
   checkTransforms,
   checkPlatforms,
-  // Before the groups: what is mended in a group is found by its key, which may be mended after.
+  // Before the check of the groups: repairs inside a group find it by its key, which a later repair may change.
   checkAllowlists,
   checkGroups,
   checkStrangers,
@@ -41,7 +41,7 @@ interface DoctorOptions {
   readonly json?: boolean;
 }
 
-/** Exits with 1 when something is wrong that was not mended; what only deserves a look does not count. */
+/** Exits with 1 if a failure remains unrepaired; warnings do not count. */
 export async function runDoctor(context: CommandContext, _: readonly [], options: DoctorOptions): Promise<number> {
   const findings = await examine(context);
   const repairs = findings.flatMap(({ repair }) => repair ?? []);
@@ -58,7 +58,7 @@ async function examine(context: CommandContext): Promise<readonly Finding[]> {
     loaded = await context.load();
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
-    // Nothing else can be looked at: what is not read says neither where the state is nor which accounts there are.
+    // Nothing else can be checked: without the configuration, the place of the state and the accounts are unknown.
     return [
       { check: "configuration", verdict: "fail", reason: withoutStop(error.message), path: context.configFile.file, fix: error.hint },
     ];
@@ -82,7 +82,7 @@ async function mend(repairs: readonly Repair[]): Promise<ReadonlyMap<Repair, Men
   return mended;
 }
 
-/** A copy beside the file, before the first edit. It holds what the file holds, so it is for the same eyes. */
+/** Copies the configuration file before the first edit. The copy contains the same secrets, so it gets the same permissions. */
 function backUp(file: string, now: number): string {
   const time = new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
   const copy = `${file}.${time}.backup`;

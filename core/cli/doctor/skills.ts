@@ -1,4 +1,4 @@
-/** Skills: those that cannot be listed, and names that no workspace has. */
+/** Checks skills: those that cannot be listed, and configured names that no workspace contains. */
 
 import { createSkills } from "../../agents/turn/skills.ts";
 import { agentIds, agentSettings } from "../../config/agents.ts";

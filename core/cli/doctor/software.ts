@@ -1,4 +1,4 @@
-/** Plugins, their own checks, and the agents. */
+/** Checks plugins, agents, and the checks that plugins bring themselves. */
 import { createMentionMatcher, mentionPatterns } from "../../access/mention.ts";
 import { agentIds, agentSettings } from "../../config/agents.ts";
 import type { CheckReport } from "../../host/checks.ts";
@@ -30,13 +30,13 @@ export function checkPlugins({ declared, description }: Patient): readonly Findi
 /** Longer than any check may take. */
 const patienceMs = 30_000;
 
-/** The checks that plugins bring run where the plugins run. */
+/** The checks that plugins bring run inside the gateway, where the plugins run. */
 export async function checkByPlugins({ gateway }: Patient): Promise<readonly Finding[]> {
   const answer = await gateway?.call("POST", "/gateway/checks", { body: {}, patienceMs });
   if (gateway === null || answer?.ok !== true) return [];
   const { checks } = answer.body as { readonly checks: readonly CheckReport[] };
   return checks.map(({ plugin, name, verdict, reason, fix, fixable }): Finding => {
-    const what = `let the plugin ${plugin} mend "${visibleLine(name, 80)}"`;
+    const what = `let the plugin ${plugin} fix "${visibleLine(name, 80)}"`;
     const run = async () => {
       const mended = await gateway.call("POST", "/gateway/checks", { body: { fix: { plugin, name } }, patienceMs });
       const { checks: reports = [] } = (mended?.body ?? {}) as { readonly checks?: readonly CheckReport[] };
@@ -63,7 +63,7 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
     const { engine, model } = agentSettings(config, id);
     if (engine === undefined && (model === undefined || (typeof model === "object" && model.primary === undefined))) mute.push(id);
     if (engine === undefined || description === null || description.engines.includes(engine)) continue;
-    const fix = `Engines that are loaded: ${description.engines.join(", ")}.`;
+    const fix = `Loaded engines: ${description.engines.join(", ")}.`;
     found.push({ check, verdict: "fail", path: "agents", reason: `the agent ${id} needs the engine ${engine}, which is not loaded`, fix });
   }
   if (mute.length > 0) {
@@ -75,7 +75,7 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
   config.bindings.forEach(({ agentId, match: { channel, accountId } }, index) => {
     if (accounts.some((one) => one.channel === channel && (accountId === undefined || one.account === accountId))) return;
     const where = accountId === undefined ? channel : `${channel}:${accountId}`;
-    const reason = `bindings[${index}] leads to the agent ${agentId} what comes from ${visibleLine(where, 100)}, which is not configured`;
+    const reason = `bindings[${index}] routes ${visibleLine(where, 100)} to the agent ${agentId}, but that place is not configured`;
     found.push({
       check,
       verdict: "warn",
@@ -84,10 +84,10 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
       fix: "Correct its channel or accountId, or remove it.",
     });
   });
-  return orOk(found, check, "each has an engine or a model, and what is bound to one is there");
+  return orOk(found, check, "each has an engine or a model, and every binding leads from a configured place");
 }
 
-/** A gateway logs them when the first message of a group is judged, and goes on without them. */
+/** A gateway logs invalid patterns when it first checks a group message, and continues without them. */
 function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] {
   const lists = new Map(
     agentIds(config)
@@ -96,14 +96,14 @@ function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] 
   );
   return [...lists].flatMap(([path, patterns]) =>
     createMentionMatcher(patterns).invalid.map(({ pattern, reason }): Finding => {
-      const fix = "Correct it, or remove it: until then it is left out, and the others count.";
+      const fix = "Correct it, or remove it: until then it is ignored, and the others apply.";
       const shown = visibleLine(JSON.stringify(pattern), 100);
       return { check: "agents", verdict: "warn", path, reason: `${shown} in ${path} cannot be used: ${visibleLine(reason, 300)}`, fix };
     }),
   );
 }
 
-/** Transforms read what strangers send, so the runtime without walls is worth a look. */
+/** Transforms read untrusted input, so running them outside the sandbox is worth a warning. */
 export function checkTransforms({ loaded }: Patient): readonly Finding[] {
   const { enabled, mappings, transforms } = loaded.config.hooks;
   const modules = new Set(enabled ? mappings.flatMap(({ transform }) => (transform === undefined ? [] : [transform.module])) : []);

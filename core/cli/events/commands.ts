@@ -1,4 +1,4 @@
-/** The commands of `events`: what came in, and how it ended. */
+/** The commands of `events`: what was received, and how it ended. */
 import { type Command, Option } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, sinceForms, wholeNumber } from "../declare.ts";

@@ -1,4 +1,4 @@
-/** Events as they end, until the command is interrupted. */
+/** Prints events as they end, until the command is interrupted. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { EventFilter, EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
@@ -8,15 +8,15 @@ const lookEveryMs = 250;
 const mostAtOnce = 1_000;
 
 /**
- * Looks again and again: the events are written by another process. Of what has not ended yet neither the sender nor the places of its
- * answer are known, so the filter is asked when it has.
+ * Polls, because another process writes the events. The sender of an event and the places of its reply are unknown until it has ended, so
+ * the filter applies then.
  */
 export async function followEvents(
   store: Store,
   { filter, shown }: { readonly filter: EventFilter; readonly shown: ReadonlySet<string> },
   print: (report: EventReport) => void,
 ): Promise<never> {
-  // With the gateway's own: the newest row of all is never removed, so there is always one to go on from.
+  // Includes the gateway's own events: the newest row is never removed, so there is always one to continue from.
   const all = { limit: mostAtOnce, includeInternal: true };
   let newest = (await store.events({ ...all, limit: 1 }))[0]?.id;
   const pending = new Set((await store.events({ ...all, open: true })).map(({ id }) => id));

@@ -1,4 +1,4 @@
-/** `events list`: what came in, from whom, how it ended, and what still waits. */
+/** `events list`: what was received, from whom, how it ended, and what is still waiting. */
 import { HostError } from "../../contract/errors.ts";
 import type { Outcome } from "../../contract/types.ts";
 import { visibleLine } from "../../log/visible.ts";
@@ -30,7 +30,7 @@ export async function listEvents(context: CommandContext, _: readonly [], option
     const found = await store.events(filter);
     const reports = await Promise.all(found.map((report) => withUnit(store, report)));
     if (options.follow === true) {
-      // The past in the order in which what comes goes on; what has not ended is shown when it has.
+      // Past events are listed in the order in which new ones follow. An event is shown once it has ended.
       const ended = reports.filter(({ state }) => state === "settled").toReversed();
       for (const report of ended) print(report, context, options);
       const shown = new Set(ended.map(({ id }) => id));
@@ -44,14 +44,14 @@ export async function listEvents(context: CommandContext, _: readonly [], option
 }
 
 function filterOf({ chat, sender, outcome, since, limit, all, follow }: Options, now: number): EventFilter {
-  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const waiting = outcome === "waiting";
   if (waiting && follow === true)
     throw new HostError("usage", { reason: "--follow shows events as they end: leave out --outcome waiting" });
   return {
     limit,
     ...(outcome === undefined || waiting ? {} : { outcome }),
-    // What waits for a heartbeat waits in its name.
+    // Events that wait for a heartbeat are the gateway's own.
     ...(waiting ? { open: true as const, oldestFirst: true as const, includeInternal: true } : {}),
     ...(all === true ? { includeInternal: true } : {}),
     ...(chat === undefined ? {} : { chat: parsePlatformId("--chat", chat) }),
@@ -106,7 +106,7 @@ function cells(report: EventReport, now: number, style: CommandContext["terminal
   return [renderClock(acceptedAt), id, visibleLine(fromOf(report), 60), visibleLine(place, 40), endOf(report, style), took];
 }
 
-/** Who and where, as the station wrote it down that read the event; before that, what it is. */
+/** The sender and place, as recorded by the ingress station; before that, the kind of event. */
 function fromOf({ source, kind, account, decisions }: EventReport): string {
   const read = decisions.find(({ station, sender }) => station === "ingress" && sender !== undefined);
   return read?.detail ?? [source, kind, account].filter(Boolean).join(", ");
@@ -117,7 +117,7 @@ function senderOf({ decisions }: EventReport): { readonly sender?: string } {
   return sender === undefined ? {} : { sender };
 }
 
-/** The lane of a channel's event names its place: `<channel>:<account>:<chat>`, and its thread. */
+/** The lane of a channel's event contains its place: `<channel>:<account>:<chat>`, and its thread. */
 function placeOf({ source, account, lane }: EventReport): { readonly chat?: string; readonly thread?: string } {
   const prefix = `${source}:${account}:`;
   if (account === undefined || !lane.startsWith(prefix)) return {};

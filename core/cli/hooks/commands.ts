@@ -1,4 +1,4 @@
-/** The commands of `hooks`: what webhooks there are, what came to them, and trying things out. */
+/** The commands of `hooks`: list webhooks, inspect their deliveries, and test them. */
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";

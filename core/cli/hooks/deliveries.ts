@@ -1,4 +1,4 @@
-/** `hooks deliveries`: what came, newest first, and what became of it. */
+/** `hooks deliveries`: received deliveries, newest first, and their results. */
 
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
@@ -22,14 +22,14 @@ interface Options {
 interface Delivery {
   readonly report: EventReport;
   readonly kept: KeptHook;
-  /** Absent: it came once. */
+  /** Absent if it arrived once. */
   readonly repeated: Repeated | undefined;
 }
 
 const mostAtOnce = 1_000;
 
 export async function listDeliveries(context: CommandContext, _: readonly [], options: Options): Promise<number> {
-  if (options.limit < 1 || options.limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  if (options.limit < 1 || options.limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const store = await context.openState();
   try {
     const deliveries = await collect(store, options);
@@ -61,7 +61,7 @@ async function collect(store: Store, { failed = false, limit }: Options): Promis
   );
 }
 
-/** They never became events: the sender was refused, or the content was not understood. */
+/** Requests that never became events: the sender was refused, or the content was not understood. */
 async function refusedRequests(store: Store): Promise<readonly RefusedHook[]> {
   return ((await store.get(refusalsNamespace, refusalsKey)) ?? []) as unknown as readonly RefusedHook[];
 }
@@ -105,7 +105,7 @@ function show(
   const last = refused.at(-1);
   if (last === undefined) return;
   const count = refused.length === 1 ? "1 request was" : `The last ${refused.length} requests were`;
-  const what = `${count} refused at the door, ${renderAgo(last.at, now())} with ${last.status} ${last.code}`;
+  const what = `${count} refused on arrival, ${renderAgo(last.at, now())} with ${last.status} ${last.code}`;
   terminal.line(style("dim", `${what}; \`${programCommand} logs\` and \`${programCommand} why last\` say more.`));
 }
 

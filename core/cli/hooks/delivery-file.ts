@@ -1,4 +1,4 @@
-/** What `hooks test` and `hooks send` take: a file with a payload or a recording, and headers. */
+/** The input of `hooks test` and `hooks send`: a file with a payload or a recording, and headers. */
 import { readFile } from "node:fs/promises";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import { readFixture } from "../../webhooks/mapping/fixture.ts";
@@ -16,7 +16,7 @@ export async function readDelivery(
   return { headers, recorded: readFixture(text, { file, path: name, now: new Date(context.now()).toISOString() }) };
 }
 
-/** `NAME: VALUE`, as other tools take them. */
+/** `NAME: VALUE`, as in other tools. */
 function readHeaders(given: readonly string[]): Readonly<Record<string, string>> {
   const pairs = given.map((text) => {
     const [, name, value] = /^([\w!#$%&'*+\-.^`|~]+):\s*(.*)$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** The delivery named by an id, the beginning of one, or `last`. */
+/** Finds a delivery by its id, the beginning of one, or `last`. */
 import { HostError } from "../../contract/errors.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
@@ -7,17 +7,17 @@ import { isDelivery, type KeptHook, readKept } from "../../webhooks/mapping/kept
 import { findByPrefix, withUnit } from "../events.ts";
 import { explained } from "../why/explained.ts";
 
-/** Deliveries are the events of hooks, without the summaries that follow from them. */
+/** Deliveries are the events of hooks, without the summaries that follow them. */
 export const deliveryFilter = { source: "hooks", exceptKind: "summary" } as const;
 
 export interface FoundDelivery {
   readonly report: EventReport;
   readonly kept: KeptHook;
-  /** Absent: it came once. */
+  /** Absent if it arrived once. */
   readonly repeated: Repeated | undefined;
 }
 
-/** Throws `delivery_none` and `delivery_unknown`; what people wrote in chats is unknown here. */
+/** Throws `delivery_none` and `delivery_unknown`. Chat messages are not found here. */
 export async function findDelivery(store: Store, wanted: string): Promise<FoundDelivery> {
   const found = wanted === "last" ? await newest(store) : await findByPrefix(store, wanted, deliveryFilter);
   if (found === null || !isDelivery(found)) throw new HostError("delivery_unknown", { event: wanted });

@@ -1,4 +1,4 @@
-/** `hooks list`: what takes which request, in the order in which it is asked, and what is wrong with it. */
+/** `hooks list`: what takes each request, in the order of matching, and its problems. */
 import type { Problem } from "../../config/problem.ts";
 import type { Mapping } from "../../webhooks/mapping/mapping.ts";
 import type { CommandContext } from "../context.ts";
@@ -9,10 +9,10 @@ interface ListedHook {
   readonly id: string;
   /** `endpoint`, `mapping`, or `preset <name>`. */
   readonly kind: string;
-  /** Address below the base path; absent: any name. */
+  /** Address below the base path; absent if any name matches. */
   readonly path?: string;
   readonly action: "wake" | "agent" | "result";
-  /** What lets a request in: the hook token, or a signature scheme. */
+  /** What authorizes a request: the hook token, or a signature scheme. */
   readonly access: string;
   readonly transform?: string;
   readonly state: "ok" | "warning" | "error" | "off";
@@ -23,7 +23,7 @@ interface ListedHooks {
   readonly enabled: boolean;
   readonly path: string;
   readonly hooks: readonly ListedHook[];
-  /** Of no mapping in particular. */
+  /** Problems of no particular mapping. */
   readonly problems: ListedHook["problems"];
 }
 
@@ -50,7 +50,7 @@ function collect({ loaded, table }: Workbench): ListedHooks {
   const all = [...loaded.problems.filter(({ path }) => path === "hooks" || path.startsWith("hooks.")), ...table.problems];
   const problems = [...new Map(all.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
   const mappings = table.mappings.map((mapping) => listed(mapping, problems));
-  // A mapping that cannot be compiled is not in the table, and one that is switched off is not either.
+  // The table contains neither mappings that cannot be compiled nor disabled ones.
   const missing = hooks.mappings.flatMap((settings, index): readonly ListedHook[] => {
     const at = `hooks.mappings[${index}]`;
     if (table.mappings.some((mapping) => mapping.at === at)) return [];
@@ -67,12 +67,12 @@ function collect({ loaded, table }: Workbench): ListedHooks {
       },
     ];
   });
-  const told = new Set([...mappings, ...missing].flatMap((hook) => hook.problems));
+  const attributed = new Set([...mappings, ...missing].flatMap((hook) => hook.problems));
   return {
     enabled: hooks.enabled && !loaded.disabled.has("hooks"),
     path: hooks.path,
     hooks: [...endpoints, ...mappings, ...missing],
-    problems: problems.filter((problem) => !told.has(problem)),
+    problems: problems.filter((problem) => !attributed.has(problem)),
   };
 }
 
@@ -124,11 +124,11 @@ function show({ enabled, path, hooks, problems }: ListedHooks, terminal: Termina
       ];
     }),
   );
-  for (const hook of hooks) tellProblems(hook.id, hook.problems, terminal);
-  tellProblems("hooks", problems, terminal);
+  for (const hook of hooks) printProblems(hook.id, hook.problems, terminal);
+  printProblems("hooks", problems, terminal);
 }
 
-function tellProblems(title: string, problems: ListedHook["problems"], terminal: Terminal): void {
+function printProblems(title: string, problems: ListedHook["problems"], terminal: Terminal): void {
   if (problems.length === 0) return;
   terminal.line();
   terminal.line(terminal.style("bold", title));

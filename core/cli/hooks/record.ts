@@ -18,7 +18,7 @@ interface Options {
 
 interface Recorded {
   readonly fixture: Fixture;
-  /** How many values were removed because they look like secrets. */
+  /** Number of values removed because they look like secrets. */
   readonly removed: number;
 }
 
@@ -26,14 +26,14 @@ export async function recordDelivery(context: CommandContext, [given]: readonly 
   const name = trimSlashes(given);
   if (name === "") throw new HostError("usage", { reason: "a delivery has a name, as in /hooks/NAME" });
   if (reservedPaths.has(name))
-    throw new HostError("usage", { reason: `${name} is an endpoint of its own, and no mapping gets what comes there` });
+    throw new HostError("usage", { reason: `${name} is an endpoint of its own, and mappings do not receive its requests` });
   const file = resolve(options.out ?? `${name.replace(/[^\w.-]+/g, "-").replace(/^\.+/, "")}.json`);
-  // Reported before the waiting, not after it. A file that was named explicitly is overwritten.
+  // Reported before waiting, not after. A file that was named explicitly is overwritten.
   if (options.out === undefined && existsSync(file)) throw new HostError("fixture_exists", { file });
   const gateway = await context.gateway();
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
   const { fixture, removed } = await waitFor(gateway, name, { context, seconds: options.timeout });
-  // Payloads may be private, and what removes secrets cannot know all of them.
+  // Payloads may be private, and the removal of secrets cannot recognize all of them.
   writeFileSync(file, `${JSON.stringify(fixture, null, 2)}\n`, { mode: 0o600 });
   if (options.json === true) context.terminal.json({ file, removed, path: fixture.path });
   else {
@@ -67,10 +67,10 @@ async function waitFor(
     }
     throw ended("the gateway stopped", "Start it again, then record.");
   } catch (error) {
-    if (interrupted.signal.aborted) throw ended("it was interrupted", "Run it again when a delivery is on its way.");
+    if (interrupted.signal.aborted) throw ended("it was interrupted", "Run it again when a delivery is expected.");
     if (late.aborted)
       throw ended(
-        `no delivery came to ${name} within ${renderDuration(seconds * 1_000)}`,
+        `no delivery arrived at ${name} within ${renderDuration(seconds * 1_000)}`,
         "Check the address that the sender calls, or raise --timeout.",
       );
     if (error instanceof HostError) throw error;
@@ -86,7 +86,7 @@ function isRecorded(event: unknown): event is Recorded {
   return typeof event === "object" && event !== null && "fixture" in event;
 }
 
-/** A line for people; on a terminal it counts. */
+/** Shows a line for people; on a terminal it counts the seconds. */
 function showProgress({ terminal, now }: CommandContext, name: string): { begin(): void; end(): void } {
   const began = now();
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-/** `hooks replay`: a delivery runs again, as it was or through its mapping as that is now. */
+/** `hooks replay`: runs a delivery again, unchanged or through the current version of its mapping. */
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { CommandContext } from "../context.ts";
@@ -11,15 +11,15 @@ interface Options {
 
 interface Replayed {
   readonly replayed: string;
-  /** What runs now: the same event, or those that its mapping made of it. */
+  /** The events that run now: the same event, or those that its mapping made from it. */
   readonly eventIds: readonly string[];
-  /** The mapping that took it, when it went through one again. */
+  /** The mapping that took it, if it went through a mapping again. */
   readonly mapping?: string;
-  /** Whether a running gateway has taken it up. */
+  /** Whether a running gateway has started on it. */
   readonly running: boolean;
 }
 
-/** A transform may take its time, for each element of a list. */
+/** A transform may take long, and runs for each element of a list. */
 const patienceMs = 330_000;
 
 export async function replayDelivery(context: CommandContext, [wanted]: readonly [string], options: Options): Promise<number> {
@@ -39,11 +39,11 @@ export async function replayDelivery(context: CommandContext, [wanted]: readonly
     await store.close();
   }
   if (options.json === true) context.terminal.json(replayed);
-  else tell(replayed, context);
+  else printReplay(replayed, context);
   return 0;
 }
 
-/** In the running gateway, which has the plugins, the transforms and the secrets of today's configuration. */
+/** Runs in the gateway, which has the plugins, the transforms and the secrets of the current configuration. */
 async function mapAgain(context: CommandContext, { report, kept }: FoundDelivery): Promise<Replayed> {
   if (kept.delivery === undefined) throw new HostError("delivery_unmapped", { event: report.id, hook: kept.hook });
   const gateway = await context.gateway();
@@ -68,12 +68,12 @@ async function mapAgain(context: CommandContext, { report, kept }: FoundDelivery
   return { replayed: report.id, eventIds, running: true, ...(mapping === undefined ? {} : { mapping }) };
 }
 
-function tell({ replayed, eventIds, mapping, running }: Replayed, { terminal }: CommandContext): void {
+function printReplay({ replayed, eventIds, mapping, running }: Replayed, { terminal }: CommandContext): void {
   if (mapping === undefined) {
     terminal.line(running ? `${replayed} runs again.` : `${replayed} runs again when a gateway runs.`);
     return;
   }
   const through = `${replayed} went through the mapping ${visibleLine(mapping)} again`;
-  if (eventIds.length === 0) terminal.line(`${through}, which has nothing to do with it.`);
+  if (eventIds.length === 0) terminal.line(`${through}, which needed no run.`);
   else terminal.line(`${through}: ${eventIds.join(", ")}.`);
 }

@@ -1,4 +1,4 @@
-/** `hooks send`: a delivery to the running gateway, as its sender would make it. */
+/** `hooks send`: posts a delivery to the running gateway, as its sender would. */
 import { randomUUID } from "node:crypto";
 import type { LoadedConfig } from "../../config/reading/load.ts";
 import { createSecrets } from "../../config/secrets.ts";
@@ -24,16 +24,16 @@ interface Options {
 interface Sent {
   readonly url: string;
   readonly status: number;
-  /** What let the request in: `signature github`, `token of the mapping` or `hook token`. */
+  /** What authorized the request: `signature github`, `token of the mapping` or `hook token`. */
   readonly access: string;
   readonly answer: unknown;
   readonly eventIds: readonly string[];
 }
 
-/** A transform may take its time, for each element of a list. */
+/** A transform may take long, and runs for each element of a list. */
 const patienceMs = 330_000;
 
-/** Of the connection that a recording was made on, or of its body as it was then. */
+/** Headers that belong to the connection of the recording, or to its body at that time. */
 const ownHeaders = ["host", "connection", "content-length", "content-encoding", "transfer-encoding", "expect", "keep-alive", "upgrade"];
 
 /** Exits with 1 unless the answer is 2xx. */
@@ -48,7 +48,7 @@ export async function sendDelivery(context: CommandContext, [name, file]: readon
   const { path, mapping } = target;
   const query = new URLSearchParams(recorded.query).toString();
   const url = `${parseBasePath(loaded.config.hooks.path) ?? ""}/${path}${query === "" ? "" : `?${query}`}`;
-  // A recording sent again is a delivery of its own, unless --header names it.
+  // A recording that is sent again is a new delivery, unless --header sets its id.
   const left = new Set([...ownHeaders, ...deliveryHeaders, ...credentialHeaders, "svix-id"]);
   const kept = Object.fromEntries(Object.entries(recorded.headers).filter(([header]) => !left.has(header)));
   const { type, body } = renderBody(target, recorded, { ...kept, ...given }["content-type"] ?? "");
@@ -65,13 +65,13 @@ export async function sendDelivery(context: CommandContext, [name, file]: readon
 interface Target {
   readonly name: string;
   readonly path: string;
-  /** The one that is to take it; absent where none does. */
+  /** The mapping that should take it; absent if none does. */
   readonly mapping?: Mapping | undefined;
-  /** The hook token opens nothing there. */
+  /** True if the mapping accepts signatures only, not the hook token. */
   readonly signed: boolean;
 }
 
-/** NAME is a sub-path, as in `hooks test`; else the id of a mapping or the name of a preset. */
+/** NAME is a sub-path, as in `hooks test`; otherwise the id of a mapping or the name of a preset. */
 function findTarget(table: MappingTable, name: string, delivery: HookDelivery): Target {
   const given = trimSlashes(name);
   const known = table.mappings.some(({ match }) => match.path === given);
@@ -144,7 +144,7 @@ async function post(
   }
 }
 
-/** The answer to a platform's test of the address may be plain text. */
+/** A platform that tests the address may receive plain text. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -169,5 +169,6 @@ function show({ url, status, access, answer, eventIds }: Sent, mapping: Mapping 
   if (text !== "") terminal.line(`  ${visible(text)}`);
   for (const id of eventIds) terminal.line(`event ${id}: ${programCommand} why ${id}`);
   const scheme = mapping?.settings.signature?.scheme;
-  if (!ok && scheme !== undefined && access === "hook token") terminal.note(`This path takes no hook token, but ${scheme}: add --sign.`);
+  if (!ok && scheme !== undefined && access === "hook token")
+    terminal.note(`This path requires ${scheme} instead of the hook token: add --sign.`);
 }

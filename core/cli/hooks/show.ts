@@ -8,11 +8,11 @@ import type { KeptDelivery } from "../../webhooks/mapping/mapped-events.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
-import { renderHeadline, tellDecisions } from "../why/decisions.ts";
+import { printDecisions, renderHeadline } from "../why/decisions.ts";
 import { renderRepeated } from "../why/repetition.ts";
 import { type FoundDelivery, findDelivery } from "./delivery-text.ts";
 
-/** Lines of a payload or a message; `--json` shows all of them. */
+/** Lines shown of a payload or a message; `--json` prints all of them. */
 const mostLines = 60;
 
 export async function showDelivery(
@@ -56,7 +56,7 @@ function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: Comm
   if (kept.text !== undefined) block("message", kept.text, terminal);
   terminal.line();
   terminal.line(style("bold", "decisions"));
-  tellDecisions(report, terminal);
+  printDecisions(report, terminal);
   if (report.reply !== undefined) block("reply", report.reply, terminal);
 }
 

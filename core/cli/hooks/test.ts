@@ -8,7 +8,7 @@ import type { Terminal } from "../output/terminal.ts";
 import { readDelivery } from "./delivery-file.ts";
 import { openWorkbench } from "./workbench.ts";
 
-/** Exits with 1 when the sender would receive an error, or when nothing takes the delivery. */
+/** Exits with 1 if the sender would receive an error, or if nothing takes the delivery. */
 export async function testDelivery(
   context: CommandContext,
   [name, file]: readonly [string, string],
@@ -17,7 +17,7 @@ export async function testDelivery(
   const { recorded, headers } = await readDelivery(context, { name, file, header: options.header });
   const bench = await openWorkbench(context);
   try {
-    // A recording of another name may be tried here, too.
+    // A recording of another path can be tested here too.
     const result = await dryRun(
       bench.table,
       { ...recorded, path: trimSlashes(name), headers: { ...recorded.headers, ...headers } },

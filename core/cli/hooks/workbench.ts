@@ -1,4 +1,4 @@
-/** Mappings as a gateway would have them, from the files alone: for commands that look at them or try one out. */
+/** Compiles mappings as a gateway would, from the files alone, for commands that list or test them. */
 import { randomUUID } from "node:crypto";
 import { mainSessionKey } from "../../agents/conversation/sessions.ts";
 import { defaultAgentId } from "../../config/agents.ts";
@@ -15,7 +15,7 @@ export interface Workbench {
   readonly loaded: LoadedConfig;
   readonly table: MappingTable;
   readonly deps: MappedDeps;
-  /** Ends what a transform left running. */
+  /** Stops what transforms have left running. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The commands of `message`: what an agent does by tools, by hand or from a script. */
+/** The commands of `message`: an agent's chat actions, by hand or from a script. */
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
@@ -40,7 +40,7 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
   buttons(
     one(
       add(message, "edit", {
-        summary: "Change the text of a message of the bot. Without --buttons its buttons stay; --buttons [] takes them away.",
+        summary: "Change the text of a message of the bot. Without --buttons its buttons stay; --buttons [] removes them.",
         example: say('edit --target 42 --message-id 17 --message "Done, really."'),
         json: true,
       }),
@@ -53,7 +53,7 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
   );
   one(
     add(message, "react", {
-      summary: "Set the bot's reaction on a message; an empty emoji takes it away.",
+      summary: "Set the bot's reaction on a message; an empty emoji removes it.",
       example: say("react --target 42 --message-id 16 --emoji 👍"),
       json: true,
     }),

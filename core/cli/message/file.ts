@@ -1,4 +1,4 @@
-/** A file of this machine that is to be sent: the gateway sends what lies in its state, so it goes there first. */
+/** A local file that is to be sent. The gateway sends files in its state directory only, so the file is copied there first. */
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, copyFile, mkdir, stat } from "node:fs/promises";
@@ -10,7 +10,7 @@ const isAddress = (media: string) => /^[a-z][a-z0-9+.-]*:\/\//i.test(media);
 const cannotBeSent = (source: string, error: unknown) =>
   new HostError("usage", { reason: `--media: ${source} cannot be sent: ${reasonOf(error)}` });
 
-/** Looks only, where nothing is to be sent: throws what `keepFile` would. */
+/** Only checks, for a dry run: throws the same errors as `keepFile`. */
 export async function checkFile(media: string): Promise<void> {
   if (isAddress(media)) return;
   const source = resolve(media);
@@ -29,7 +29,7 @@ export async function keepFile(
   await checkFile(media);
   if (isAddress(media)) return { media };
   const source = resolve(media);
-  // Where files of messages lie, which are removed after seven days.
+  // The directory of message files, which are removed after seven days.
   const directory = join(await context.stateDirectory(), channel, account, "media");
   const kept = join(directory, `${randomBytes(12).toString("hex")}${extname(source).slice(0, 16)}`);
   try {

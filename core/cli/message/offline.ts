@@ -1,4 +1,4 @@
-/** An action while no gateway runs: a message is stored for the next one; what only looks is done here. */
+/** Actions while no gateway is running: messages are stored for the next one; read-only actions run here. */
 import { settingPath } from "../../access/setting-path.ts";
 import { type ActionResult, isRefusal } from "../../actions/result.ts";
 import { createActionRunner } from "../../actions/run.ts";
@@ -12,7 +12,7 @@ import { configuredAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
 import { readDeclarations } from "../plugins/declarations.ts";
 
-/** The message lies in the state, and goes out when a gateway runs. */
+/** The message is in the state, and is sent when a gateway runs. */
 export interface Stored {
   readonly ok: true;
   readonly stored: true;
@@ -73,7 +73,7 @@ async function act(
         await store.close();
       }
     },
-    // No gateway is there to end it.
+    // No gateway is running that could end the event.
     ends: { wait: async () => undefined },
     event: async () => null,
     sentBy: async () => [],

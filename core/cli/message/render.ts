@@ -1,4 +1,4 @@
-/** What an action came to, for people. */
+/** Prints the result of an action for people. */
 import type { ActionResult, FoundSticker } from "../../actions/result.ts";
 import type { ActionName } from "../../actions/schema.ts";
 import { programCommand } from "../../contract/command.ts";
@@ -17,12 +17,12 @@ const done: Readonly<Record<ActionName, string>> = {
   "sticker-search": "Found",
 };
 
-export function tell(action: ActionName, result: Done, terminal: Terminal): void {
-  if ("stickers" in result) tellStickers(result.stickers, terminal);
+export function printResult(action: ActionName, result: Done, terminal: Terminal): void {
+  if ("stickers" in result) printStickers(result.stickers, terminal);
   else if ("stored" in result) {
-    terminal.line(`No gateway runs: the message is stored, and goes out when one does.`);
+    terminal.line(`No gateway is running. The message is stored, and sent when one runs.`);
     terminal.line(`${programCommand} why ${result.eventId} shows what became of it.`);
-  } else if ("dryRun" in result) tellDry(action, result, terminal);
+  } else if ("dryRun" in result) printDryRun(action, result, terminal);
   else if ("messageId" in result) {
     const [, ...others] = result.messageIds ?? [];
     const more = others.length === 0 ? "" : `, and ${others.join(", ")}`;
@@ -30,14 +30,14 @@ export function tell(action: ActionName, result: Done, terminal: Terminal): void
   } else terminal.line(`${done[action]}.`);
 }
 
-function tellDry(action: ActionName, { chatId, threadId, parts }: Extract<Done, { readonly dryRun: true }>, terminal: Terminal): void {
+function printDryRun(action: ActionName, { chatId, threadId, parts }: Extract<Done, { readonly dryRun: true }>, terminal: Terminal): void {
   const where = chatId === undefined ? "" : ` in chat ${chatId}${threadId === undefined ? "" : `, topic ${threadId}`}`;
   terminal.line(`Nothing was done. It would ${action}${where}.`);
   for (const { kind, chars } of parts ?? []) terminal.line(`  ${kind}, ${chars} characters`);
 }
 
-function tellStickers(stickers: readonly FoundSticker[], terminal: Terminal): void {
-  if (stickers.length === 0) terminal.line("No sticker that the bot has seen fits.");
+function printStickers(stickers: readonly FoundSticker[], terminal: Terminal): void {
+  if (stickers.length === 0) terminal.line("No sticker that the bot has seen matches.");
   terminal.table(
     stickers.map(({ fileId, emoji = "", setName = "", description }) => [
       fileId,

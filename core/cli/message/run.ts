@@ -1,4 +1,4 @@
-/** `message`: an action by the gateway that runs; without one what can be done all the same. */
+/** `message`: runs an action in the running gateway, or here as far as that is possible without one. */
 import { readAction } from "../../actions/read.ts";
 import { type ActionResult, isRefusal } from "../../actions/result.ts";
 import { type ActionName, schemaOf } from "../../actions/schema.ts";
@@ -8,7 +8,7 @@ import type { Json } from "../../contract/types.ts";
 import type { CommandContext } from "../context.ts";
 import { checkFile, keepFile } from "./file.ts";
 import { runWithoutGateway, type Stored } from "./offline.ts";
-import { tell } from "./render.ts";
+import { printResult } from "./render.ts";
 
 export interface MessageOptions {
   readonly channel?: string;
@@ -60,12 +60,12 @@ async function run(action: ActionName, context: CommandContext, options: Message
   const result = await perform(action, args, { context, dryRun }).finally(() => clearTimeout(progress));
   if (options.json === true) context.terminal.json(result);
   else if (isRefusal(result)) context.terminal.error(new Error(inFlags(result.error).replace(/\.$/, "")));
-  else tell(action, result, context.terminal);
+  else printResult(action, result, context.terminal);
   if (!isRefusal(result)) return 0;
   return result.code === "invalid_arguments" ? 2 : 1;
 }
 
-/** What is to be sent lies where the gateway finds it; a dry run leaves nothing there. */
+/** Copies the file to where the gateway finds it; a dry run copies nothing. */
 async function fileOf({ media, dryRun }: MessageOptions, at: Parameters<typeof keepFile>[1]): Promise<{ readonly [name: string]: Json }> {
   if (media === undefined) return {};
   if (dryRun !== true) return await keepFile(media, at);
@@ -85,7 +85,7 @@ async function perform(
   return answer.body as ActionResult;
 }
 
-/** An error of an argument begins with its name, which here is a flag. */
+/** An error about an argument begins with the argument's name, which is a flag here. */
 const inFlags = (error: string): string => error.replace(/^to: /, "--target: ").replace(/, and thread names /, ", and --thread names ");
 
 const place = ({ channel, account }: { readonly [name: string]: Json }) => ({
@@ -93,7 +93,7 @@ const place = ({ channel, account }: { readonly [name: string]: Json }) => ({
   account: account === undefined ? "default" : String(account),
 });
 
-/** The one that was named, else the only one that is configured. */
+/** The channel that was named, otherwise the only configured one. */
 async function channelFor(context: CommandContext, { channel }: MessageOptions): Promise<string> {
   if (channel !== undefined) return channel;
   const configured = Object.keys((await context.load()).config.channels);
@@ -103,7 +103,7 @@ async function channelFor(context: CommandContext, { channel }: MessageOptions):
   throw new HostError("usage", { reason });
 }
 
-/** Those that the action has; what was not given is left out. */
+/** The arguments of the action, without those that were not given. */
 function argumentsOf(action: ActionName, options: MessageOptions, channel: string): { readonly [name: string]: Json } {
   const { target, message, messageId, emoji, buttons, replyTo, thread, silent, account } = options;
   const all: { readonly [key: string]: Json | undefined } = {

@@ -1,4 +1,4 @@
-/** Where an export goes: the standard output, or a new file that only its owner can read. */
+/** The target of an export: standard output, or a new file that only its owner can read. */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { HostError, reasonOf } from "../../contract/errors.ts";

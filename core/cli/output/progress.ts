@@ -1,10 +1,10 @@
-/** What a command waits for, where that takes longer than people expect. */
+/** Shows what a command is waiting for, if it takes longer than users expect. */
 import { pluginDeadlines } from "../../host/deadline.ts";
 
-/** Long enough that nearly every plugin, also one that is compiled for the first time, comes without a word. */
+/** Long enough that most plugins load without a message, even if they are compiled for the first time. */
 const progressAfterMs = 1_000;
 
-/** Names the plugin that everything waits for, until its code is there or its time is up. */
+/** Names the plugin that the command is waiting for, until its code is loaded or its time is up. */
 export async function withProgress<Result>(
   plugin: string,
   work: Promise<Result>,

@@ -1,4 +1,4 @@
-/** What the commands print with: colours only on a terminal, one way to show an error. */
+/** Output of the commands: colours only on a terminal, and one format for errors. */
 import { stripVTControlCharacters, styleText } from "node:util";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import { visible } from "../../log/visible.ts";
@@ -6,17 +6,17 @@ import { visible } from "../../log/visible.ts";
 export type Style = Parameters<typeof styleText>[0];
 
 export interface Terminal {
-  /** A line on the standard output. */
+  /** Prints a line on standard output. */
   line(text?: string): void;
-  /** Data for programs, on the standard output. */
+  /** Prints data for programs on standard output. */
   json(value: unknown): void;
-  /** A line for people on the standard error output: progress, notices. */
+  /** Prints a line for people on standard error: progress, notices. */
   note(text: string): void;
-  /** Colours the text when the standard output is a terminal that wants it (`NO_COLOR`, `FORCE_COLOR` are obeyed). */
+  /** Colours the text if standard output is a terminal that supports it; `NO_COLOR` and `FORCE_COLOR` are respected. */
   style(style: Style, text: string): string;
-  /** Rows in columns, as wide as they need; the last column is not padded. */
+  /** Rows in columns of the required width; the last column is not padded. */
   table(rows: readonly (readonly string[])[], options?: { readonly indent?: string }): void;
-  /** One sentence and what to do, on the standard error output. */
+  /** One sentence and what to do, on standard error. */
   error(thrown: unknown): void;
 }
 

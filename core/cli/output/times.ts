@@ -1,4 +1,4 @@
-/** Times as people say them. */
+/** Times in words. */
 import { HostError } from "../../contract/errors.ts";
 import { sinceForms } from "../declare.ts";
 
@@ -8,7 +8,7 @@ const second = 1_000;
 const minute = 60 * second;
 const day = 24 * 60 * minute;
 
-/** `12 ms`, `1.4 s`, `3 min`, `2 h 5 min`, `4 days`: rounded first, so that no unit overflows (`60 s`). */
+/** `12 ms`, `1.4 s`, `3 min`, `2 h 5 min`, `4 days`. Values are rounded first, so that no unit overflows (`60 s`). */
 export function renderDuration(ms: number): string {
   if (ms < second) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 9.95 * second) return `${(ms / second).toFixed(1)} s`;
@@ -32,7 +32,7 @@ export function renderAgo(at: number, now: number): string {
 const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: 60 * minute, d: day, w: 7 * day };
 const dated = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** The time meant by a distance back from now, a day or a time; local, unless it says otherwise. Throws `usage`. */
+/** Parses a distance back from now, a day or a time; local time unless the text says otherwise. Throws `usage`. */
 export function parseSince(text: string, now: number): number {
   const wanted = text.trim().toLowerCase();
   const [, amount, unit = ""] = /^(\d{1,6}) ?([a-z]+)$/.exec(wanted) ?? [];
@@ -41,11 +41,11 @@ export function parseSince(text: string, now: number): number {
   if (wanted === "today" || wanted === "yesterday") {
     const midnight = new Date(now);
     midnight.setHours(0, 0, 0, 0);
-    // By the calendar: a day may have 23 hours.
+    // Uses the calendar, because a day may have 23 hours.
     if (wanted === "yesterday") midnight.setDate(midnight.getDate() - 1);
     return midnight.getTime();
   }
-  // A date alone would be read as UTC.
+  // JavaScript would read a date alone as UTC.
   const at = dated.test(text.trim())
     ? Date.parse(text.trim().length === 10 ? `${text.trim()}T00:00` : text.trim().replace(" ", "T"))
     : Number.NaN;

@@ -1,4 +1,4 @@
-/** What plugins declare, read without setting them up: for commands that work while no gateway runs. */
+/** Reads what plugins declare, without setting them up, for commands that work while no gateway is running. */
 import { join } from "node:path";
 import type { PluginSchemas } from "../../config/plugin-schemas.ts";
 import type { CheckedConfig } from "../../config/reading/load.ts";
@@ -35,7 +35,7 @@ export async function readDeclarations(
     try {
       source = find();
       const found = stateOf(checkDeclaration(source.name, await withProgress(source.name, loader.load(source), note)), source, config);
-      // What is off takes no id, as in a gateway that starts.
+      // A plugin that is off does not reserve its id, as at the start of a gateway.
       const taken = found.state !== "off" && declared.some(({ id, state }) => id === found.id && state !== "off");
       if (taken) throw new PluginError("plugin_duplicate", { plugin: found.id });
       declared.push(found);
@@ -66,12 +66,12 @@ function stateOf(definition: PluginDefinition, { bundled }: PluginSource, config
   };
 }
 
-/** Those that a gateway would set up. */
+/** The plugins that a gateway would set up. */
 export function readyPlugins(declared: readonly Declared[]): readonly PluginDefinition[] {
   return declared.filter(({ state }) => state === "ready").flatMap(({ definition }) => definition ?? []);
 }
 
-/** The schemas of everything that is declared, also of what is off. */
+/** The schemas of all declared plugins, including those that are off. */
 export function declaredSchemas(declared: readonly Declared[]): PluginSchemas {
   return schemasOf(declared.flatMap(({ definition }) => definition ?? []));
 }

@@ -1,4 +1,4 @@
-/** What a command of a plugin is handed: each part is made when the command first uses it. */
+/** What a plugin's command receives. Each part is created when the command first uses it. */
 import { programCommand } from "../../contract/command.ts";
 import { PluginError } from "../../contract/errors.ts";
 import { scopedStore } from "../../host/scope.ts";
@@ -21,7 +21,7 @@ interface Called {
 }
 
 const progressAfterMs = 1_000;
-/** For a command that has heard a signal. */
+/** For a command that has received a signal. */
 const graceMs = 5_000;
 
 /** `close` releases what the command has opened. */
@@ -30,7 +30,7 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
   const { terminal, now } = context;
   let opened: Promise<Store> | undefined;
   const open = () => (opened ??= context.openState({ create: prepares }));
-  /** Before the first start of a gateway there is nothing to read, and a command that only looks makes no state. */
+  /** Before the first start of a gateway the store is empty, and a command that only reads creates no state. */
   const isEmpty = async () => prepares && opened === undefined && !(await context.hasState());
   const stop = createStop();
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
@@ -78,7 +78,7 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
 
 type Watched = NonNullable<Awaited<ReturnType<CliCall["gateway"]>>>["watched"];
 
-/** Signals end the process as usual until the command asks for them. */
+/** Signals end the process as usual until the command reads its `signal`. */
 function createStop(): { signal(): AbortSignal; forget(): void } {
   const stopping = new AbortController();
   let listens = false;

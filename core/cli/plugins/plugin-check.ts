@@ -1,4 +1,4 @@
-/** `plugins check`: whether a plugin comes up, tried in a gateway of its own that is thrown away afterwards. */
+/** `plugins check`: tries whether a plugin can be set up, in a temporary gateway. */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,13 +22,13 @@ export async function checkPlugin(context: CommandContext, [name]: readonly [str
   const given = readOptions(options);
   const directory = await mkdtemp(join(tmpdir(), `${product.command}-plugin-`));
   try {
-    // A folder here needs no dot before its name.
+    // A folder in the working directory needs no leading dot.
     const source = namedPlugin(existsSync(resolve(name)) ? resolve(name) : name, process.cwd());
     const loader = createLoader({ cacheDirectory: join(directory, "cache"), fresh: false });
     const definition = checkDeclaration(source.name, await loader.load(source));
     const listed = await tryOut(definition, { file: source.file, options: given, directory, env: context.env });
     if (json === true) context.terminal.json(listed);
-    else tell(listed, definition, context);
+    else printChecked(listed, definition, context);
     return listed.state === "up" ? 0 : 1;
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -66,7 +66,7 @@ async function tryOut(
   }
 }
 
-function tell(listed: Listed, { channel }: PluginDefinition, { terminal }: CommandContext): void {
+function printChecked(listed: Listed, { channel }: PluginDefinition, { terminal }: CommandContext): void {
   showPlugins([listed], terminal);
   if (listed.state !== "up" || channel === undefined) return;
   terminal.line(terminal.style("dim", `\nIts channel was not opened: that needs channels.${channel.id} in a configuration.`));

@@ -1,4 +1,4 @@
-/** Commands that plugins bring: declared as data, and added to the command line. */
+/** Commands of plugins: declared as data, and added to the command line. */
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
@@ -21,8 +21,8 @@ interface PluginCommands {
 }
 
 /**
- * Adds what the overview shows of the commands of plugins, and for `word` the commands themselves. Loaded is only the plugin that has that
- * word, and those of the configuration that do not say in a `commands.json` what they have: most commands need no plugin.
+ * Adds the plugins' commands to the overview, and for `word` the commands themselves. It loads only the plugin that owns the word, and
+ * configured plugins without a `commands.json`, because most commands need no plugin.
  */
 export async function addPluginCommands(
   program: Command,
@@ -30,7 +30,7 @@ export async function addPluginCommands(
   add: Add,
   handle: Handle,
 ): Promise<void> {
-  // The program's own names are never taken over.
+  // A plugin can never take over one of the program's own names.
   const isFree = (name: string) => !program.commands.some((command) => command.name() === name);
   for (const source of await sourcesOf(context)) {
     const outline = readOutline(source.file);
@@ -48,7 +48,7 @@ async function sourcesOf(context: CommandContext): Promise<readonly PluginSource
     try {
       return [namedPlugin(name, directory)];
     } catch {
-      // `plugins list` and `doctor` say that it is missing.
+      // `plugins list` and `doctor` report that it is missing.
       return [];
     }
   });
@@ -57,11 +57,11 @@ async function sourcesOf(context: CommandContext): Promise<readonly PluginSource
 
 function addOutline(program: Command, { name, summary, commands }: CommandOutline): void {
   const parent = group(program, name, summary, `${programCommand} ${name}`);
-  // Of two words the first one shows what there is.
+  // Shows the first word of two-word commands.
   for (const word of new Set(commands.map((command) => command.split(" ", 1)[0] ?? ""))) parent.command(word);
 }
 
-/** What is declared, whether the plugin is on or off: a user who switched it off may still want to look. */
+/** The declared commands, even if the plugin is off: a user who switched it off may still want to look. */
 async function loadCommands(
   source: PluginSource,
   { word, context, note }: { readonly word: string | undefined; readonly context: CommandContext; readonly note: Note },
@@ -74,7 +74,7 @@ async function loadCommands(
   ]);
   try {
     const cacheDirectory = join(await context.stateDirectory(), "cache", "plugins");
-    // Who reads the overview does not wait for one plugin that may have nothing to show there.
+    // The overview does not wait long for a plugin that may have no commands.
     const loadMs = word === undefined ? overviewMs : pluginDeadlines.load;
     const loading = createLoader({ cacheDirectory, fresh: false, loadMs }).load(source);
     const { id, cli, presets = [] } = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
@@ -87,7 +87,7 @@ async function loadCommands(
 function addCommands(program: Command, { plugin, presets, cli }: PluginCommands, add: Add, handle: Handle): void {
   const parent = group(program, cli.name, cli.summary, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
   const groups = new Map<string, Command>();
-  /** The command below which a name of two words goes. */
+  /** The command group for a two-word name. */
   const groupOf = (first: string, example: string): Command => {
     const known = groups.get(first) ?? group(parent, first, cli.groups?.[first] ?? "", `${programCommand} ${cli.name} ${example}`);
     groups.set(first, known);

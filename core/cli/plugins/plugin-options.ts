@@ -1,4 +1,4 @@
-/** Options of a plugin's command: from their declaration to the parser, and from what it has read to the plugin. */
+/** Options of a plugin's command: from the declaration to the parser, and from the parsed values to the plugin. */
 import { InvalidArgumentError, Option } from "commander";
 import type { CliCall, CliCommand } from "../../sdk/contract.ts";
 
@@ -9,20 +9,20 @@ export function parserOf({ name, summary, value, choices, repeatable = false, re
   if (required) option.makeOptionMandatory();
   if (choices !== undefined) option.choices([...choices]);
   if (!repeatable) return option;
-  // After `choices`, which sets a parser of its own; help keeps the list.
+  // Set after `choices`, which sets a parser of its own; help keeps the list of choices.
   return option.argParser<readonly string[]>((text, before = []) => {
     if (choices !== undefined && !choices.includes(text)) throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.`);
     return [...before, text];
   });
 }
 
-/** What was given, by the names of the declaration. */
+/** The given options, by their declared names. */
 export function givenOptions(declared: readonly CliOption[] = [], parsed: Readonly<Record<string, unknown>>): CliCall["options"] {
   return Object.fromEntries(
     declared.flatMap((option) => {
       const parser = parserOf(option);
       const value = parsed[parser.attributeName()];
-      // The parser keeps `--no-browser` as a `browser` that is false.
+      // The parser stores `--no-browser` as a `browser` that is false.
       const given = parser.negate ? value === false : value;
       return given === undefined || given === false ? [] : [[option.name, given as string | readonly string[] | true]];
     }),

@@ -1,4 +1,4 @@
-/** Runs a command of a plugin, and prints what it answers. */
+/** Runs a command of a plugin, and prints its answer. */
 import { HostError } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
 import { type Asked, lateAnswer, pluginDeadlines, withDeadline } from "../../host/deadline.ts";
@@ -10,7 +10,7 @@ import { givenOptions } from "./plugin-options.ts";
 
 type Parsed = Readonly<Record<string, unknown>> & { readonly json?: boolean };
 
-/** `presets`: ids of those that the plugin declares. */
+/** `presets`: ids of the presets that the plugin declares. */
 export function runnerOf(asked: Asked, command: CliCommand, presets: readonly string[]): Run<readonly (string | undefined)[], Parsed> {
   return async (context, args, parsed) => {
     const json = parsed.json === true;
@@ -26,7 +26,7 @@ export function runnerOf(asked: Asked, command: CliCommand, presets: readonly st
       const run = async () => await command.run(call);
       const ms = command.timeoutSeconds === undefined ? pluginDeadlines.cli : command.timeoutSeconds * 1_000;
       const late = () => {
-        // What the command still waits for must not keep the process.
+        // Ends the process even if the command is still waiting for something.
         setTimeout(() => process.exit(), 1_000).unref();
         return lateAnswer(asked, ms);
       };
@@ -43,7 +43,7 @@ export function runnerOf(asked: Asked, command: CliCommand, presets: readonly st
 
 const sentenceOf = ({ lines }: CliAnswer): string => lines.map((line) => (typeof line === "string" ? line : line.join(" "))).join(" ");
 
-/** A plugin that failed and has no data has said why in its lines; those who read JSON are to know it, too. */
+/** A plugin that failed without data has given the reason in its lines; JSON output must contain it too. */
 function failure(answer: CliAnswer): Json {
   return { ok: false, error: sentenceOf(answer), code: "plugin_command_failed" };
 }

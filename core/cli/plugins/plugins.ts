@@ -1,4 +1,4 @@
-/** `plugins list`: what is loaded, what it takes part in, and why something is not. */
+/** `plugins list`: what is loaded, what it takes part in, and why something is not loaded. */
 import type { GatewayDescription } from "../../gateway/gateway.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
@@ -11,7 +11,7 @@ export interface Listed {
   readonly state: string;
   readonly reason?: string;
   readonly hint?: string;
-  /** Stations that it takes part in and routes that it has; known of a running gateway only. */
+  /** The stations it taps and its routes; known only if a gateway is running. */
   readonly taps?: readonly string[];
   readonly routes?: readonly string[];
 }
@@ -36,7 +36,7 @@ export async function listPlugins(context: CommandContext, _: readonly [], optio
 }
 
 export function fromGateway({ plugins, taps, routes }: GatewayDescription): readonly Listed[] {
-  // What failed is reported first, being known first; people look for the bundled ones above their own.
+  // Failed plugins come first in the data because they are known first; users expect the bundled ones above their own.
   return plugins
     .toSorted((a, b) => Number(b.bundled) - Number(a.bundled))
     .map((plugin) => ({
@@ -51,7 +51,7 @@ async function fromFiles(context: CommandContext): Promise<readonly Listed[]> {
   return declared.map(({ definition: _, ...listed }) => listed);
 }
 
-const notRunning = "\nNo gateway runs; this is what one would load. Hooks and routes are known while it runs.";
+const notRunning = "\nNo gateway is running; this is what one would load. Hooks and routes are known only while it runs.";
 
 export function showPlugins(plugins: readonly Listed[], terminal: Terminal): void {
   const { style } = terminal;

@@ -1,4 +1,4 @@
-/** The section of a preset in the configuration, for commands of its plugin: they read it, and change nothing beside it. */
+/** The section of a preset in the configuration. Commands of its plugin can read and change this section only. */
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -54,7 +54,7 @@ export function openPreset(context: CommandContext, id: string): CliPreset {
     async enableHooks() {
       const { checkable } = await context.load();
       const { token, enabled } = checkable.hooks;
-      // Before the server is switched on, which is an error without a token.
+      // Written before the server is enabled, because an enabled server without a token is an error.
       const tokenFile = token === undefined ? writeToken(dirname(configFile.file)) : undefined;
       if (tokenFile !== undefined) await edit(["hooks", "token"], { file: tokenFile }).catch(withoutFile(tokenFile));
       if (!enabled) await edit(["hooks", "enabled"], true);
@@ -77,7 +77,7 @@ function hooksOf(
     path: `${parseBasePath(hooks.path) ?? ""}/${preset?.path ?? id}`,
   };
   if (preset === undefined) return base;
-  // An account brings its preset along, so the preset is looked at as if there were one.
+  // An account brings its preset along, so the check includes the preset as if it were enabled.
   const presets = hooks.presets.includes(id) ? hooks.presets : [...hooks.presets, id];
   const { table } = compileHooks(plugins, loaded, env, { ...checkable, hooks: { ...hooks, presets } });
   const answering = table.mappings.find(({ match }) => match.path === preset.path);
@@ -91,7 +91,7 @@ function hooksOf(
   return { ...base, answeredBy, problem: { reason, fix: fault?.hint ?? "Correct it." } };
 }
 
-/** A token that the configuration does not name is of no use. */
+/** Removes a token file that the configuration does not name, because it would be useless. */
 function withoutFile(file: string): (error: unknown) => never {
   return (error) => {
     rmSync(file, { force: true });
@@ -99,7 +99,7 @@ function withoutFile(file: string): (error: unknown) => never {
   };
 }
 
-/** Never replaces a file that is there: it may be another program's. */
+/** Never replaces an existing file, which may belong to another program. */
 function writeToken(directory: string): string {
   let file = join(directory, tokenFileName);
   for (let number = 2; existsSync(file); number += 1) file = join(directory, `${tokenFileName}-${number}`);

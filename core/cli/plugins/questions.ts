@@ -1,4 +1,4 @@
-/** Questions to the person at the terminal. They go to the standard error output, so that the standard output stays data. */
+/** Questions to the person at the terminal. They are printed on standard error, so that standard output contains data only. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { HostError } from "../../contract/errors.ts";
@@ -19,7 +19,7 @@ export function createQuestions(streams: Streams): NonNullable<CliCall["terminal
     },
     async password(question) {
       try {
-        // The line editor repeats what is typed on its output.
+        // The line editor echoes typed characters on its output, which is discarded here.
         return await readLine(streams, `${question}: `, new Writable({ write: (_, __, done) => done() }));
       } finally {
         stderr.write("\n");
@@ -32,12 +32,12 @@ function readLine({ stdin, stderr }: Streams, prompt: string, output: NodeJS.Wri
   return new Promise((resolve, reject) => {
     const reader = createInterface({ input: stdin, output, terminal: true });
     reader.once("close", () => reject(new HostError("usage", { reason: "the input ended before the question was answered" })));
-    // The line editor has taken the key from the terminal.
+    // The line editor receives Ctrl+C in place of the terminal.
     reader.once("SIGINT", () => {
       reader.close();
       process.kill(process.pid, "SIGINT");
     });
-    // Only now: before the line editor has the terminal, the terminal itself shows what is typed.
+    // Printed only now: before the line editor controls the terminal, typed characters would be echoed.
     if (output !== stderr) stderr.write(prompt);
     reader.question(prompt, (line) => {
       resolve(line.trim());

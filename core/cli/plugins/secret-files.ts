@@ -1,4 +1,4 @@
-/** Files with secrets that a plugin's commands keep in the state directory. */
+/** Files with secrets that a plugin's commands store in the state directory. */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PluginError } from "../../contract/errors.ts";

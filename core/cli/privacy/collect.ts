@@ -1,4 +1,4 @@
-/** All that is kept of a person, wherever it is. */
+/** Collects everything that is stored about a person. */
 import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { createPairing } from "../../access/pairing.ts";
@@ -15,22 +15,22 @@ const allEvents = 1_000_000;
 
 export interface KeptTurn {
   readonly message: KeptMessage;
-  /** Absent: the whole message goes. Present: what stays of it without their words. */
+  /** Absent: the whole message is removed. Present: the message without the person's words. */
   readonly without?: string;
 }
 
 export interface Collected {
-  /** How many events may be theirs and have not ended. Before an event has been read, its body alone says whose it is. */
+  /** How many unfinished events may be the person's. Until an event has been parsed, only its body shows whose it is. */
   readonly unfinished: number;
   readonly events: readonly (EventReport & { readonly body: Json })[];
-  /** Keys of the sessions that are theirs alone. */
+  /** Keys of the sessions that belong to the person alone. */
   readonly sessions: readonly string[];
-  /** In other sessions: what they said, and what was answered. */
+  /** In other sessions: what the person said, and the replies. */
   readonly turns: readonly KeptTurn[];
   readonly sent: Awaited<ReturnType<Store["partsTo"]>>;
   readonly pairing: readonly Json[];
   readonly rows: readonly KeptRow[];
-  /** Their reactions, until the next turn of a session reads them. */
+  /** The person's reactions, which wait for the next turn of a session. */
   readonly reactions: readonly { readonly session: string; readonly events: readonly WaitingEvent[] }[];
   readonly files: readonly string[];
 }
@@ -71,7 +71,7 @@ async function openAbout(store: Store, { channel, id }: Person): Promise<readonl
   return bodies.filter(({ body }) => holds(body, id)).map((event) => event.id);
 }
 
-/** Whether the id is one of the values, as a text or as a number. */
+/** Whether the value contains the id, as a text or as a number. */
 function holds(value: Json, id: string): boolean {
   if (typeof value !== "object" || value === null) return String(value) === id;
   return Object.values(value).some((inner) => holds(inner, id));
@@ -86,14 +86,14 @@ async function reactionsOf(store: Store, ids: ReadonlySet<string>, now: () => nu
   return found.filter(({ events }) => events.length > 0);
 }
 
-/** A direct chat has a session of its own unless `session.dmScope` is `main`. */
+/** A direct chat has its own session unless `session.dmScope` is `main`. */
 function isTheirs(key: string, { channel, id }: Person): boolean {
   const [, scope] = /^agent:[^:]+:(.*?)dm:/.exec(key) ?? [];
   const peer = key.slice(key.indexOf(":dm:") + 4).replace(/:thread:.*$/, "");
   return scope !== undefined && (scope === "" || scope.startsWith(`${channel}:`)) && (peer === id || peer === encodeURIComponent(id));
 }
 
-/** The answer belongs to the turn, and quotes what was asked often enough. */
+/** The reply belongs to the turn, and often quotes the question. */
 async function withAnswers(
   store: Store,
   { messages, units, person }: { readonly messages: readonly KeptMessage[]; readonly units: readonly string[]; readonly person: Person },
@@ -119,7 +119,10 @@ async function pairingOf(store: Store, { channel, id }: Person, now: () => numbe
   ] as unknown as readonly Json[];
 }
 
-/** Data of plugins and of the core under their id, or that says it belongs to their chat. Pairing and reactions have ways of their own. */
+/**
+ * Data of plugins and of the core whose key is the person's id or that names the person's chat. Pairing and reactions are handled
+ * separately.
+ */
 function isAbout({ namespace, key, value }: KeptRow, { channel, id }: Person): boolean {
   if (namespace.startsWith("pairing:") || namespace === waitingEventsNamespace) return false;
   if (namespace.startsWith("channel:") && !namespace.startsWith(`channel:${channel}:`)) return false;
@@ -134,7 +137,10 @@ const mentions = (value: Json, person: Person): boolean => isObject(value) && Ob
 const isObject = (value: Json): value is { readonly [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Files that came with their messages, by the notes of the transcripts. Only what is still there, in the folder of a channel's account. */
+/**
+ * Files that came with the person's messages, according to the transcripts. Lists only files that still exist in the folder of a channel
+ * account.
+ */
 function filesIn(turns: readonly KeptTurn[], stateDirectory: string): readonly string[] {
   const texts = turns.filter(({ without, message }) => without === undefined && message.role === "user");
   const found = texts.flatMap(({ message }) =>

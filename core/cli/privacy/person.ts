@@ -1,4 +1,4 @@
-/** The person that an operator names, and where the configuration names them. */
+/** The person that an operator names, and where the configuration names that person. */
 
 import { renderPath, type Segment } from "../../config/path.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
@@ -6,7 +6,7 @@ import { HostError } from "../../contract/errors.ts";
 import type { Person } from "../../state/removals.ts";
 import { parsePlatformId } from "../platform-id.ts";
 
-/** `botchat:1001`; the channel may be left out where the configuration has one only. Throws `usage`. */
+/** `botchat:1001`; the channel may be omitted if the configuration has only one. Throws `usage`. */
 export function parsePerson(text: string, config: GatewayConfig): Person {
   const { channel, id } = parsePlatformId("SENDER", text);
   const channels = Object.keys(config.channels);
@@ -15,7 +15,7 @@ export function parsePerson(text: string, config: GatewayConfig): Person {
   return { channel: only, id };
 }
 
-/** Allowlists, bindings and the like. The file is the operator's: it is never changed here. */
+/** Allowlists, bindings and similar settings. The file belongs to the operator and is never changed here. */
 export function settingsNaming(config: GatewayConfig, { channel, id }: Person): readonly string[] {
   const found: string[] = [];
   const names = new Set([id, `${channel}:${id}`]);

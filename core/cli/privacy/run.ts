@@ -1,4 +1,4 @@
-/** `privacy`: everything that is kept of a person, to hand over or to remove. */
+/** `privacy`: exports or removes everything that is stored about a person. */
 import { rm } from "node:fs/promises";
 import { createPairing } from "../../access/pairing.ts";
 import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
@@ -28,11 +28,11 @@ async function look<Result>(context: CommandContext, wanted: string, run: (looke
   }
 }
 
-/** What no command finds by a person's id, and why. */
+/** Data that cannot be found by a person's id, and why. */
 const notLookedThrough = [
   "Log files name chats by their ids; they are overwritten after 20 MB.",
-  "Files that agents wrote into their workspaces: only their author knows whom they are about.",
-  "Copies of the state directory, and what the model's provider and the chat platform keep.",
+  "Files that agents wrote into their workspaces: the gateway does not know whom they are about.",
+  "Copies of the state directory, and what the model's provider and the chat platform store.",
 ] as const;
 
 export async function exportPerson(
@@ -66,7 +66,7 @@ export async function exportPerson(
     };
     writeOut({ ...data, notIncluded }, { out, terminal: context.terminal });
     if (out !== undefined) {
-      context.terminal.line(`What is kept of ${person.channel}:${person.id} is in ${out}: ${summary(found)}.`);
+      context.terminal.line(`The stored data of ${person.channel}:${person.id} is in ${out}: ${summary(found)}.`);
       context.terminal.line(`Not included:\n${notLookedThrough.map((line) => `  ${line}`).join("\n")}`);
     }
     return 0;
@@ -86,12 +86,12 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     if (!dryRun) await erase(looked, context.now);
     const { unfinished } = found;
     const kept = [
-      "The keys by which repetitions are recognised, without contents, for seven days: a platform that sends an event again must not start it again.",
+      "The keys by which repetitions are recognised, without contents, for seven days: a repeated event must not run again.",
       ...(unfinished === 0
         ? []
         : [`${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this again later.`]),
-      ...(settings.length === 0 ? [] : [`The configuration is yours to change; it names them at ${settings.join(", ")}.`]),
-      ...(running ? ["Remains in the free room of state.db: stop the gateway and run this again to have the file rewritten."] : []),
+      ...(settings.length === 0 ? [] : [`The configuration is not changed; it names the person at ${settings.join(", ")}.`]),
+      ...(running ? ["Remains in the free space of state.db: stop the gateway and run this again to have the file rewritten."] : []),
       ...notLookedThrough,
     ];
     const { terminal } = context;
@@ -103,7 +103,7 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     }
     return unfinished === 0 ? 0 : 1;
   });
-  // Removed rows leave their bytes in free pages, until the whole file is rewritten. Beside a gateway that is not possible.
+  // Removed rows leave their bytes in free pages until the whole file is rewritten, which is not possible while a gateway runs.
   if (!running && !dryRun) (await import("../../state/sqlite/database/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
   return code;
 }
@@ -126,8 +126,8 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
   await pairing.revoke(person.channel, person.id);
   for (const { namespace, key } of found.rows) await store.delete(namespace, key);
   const waiting = createWaitingEvents({ store, now });
-  for (const { session, events } of found.reactions) await waiting.told(session, events);
-  // Last: without the events it would be unknown which turns were theirs.
+  for (const { session, events } of found.reactions) await waiting.remove(session, events);
+  // Events are removed last: without them it would be unknown which turns were the person's.
   await store.removeEvents(found.events.map(({ id }) => id));
 }
 

@@ -1,4 +1,4 @@
-/** Whose words a stored message contains: by the lines that the gateway vouches for, which no sender can write. */
+/** Finds out whose words a stored message contains, by lines that the gateway writes and no sender can imitate. */
 import { plainId } from "../../agents/conversation/envelope.ts";
 import { messageText } from "../../agents/conversation/transcript.ts";
 import type { Json } from "../../contract/types.ts";
@@ -7,13 +7,13 @@ import type { Person } from "../../state/removals.ts";
 const time = String.raw`[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d UTC`;
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** What their id looks like in a transcript. */
+/** What the person's id looks like in a transcript. */
 export const markOf = ({ id }: Person): string => `id:${plainId(id)}`;
 
 export interface Words {
-  /** They wrote the message that was asked. */
+  /** The person wrote the message that started the turn. */
   readonly asked: boolean;
-  /** The content without what they said or did before it; absent where there is nothing of that. */
+  /** The content without the person's earlier words and actions; absent if it contains none. */
   readonly without?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The commands of `sessions`: which conversations there are, and what was said in one. */
+/** The commands of `sessions`: list the conversations, and show what was said. */
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle, wholeNumber } from "../declare.ts";

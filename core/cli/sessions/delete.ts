@@ -1,12 +1,12 @@
-/** `sessions delete`: removes a conversation for good. */
+/** `sessions delete`: removes a conversation permanently. */
 import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { findSession } from "./find.ts";
 
-/** What is kept for the next turn of a session, under its key. */
+/** Namespaces of data stored for the next turn of a session, under its key. */
 const waitingNamespaces = ["waiting-events", "group-context"] as const;
 
-/** Only by its whole key: a part may fit another one tomorrow. */
+/** Requires the whole key, because a part of one could match another session later. */
 export async function deleteSession(
   { openState, terminal }: CommandContext,
   [key]: readonly [string],

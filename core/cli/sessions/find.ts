@@ -1,12 +1,15 @@
-/** Sessions by what the user typed. */
+/** Finds sessions by what the user typed. */
 import { HostError } from "../../contract/errors.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 
-/** How many sessions a part of a key is looked for in. */
+/** How many sessions are searched for a part of a key. */
 const searched = 100_000;
 
-/** By its key, by a part of one, or the newest. Throws `session_none`, `session_unknown`, and `usage` where a part fits several. */
+/**
+ * Finds a session by its key, by a part of it, or the newest one. Throws `session_none`, `session_unknown`, and `usage` if a part matches
+ * several.
+ */
 export async function findSession(store: Store, wanted: string): Promise<SessionReport> {
   const sessions = await store.sessionReports({ limit: wanted === "last" ? 1 : searched });
   if (sessions.length === 0) throw new HostError("session_none");

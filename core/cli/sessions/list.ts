@@ -1,4 +1,4 @@
-/** `sessions list`: which conversations there are, the last used first. */
+/** `sessions list`: the conversations, most recently used first. */
 import { agentOfKey } from "../../agents/conversation/sessions.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
@@ -13,7 +13,7 @@ export async function listSessions(
   _: readonly [],
   { limit, json }: { readonly limit: number; readonly json?: boolean },
 ): Promise<number> {
-  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit is from 1 to ${mostAtOnce}` });
+  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const store = await context.openState();
   try {
     const sessions = (await store.sessionReports({ limit })).map(withAgent);
@@ -25,7 +25,7 @@ export async function listSessions(
   }
 }
 
-/** A chat's key says whose it is, also when nothing else does any more. */
+/** A chat's key names its agent, even if nothing else still does. */
 export function withAgent(report: SessionReport): SessionReport {
   const agentId = report.agentId ?? agentOfKey(report.key);
   return agentId === undefined ? report : { ...report, agentId };
@@ -34,7 +34,7 @@ export function withAgent(report: SessionReport): SessionReport {
 function show(sessions: readonly SessionReport[], { terminal, now }: CommandContext): void {
   const { style } = terminal;
   if (sessions.length === 0) {
-    terminal.line("No conversation is kept yet. The run of a webhook leaves one when it has a sessionKey.");
+    terminal.line("No conversation is stored yet. A webhook run stores one when it has a sessionKey.");
     return;
   }
   terminal.table([

@@ -63,12 +63,12 @@ function show({ session, generation, transcript }: Shown, count: number, { termi
   terminal.line();
   if (transcript.length === 0) terminal.line("Nothing has been said in this conversation yet.");
   if (count > transcript.length) terminal.line(style("dim", `${count - transcript.length} older messages; --limit 0 shows all`));
-  for (const message of transcript) tell(message, terminal);
+  for (const message of transcript) printMessage(message, terminal);
 }
 
 const roleStyles: Readonly<Record<SessionMessage["role"], Style>> = { user: "cyan", assistant: "green", system: "dim" };
 
-function tell(message: SessionMessage, { line, style }: Terminal): void {
+function printMessage(message: SessionMessage, { line, style }: Terminal): void {
   const event = message.unitId === undefined ? "" : style("dim", `  ${message.unitId}`);
   line(`${style("dim", renderClock(message.at))}  ${style(roleStyles[message.role], message.role)}${event}`);
   for (const text of visible(messageText(message.content)).split("\n")) line(`  ${text}`);

@@ -1,4 +1,4 @@
-/** `dev`: a gateway with the playground, the echo engine and hooks, ready to be tried. */
+/** `dev`: a gateway with the playground, the echo engine and hooks, ready to try. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -58,7 +58,7 @@ export async function runDev({ terminal, env, home }: CommandContext, _: readonl
   });
 }
 
-/** What is there is the user's, and stays. */
+/** Existing files belong to the user and are kept. */
 async function prepare(directory: string, configFile: string, env: CommandContext["env"]): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if (!existsSync(configFile)) {
@@ -71,7 +71,7 @@ async function prepare(directory: string, configFile: string, env: CommandContex
   if (!existsSync(tokenFile)) await writeFile(tokenFile, `${randomBytes(24).toString("base64url")}\n`, { mode: 0o600 });
 }
 
-/** Ports that were asked for are written down: the channel and the playground must agree on theirs. */
+/** Explicitly requested ports are written to the file, because the channel and the playground must agree on theirs. */
 async function setPorts(configFile: string, { port, pagePort }: DevOptions, env: CommandContext["env"]): Promise<void> {
   if (port !== undefined) await editConfig(configFile, "gateway.port", port, { env });
   if (pagePort === undefined) return;
@@ -84,7 +84,7 @@ async function setPorts(configFile: string, { port, pagePort }: DevOptions, env:
 
 const pageUrl = (port: number) => `http://127.0.0.1:${port}`;
 
-/** The channel has to know the port before the playground has it. */
+/** The channel needs the port before the playground listens on it. */
 async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");

@@ -27,7 +27,7 @@ export async function runGateway(context: CommandContext, _: readonly [], { acce
   });
 }
 
-/** A gateway that nothing can reach runs well and looks broken. */
+/** A gateway without channels and webhooks runs, but looks broken. */
 function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocation): readonly string[] {
   const open = Object.values(channels).some(({ enabled }) => enabled !== false) || hooks.enabled;
   if (open) return [];
@@ -36,7 +36,7 @@ function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocat
       ? `No channel and no webhook is on in ${file}: nothing reaches this gateway yet.`
       : `There is no configuration: ${file} does not exist, so no channel and no webhook reaches this gateway yet.`,
     `To try everything without an account: ${programCommand} dev`,
-    `For a bot of your own, write a channel into that file; it is read at once. README.md has a whole one, and ${programCommand} config validate checks it.`,
+    `For a bot of your own, write a channel into that file; it is read at once. README.md contains a complete one, and ${programCommand} config validate checks it.`,
   ];
 }
 
@@ -49,7 +49,7 @@ export async function runUntilStopped(
   let asked = false;
   let again = false;
   const onSignal = (signal: NodeJS.Signals) => {
-    // Also while it closes to start again: who sends a signal wants it to end.
+    // Also while it closes for a restart: the sender of a signal wants it to end.
     again = false;
     if (asked) process.exit(128 + constants.signals[signal]);
     asked = true;
@@ -57,7 +57,7 @@ export async function runUntilStopped(
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
   const onAsked = (how: "stop" | "restart") => {
-    // Not on Windows.
+    // Not available on Windows.
     if (how === "restart" && process.execve === undefined) return false;
     again = how === "restart";
     stopped.resolve(how);
@@ -69,7 +69,7 @@ export async function runUntilStopped(
     if (gateway === undefined) terminal.note(`error: Unhandled promise rejection: ${reasonOf(reason)}.`);
     else gateway.logStray(reason, { ending: false });
   });
-  // After an uncaught error the state of the process is unknown: it ends, and its supervisor starts it again.
+  // After an uncaught exception the state of the process is unknown: it ends, and its supervisor starts it again.
   process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
 
   gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", onLost: stopped.resolve, onAsked, ...options });
@@ -80,15 +80,15 @@ export async function runUntilStopped(
   up.abort();
   if (typeof why !== "string") {
     terminal.error(why);
-    // At once: whatever it still did would be done a second time by the gateway that has the state now.
+    // Exits at once, because the gateway that now owns the state would repeat whatever this one still did.
     process.exit(1);
   }
-  terminal.note("Stopping: what runs is finished or handed back. Again to end at once.");
+  terminal.note("Stopping: running work is finished or handed back. Send the signal again to end at once.");
   await gateway.close();
   process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
-  // The same process id, terminal and supervisor: the supervisor sees no end.
+  // Keeps process id and terminal, so a supervisor does not notice an end.
   if (again) process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], process.env);
-  // All is closed; a timer or a socket that a plugin forgot must not keep the process.
+  // Everything is closed; a timer or socket that a plugin left open must not keep the process alive.
   setTimeout(() => process.exit(), leftoverMs).unref();
   return 0;
 }

@@ -1,4 +1,4 @@
-/** `playground`: the emulated platform alone, in a process of its own. */
+/** `playground`: the emulated platform alone, in its own process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export async function runPlayground(_: CommandContext, __: readonly [], { port, 
   const args = [...(port === undefined ? [] : [`--port=${port}`]), ...(token === undefined ? [] : [`--token=${token}`])];
   const child = spawn(process.execPath, [join(packageDirectory(), program), ...args], { stdio: "inherit" });
   const pass = (signal: NodeJS.Signals) => void child.kill(signal);
-  // Ctrl+C reaches the child by itself; a signal to this process alone must be handed on.
+  // Ctrl+C reaches the child directly; a signal to this process alone must be forwarded.
   process.on("SIGINT", () => {}).on("SIGTERM", pass);
   const [code] = (await once(child, "close")) as [number | null];
   process.off("SIGTERM", pass);

@@ -1,17 +1,17 @@
-/** What `dev` says when it is up: where things are, and four steps that work as they are printed. */
+/** What `dev` prints when it is up: the addresses, and four steps that work as printed. */
 import { join } from "node:path";
 import { programCommand } from "../../contract/command.ts";
 import { product } from "../../contract/product.ts";
 import type { Terminal } from "../output/terminal.ts";
 
 export interface Welcome {
-  /** Addresses, without a slash at the end. */
+  /** Addresses, without a trailing slash. */
   readonly page: string;
   readonly gateway: string;
   readonly hooks: string;
   readonly channel: string;
   readonly directory: string;
-  /** What other commands need to find this gateway; empty when they find it by themselves. */
+  /** The flag that other commands need to find this gateway; empty if they find it without one. */
   readonly stateFlag: string;
   /** One sentence for each plugin that is not up. */
   readonly failures: readonly string[];
@@ -39,7 +39,7 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
   say(["", style("dim", "Ctrl+C stops it."), ""]);
 }
 
-/** The token is read by the shell, so it appears in no terminal, screenshot or history. */
+/** The shell reads the token from its file, so it appears in no terminal, screenshot or history. */
 function curl({ hooks, directory }: Welcome, path: string, body: object): string {
   return [
     `curl -X POST ${hooks}/${path} \\`,

@@ -1,4 +1,4 @@
-/** How an event ended, and the chain of decisions about it, as people read it. */
+/** Prints how an event ended, and the chain of decisions about it. */
 
 import type { Decision } from "../../contract/types.ts";
 import { visibleLine } from "../../log/visible.ts";
@@ -17,7 +17,7 @@ const marks: Readonly<Record<Decision["verdict"], { readonly mark: string; reado
 
 export const outcomeStyles = { answered: "green", silent: "yellow", refused: "red", failed: "red" } as const;
 
-/** `refused (sender_not_allowed) after 12 ms` */
+/** Renders the headline: `refused (sender_not_allowed) after 12 ms`. */
 export function renderHeadline(report: EventReport, now: number, style: Terminal["style"]): string {
   const { outcome, reason, state } = report;
   if (outcome === undefined) return style("cyan", state);
@@ -25,7 +25,7 @@ export function renderHeadline(report: EventReport, now: number, style: Terminal
   return `${style(outcomeStyles[outcome], outcome)}${why} after ${renderDuration((report.settledAt ?? now) - report.acceptedAt)}`;
 }
 
-export function tellDecisions(report: EventReport, terminal: Terminal): void {
+export function printDecisions(report: EventReport, terminal: Terminal): void {
   const { style } = terminal;
   if (report.decisions.length === 0) {
     terminal.line(report.state === "settled" ? "  No station decided anything." : "  No station has decided anything yet.");

@@ -1,10 +1,10 @@
-/** Accounts that are down, for `why`: then no message arrives, and there is no event to ask about. */
+/** Accounts that are down, for `why`: then no message arrives, so there is no event to explain. */
 import { type AccountChange, accountsNamespace } from "../../channels/account-states.ts";
 import type { Store } from "../../state/store.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 
-/** The account, of one channel or of any, that went down last, when that was after `since`, epoch milliseconds. */
+/** The account of a channel, or of any channel, that went down last, if that was after `since` (epoch milliseconds). */
 export async function failedSince(store: Store, since: number, channel?: string): Promise<AccountChange | null> {
   const kept = (await store.list(accountsNamespace)).map(({ value }) => value as unknown as AccountChange);
   const down = kept.filter(
@@ -16,7 +16,7 @@ export async function failedSince(store: Store, since: number, channel?: string)
   return down.sort((a, b) => b.since - a.since)[0] ?? null;
 }
 
-export function tellFailedAccount({ channel, account, path, state, detail, since }: AccountChange, terminal: Terminal, now: number): void {
+export function printFailedAccount({ channel, account, path, state, detail, since }: AccountChange, terminal: Terminal, now: number): void {
   const { style } = terminal;
   terminal.line(`${style(state === "failed" ? "red" : "yellow", state)} ${style("dim", "(account_down)")} no messages arrive`);
   terminal.line();
@@ -34,7 +34,7 @@ export function tellFailedAccount({ channel, account, path, state, detail, since
   if (remedy !== undefined) terminal.line(`            ${style("dim", "to change")}  ${remedy}`);
 }
 
-/** A channel says in one sentence what is wrong and, after a colon, what to do. */
+/** A channel's detail says in one sentence what is wrong and, after a colon, what to do. */
 function splitRemedy(detail: string): readonly [string, string?] {
   const at = detail.lastIndexOf(": ");
   return at === -1 ? [detail] : [detail.slice(0, at), detail.slice(at + 2)];

@@ -6,14 +6,14 @@ import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 
-/** The newest refused request that came after `since`, epoch milliseconds. */
+/** The newest refused request after `since` (epoch milliseconds). */
 export async function refusedSince(store: Store, since: number): Promise<RefusedHook | null> {
   const kept = (await store.get(refusalsNamespace, refusalsKey)) as unknown as readonly RefusedHook[] | null;
   const newest = kept?.at(-1);
   return newest !== undefined && newest.at > since ? newest : null;
 }
 
-export function tellRefusedHook(refused: RefusedHook, terminal: Terminal, now: number): void {
+export function printRefusedHook(refused: RefusedHook, terminal: Terminal, now: number): void {
   const { style } = terminal;
   const { path, hint } = describeProblem(refused.code);
   terminal.line(`${style("red", "refused")} ${style("dim", `(${refused.code})`)} with ${refused.status}`);

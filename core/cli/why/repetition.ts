@@ -1,22 +1,22 @@
-/** Deliveries of webhooks that came again, for people. */
+/** Repeated deliveries of webhooks, for people. */
 import type { Repeated } from "../../webhooks/endpoint/repetitions.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 
-/** How often a delivery came again, or `undefined` when it never did. */
+/** How often a delivery was repeated; `undefined` if never. */
 export function renderRepeated(repeated: Repeated | undefined, now: number): string | undefined {
   if (repeated === undefined) return undefined;
   const times = repeated.count === 1 ? "once" : `${repeated.count} times`;
-  return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first answer and ran no second time`;
+  return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first answer and did not run again`;
 }
 
-export function tellRepetition(
+export function printRepetition(
   eventId: string,
   repeated: Repeated | undefined,
   { terminal, now }: { terminal: Terminal; now: number },
 ): void {
   const { style } = terminal;
-  terminal.line(`${style("yellow", "repeated")} ${style("dim", "(the delivery came before)")}`);
+  terminal.line(`${style("yellow", "repeated")} ${style("dim", "(the delivery arrived before)")}`);
   terminal.line();
   terminal.table(
     [
@@ -30,6 +30,6 @@ export function tellRepetition(
     `  ${style("yellow", "✗")} accept  A delivery with the same id, or the same signed content, was accepted within seven days.`,
   );
   terminal.line(
-    `            ${style("dim", "to change")}  A sender that says the same thing twice signs a time or an id, or has a path for each kind of event.`,
+    `            ${style("dim", "to change")}  If equal deliveries are different events, let the sender sign a time or an id, or use a path for each kind of event.`,
   );
 }

@@ -1,4 +1,4 @@
-/** `why`: the chain of decisions about one event, as a story. */
+/** `why`: explains one event by its chain of decisions. */
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { EventReport, PlatformId } from "../../state/report.ts";
@@ -10,18 +10,18 @@ import { findByPrefix, withUnit } from "../events.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 import { parsePlatformId, renderPlatformId } from "../platform-id.ts";
-import { renderHeadline, tellDecisions } from "./decisions.ts";
+import { printDecisions, renderHeadline } from "./decisions.ts";
 import { explained } from "./explained.ts";
-import { failedSince, tellFailedAccount } from "./failed-account.ts";
-import { refusedSince, tellRefusedHook } from "./refused-hook.ts";
-import { renderRepeated, tellRepetition } from "./repetition.ts";
+import { failedSince, printFailedAccount } from "./failed-account.ts";
+import { printRefusedHook, refusedSince } from "./refused-hook.ts";
+import { printRepetition, renderRepeated } from "./repetition.ts";
 
 /** How many of the gateway's own events may be newer than the last one from outside. */
 const lastSearch = 50;
 
 /**
- * Followed from another event: the summary of a hook's run, the notice of an approval. A user who asks for the last event does not mean
- * these.
+ * Events that follow from another one: the summary of a hook's run, the notice of an approval. A user who asks for the last event does not
+ * mean these.
  */
 const isOwn = ({ source, kind }: EventReport): boolean => source === "operator" || kind === "summary";
 
@@ -30,7 +30,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-export async function tellWhy(context: CommandContext, [wanted]: readonly [string | undefined], options: Options): Promise<number> {
+export async function explainEvent(context: CommandContext, [wanted]: readonly [string | undefined], options: Options): Promise<number> {
   const chat = options.chat === undefined ? undefined : parsePlatformId("--chat", options.chat);
   if (chat !== undefined && wanted !== undefined && wanted !== "last") {
     throw new HostError("usage", { reason: "An event and --chat are two questions: leave one out" });
@@ -40,7 +40,7 @@ export async function tellWhy(context: CommandContext, [wanted]: readonly [strin
     const found = await findEvent(store, wanted ?? "last", chat);
     const last = wanted === undefined || wanted === "last";
     const asked = chat === undefined ? undefined : { channel: chat.channel ?? found?.source };
-    if (last && (await toldNewer(store, found?.acceptedAt ?? 0, { context, options, asked }))) return 0;
+    if (last && (await explainNewer(store, found?.acceptedAt ?? 0, { context, options, asked }))) return 0;
     const report = found === null ? null : await explained(store, await withUnit(store, found));
     if (report === null) throw noEvent(wanted ?? "last", chat);
     const repeated = await readRepeated(store, report.id);
@@ -48,7 +48,7 @@ export async function tellWhy(context: CommandContext, [wanted]: readonly [strin
     const hook = kept === undefined ? undefined : { mapping: kept.hook, access: describeAccess(kept) };
     const shown = { ...report, ...(hook?.access === undefined ? {} : { hook }), ...(repeated === undefined ? {} : { repeated }) };
     if (options.json === true) context.terminal.json(shown);
-    else tell(report, context.terminal, { now: context.now(), again: renderRepeated(repeated, context.now()), hook });
+    else printStory(report, context.terminal, { now: context.now(), again: renderRepeated(repeated, context.now()), hook });
     return 0;
   } finally {
     await store.close();
@@ -61,10 +61,10 @@ function noEvent(wanted: string, chat: PlatformId | undefined): HostError {
 }
 
 /**
- * What led to no event, when it is newer than the newest event: a refused or repeated webhook, an account that is down. A webhook that was
- * refused was for no chat yet.
+ * Something newer than the newest event that led to no event: a refused or repeated webhook, or an account that is down. Refused webhooks
+ * are left out when a chat is asked for, because they have no chat yet.
  */
-async function toldNewer(
+async function explainNewer(
   store: Store,
   since: number,
   {
@@ -74,7 +74,7 @@ async function toldNewer(
   }: {
     readonly context: CommandContext;
     readonly options: Options;
-    /** The channel of a chat that was asked for, where it is known. */
+    /** The channel of the chat that was asked for, if known. */
     readonly asked: { readonly channel: string | undefined } | undefined;
   },
 ): Promise<boolean> {
@@ -87,17 +87,17 @@ async function toldNewer(
     const { eventId, at } = repetition;
     const repeated = (await readRepeated(store, eventId)) ?? { count: 1, at };
     if (json === true) terminal.json({ repeated: { event: eventId, ...repeated } });
-    else tellRepetition(eventId, repeated, { terminal, now: now() });
+    else printRepetition(eventId, repeated, { terminal, now: now() });
     return true;
   }
   if (account !== null && account.since > (refused?.at ?? 0)) {
     if (json === true) terminal.json({ account });
-    else tellFailedAccount(account, terminal, now());
+    else printFailedAccount(account, terminal, now());
     return true;
   }
   if (refused === null) return false;
   if (json === true) terminal.json({ refused });
-  else tellRefusedHook(refused, terminal, now());
+  else printRefusedHook(refused, terminal, now());
   return true;
 }
 
@@ -110,11 +110,11 @@ async function findEvent(store: Store, wanted: string, chat: PlatformId | undefi
 interface Beside {
   readonly now: number;
   readonly again: string | undefined;
-  /** The mapping of a delivery, and what let the delivery in. */
+  /** The mapping of a delivery, and what authorized the delivery. */
   readonly hook: { readonly mapping: string; readonly access: string | undefined } | undefined;
 }
 
-function tell(report: EventReport, terminal: Terminal, { now, again, hook }: Beside): void {
+function printStory(report: EventReport, terminal: Terminal, { now, again, hook }: Beside): void {
   const { style } = terminal;
   terminal.line(renderHeadline(report, now, style));
   terminal.line();
@@ -136,5 +136,5 @@ function tell(report: EventReport, terminal: Terminal, { now, again, hook }: Bes
     { indent: "  " },
   );
   terminal.line();
-  tellDecisions(report, terminal);
+  printDecisions(report, terminal);
 }

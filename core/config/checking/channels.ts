@@ -34,7 +34,7 @@ function checkAccount(at: readonly Segment[], name: string, own: unknown, ids: M
   const id = normalizeAccountId(name);
   if (id === undefined) return [error(at, "is not an account id: a-z, 0-9, _ and -, at most 64 characters")];
   const same = ids.get(id);
-  if (same !== undefined) return [error(at, `is the same account as ${same}: case does not count`)];
+  if (same !== undefined) return [error(at, `is the same account as ${same}: case is ignored`)];
   ids.set(id, name);
   if (!isRecord(own)) return [error(at, "must be an object")];
   return checkAccess(own, at);
@@ -42,8 +42,8 @@ function checkAccount(at: readonly Segment[], name: string, own: unknown, ids: M
 
 export function checkOpen(at: readonly Segment[], { id, key, raw, own }: ChannelAccountSection): readonly PlacedProblem[] {
   const everybody = Array.isArray(raw.allowFrom) && raw.allowFrom.includes("*");
-  const told = raw.allowFrom !== undefined && !Array.isArray(raw.allowFrom);
-  if (raw.dmPolicy !== "open" || everybody || told) return [];
+  const wrongType = raw.allowFrom !== undefined && !Array.isArray(raw.allowFrom);
+  if (raw.dmPolicy !== "open" || everybody || wrongType) return [];
   const account = key === undefined ? undefined : [...at, "accounts", key];
   const placeOf = (name: string) => [...(account !== undefined && own[name] !== undefined ? account : at), name];
   const where = account === undefined ? "" : ` for the account ${id}`;

@@ -11,7 +11,7 @@ export function unexpanded(value: unknown, at: readonly Segment[], schema: Schem
   if (isRecord(value)) return Object.entries(value).flatMap(([key, inner]) => unexpanded(inner, [...at, key], propertyIn(schema, key)));
   const variable = typeof value === "string" ? variableIn(value) : undefined;
   if (variable === undefined) return [];
-  const message = `contains \${${variable}}, which is taken as it is written`;
+  const message = `contains \${${variable}}, which is used literally`;
   return [
     {
       severity: "warning",

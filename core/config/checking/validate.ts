@@ -165,7 +165,7 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
   to.origins.set(kept, origin);
   if (count < (schema.minItems ?? 0) || count > (schema.maxItems ?? Number.POSITIVE_INFINITY)) return wrong(schema, value, to);
   if (!isRepeated) return kept;
-  report(to, "error", "holds the same element twice");
+  report(to, "error", "contains the same element twice");
   return insteadOf(schema, to);
 }
 

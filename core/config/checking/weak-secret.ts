@@ -5,7 +5,7 @@ const leastSecretLength = 16;
 
 export const weakSecret = {
   message: `has fewer than ${leastSecretLength} characters, so it can be guessed`,
-  hint: "Use a long random one, such as `openssl rand -base64 32` makes.",
+  hint: "Use a long random one, such as from `openssl rand -base64 32`.",
 } as const;
 
 export const isWeakSecret = (secret: string): boolean => secret.length < leastSecretLength;

@@ -62,7 +62,7 @@ function childOf(node: Node, segment: Segment): Child | undefined {
     const value = children[Number(segment)];
     return value && { index: Number(segment), value };
   }
-  if (node.type !== "object") throw new Error("a value on the way is neither an object nor a list");
+  if (node.type !== "object") throw new Error("a value in the path is neither an object nor a list");
   const index = children.findLastIndex((property) => property.children?.[0]?.value === String(segment));
   const value = children[index]?.children?.[1];
   return value && { index, value };

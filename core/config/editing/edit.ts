@@ -99,7 +99,7 @@ function change(text: string, file: string, path: readonly Segment[], value: unk
   const now = parseDocument(after, file);
   if (JSON.stringify(sorted(now.value)) !== JSON.stringify(sorted(withChange(before.value, real, value)))) {
     const twice = before.problems.some((problem) => problem.message.includes("twice"));
-    return refuse(twice ? "a key on the way stands twice in the file" : "the change cannot be made automatically");
+    return refuse(twice ? "a key in the path occurs twice in the file" : "the change cannot be made automatically");
   }
   return after;
 }

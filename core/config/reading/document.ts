@@ -43,10 +43,10 @@ const reasons: Readonly<Record<string, string>> = {
   InvalidCommentToken: "this is not a comment; write // or /* */",
   UnexpectedEndOfComment: "a comment is not closed with */",
   UnexpectedEndOfString: "a text is not closed with a double quote",
-  UnexpectedEndOfNumber: "a number breaks off here",
+  UnexpectedEndOfNumber: "a number is incomplete here",
   InvalidUnicode: "\\u needs four hexadecimal digits",
   InvalidEscapeCharacter: 'after a backslash only one of " \\ / b f n r t u may stand',
-  InvalidCharacter: "a text holds a control character; write it as an escape",
+  InvalidCharacter: "a text contains a control character; write it as an escape",
 };
 
 export const reasonFor = (code: ParseErrorCode): string => reasons[printParseErrorCode(code)] ?? "this cannot be read";
@@ -65,7 +65,7 @@ export function parseDocument(source: string, file: string): ConfigDocument {
   const root = parseTree(text, errors, parseOptions);
   const first = errors[0];
   if (first) refuse(first.offset, reasonFor(first.error));
-  if (root && root.type !== "object") refuse(root.offset, "the file must hold one object in braces");
+  if (root && root.type !== "object") refuse(root.offset, "the file must contain one object in braces");
   return documentOf(text, root);
 }
 
@@ -139,7 +139,7 @@ function toValue(node: Node, path: readonly Segment[], text: string, problems: P
       problems.push({
         severity: "warning",
         path: renderPath([...path, key]),
-        message: "the key stands here twice; the last one counts",
+        message: "the key occurs twice; the last one applies",
         ...at,
       });
     }

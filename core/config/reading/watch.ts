@@ -50,11 +50,11 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
 
   // Checks run one at a time and in order, so that an older text never follows a newer one.
   const look = () => {
-    busy = busy.then(check).catch((thrown: unknown) => tell({ error: asHostError(thrown, path) }));
+    busy = busy.then(check).catch((thrown: unknown) => notify({ error: asHostError(thrown, path) }));
     return busy;
   };
 
-  const tell = (change: ConfigChange) => {
+  const notify = (change: ConfigChange) => {
     if (!signal.aborted) onChange(change);
   };
 
@@ -67,9 +67,9 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
     try {
       const loaded = await loadConfig({ file: path, env });
       digest = loaded.digest;
-      tell({ loaded });
+      notify({ loaded });
     } catch (thrown) {
-      tell({ error: asHostError(thrown, path) });
+      notify({ error: asHostError(thrown, path) });
     }
   }
 

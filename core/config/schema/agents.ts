@@ -8,10 +8,10 @@ const modelSchema = Type.Union(
     Type.String({ minLength: 1 }),
     Type.Object(
       {
-        primary: Type.String({ minLength: 1, description: "The model that is asked first." }),
+        primary: Type.String({ minLength: 1, description: "The model that is used first." }),
         fallbacks: Type.Array(Type.String({ minLength: 1 }), {
           default: [],
-          description: "Asked in order when the first cannot be reached.",
+          description: "Tried in order when the first cannot be reached.",
         }),
       },
       { additionalProperties: false },
@@ -28,7 +28,11 @@ const every = annotate(
   },
 );
 const clock = { expects: "a time of day such as 08:30" };
-const ackMaxChars = { ...chatWritable, minimum: 0, description: "Characters around HEARTBEAT_OK that still count as nothing to say." };
+const ackMaxChars = {
+  ...chatWritable,
+  minimum: 0,
+  description: "How many characters may surround HEARTBEAT_OK in a reply that reports nothing.",
+};
 const target = { minLength: 1, description: "Where a heartbeat's reply goes: last, none, or a channel id." };
 
 const heartbeatRest = {
@@ -41,10 +45,10 @@ const heartbeatRest = {
         end: Type.String(
           annotate(clock, {
             pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$",
-            description: "End, HH:MM, not included; may lie after midnight.",
+            description: "End, HH:MM, exclusive; may be after midnight.",
           }),
         ),
-        timezone: Type.Optional(Type.String({ minLength: 1, description: "IANA time zone; the host's when absent." })),
+        timezone: Type.Optional(Type.String({ minLength: 1, description: "IANA time zone. Default: the host's." })),
       },
       { ...chatWritable, description: "Heartbeats of the timer run in these hours only." },
     ),
@@ -124,7 +128,7 @@ const allowedModelsSchema = Type.Union(
 const historyTurns = {
   minimum: 0,
   maximum: 10_000,
-  description: "User turns of a conversation that the model sees; dmHistoryLimit and dms of a channel win in direct chats.",
+  description: "User turns of a conversation that the model sees; dmHistoryLimit and dms of a channel take precedence in direct chats.",
 };
 
 const common = {
@@ -149,7 +153,7 @@ const defaultsSchema = Type.Object(
     historyTurns: Type.Integer({ ...historyTurns, default: 100 }),
     heartbeat: heartbeatSchema,
   },
-  annotate({ fallback: { models: [] } }, { default: {}, description: "What holds for every agent that does not say otherwise." }),
+  annotate({ fallback: { models: [] } }, { default: {}, description: "Defaults for every agent." }),
 );
 
 const agentSchema = Type.Object(
@@ -160,8 +164,12 @@ const agentSchema = Type.Object(
         { pattern: "^[a-z0-9][a-z0-9_-]{0,63}$", description: "Name in session keys and bindings: a-z, 0-9, _ and -." },
       ),
     ),
-    default: Type.Optional(Type.Boolean({ description: "true: takes what no binding gives to another; else the first of the list does." })),
-    name: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Name that people call it by." })),
+    default: Type.Optional(
+      Type.Boolean({
+        description: "true: this agent handles everything that no binding assigns to another. Default: the first agent of the list.",
+      }),
+    ),
+    name: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Name by which people address it." })),
     ...common,
     historyTurns: Type.Optional(Type.Integer(historyTurns)),
     timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest turn, in seconds." })),
@@ -245,5 +253,5 @@ export const modelsSchema = Type.Object(
       { default: {}, description: "Model providers, by name." },
     ),
   },
-  { default: {}, description: "Where models are asked." },
+  { default: {}, description: "Models and their providers." },
 );

@@ -8,7 +8,7 @@ const groupPolicySchema = (description: string) => Type.Enum(["open", "allowlist
 const placeOptions = {
   enabled: Type.Optional(Type.Boolean({ description: "false: messages from here are refused." })),
   groupPolicy: Type.Optional(groupPolicySchema("Who may write here.")),
-  requireMention: Type.Optional(Type.Boolean({ description: "Whether a message must address the bot; true when nothing says otherwise." })),
+  requireMention: Type.Optional(Type.Boolean({ description: "Whether a message must address the bot. Default: true." })),
   allowFrom: Type.Optional(sendersSchema("Senders who may write here.")),
   skills: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: "Skills here; absent: all, empty: none." })),
   systemPrompt: Type.Optional(Type.String({ description: "Extra instructions here." })),
@@ -50,7 +50,7 @@ export const accessSchema = Type.Object(
         maximum: 1_000,
         ...chatWritable,
         description:
-          "Messages of a group that were not for the bot and that the next turn is given; messages.groupChat.historyLimit when absent, 0 keeps none.",
+          "How many group messages not addressed to the bot the next turn receives. Default: messages.groupChat.historyLimit; 0: none.",
       }),
     ),
     dmHistoryLimit: Type.Optional(
@@ -68,7 +68,9 @@ export const accessSchema = Type.Object(
       ),
     ),
     ackReaction: Type.Optional(Type.String({ ...chatWritable, description: "Emoji that acknowledges a message; empty: none." })),
-    responsePrefix: Type.Optional(Type.String({ ...chatWritable, description: "Text before every reply; may name fields as {{Field}}." })),
+    responsePrefix: Type.Optional(
+      Type.String({ ...chatWritable, description: "Text before every reply; may contain fields such as {{Field}}." }),
+    ),
     reactionNotifications: Type.Enum(["off", "own", "all"], {
       default: "own",
       ...chatWritable,
@@ -79,7 +81,7 @@ export const accessSchema = Type.Object(
       description: "Whether events of the channel may change this file (group migration, /config).",
     }),
   },
-  { description: "Who may use a channel, and how much of the past is kept." },
+  { description: "Who may use a channel, and how much history is kept." },
 );
 
 export const channelsSchema = Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {

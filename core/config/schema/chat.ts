@@ -55,7 +55,7 @@ export const messagesSchema = Type.Object(
           description: "Quick messages of one sender within this time become one, joined by newlines; 0 joins none.",
         }),
       },
-      { default: {}, description: "Messages on their way in." },
+      { default: {}, description: "Incoming messages." },
     ),
   },
   { default: {}, description: "Messages, for every channel." },
@@ -69,7 +69,7 @@ export const commandsSchema = Type.Object(
     }),
     abortWords: Type.Array(Type.String({ minLength: 1, maxLength: 50 }), {
       default: ["stop"],
-      description: "Messages that mean /stop when they are nothing but one of these, in any case; empty: none.",
+      description: "Texts that mean /stop when they are the whole message, in upper or lower case; empty: none.",
     }),
     config: Type.Boolean({ default: false, description: "Whether the owner may use /config in a chat." }),
     ownerAllowFrom: Type.Optional(
@@ -77,7 +77,7 @@ export const commandsSchema = Type.Object(
         Type.Union([Type.String({ minLength: 1 }), Type.Integer()]),
         annotate(
           { fallback: [] },
-          { description: "Sender ids of the owners, all of them; absent: the ids of the account's allowFrom, and whom pairing made one." },
+          { description: "Sender ids of all owners. Absent: the ids of the account's allowFrom, and owners approved by pairing." },
         ),
       ),
     ),

@@ -20,14 +20,14 @@ export const gatewaySchema = Type.Object(
           secretSchema("Token that protects every management route. Absent: one is generated and kept in the state directory."),
         ),
         previousToken: Type.Optional(
-          previousTokenSchema("The token before this one, valid beside it for a time; `service tokens rotate gateway` writes it."),
+          previousTokenSchema("The previous token, which stays valid for a time; `service tokens rotate gateway` writes it."),
         ),
       },
       { default: {}, description: "Who may use the management routes." },
     ),
     trustedProxies: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
-      description: "Addresses or CIDR ranges of reverse proxies whose X-Forwarded-For is believed. None by default.",
+      description: "Addresses or CIDR ranges of reverse proxies whose X-Forwarded-For is trusted. None by default.",
     }),
     publicUrl: Type.Optional(
       Type.String(
@@ -52,7 +52,7 @@ export const gatewaySchema = Type.Object(
           description: "Whether GET /metrics is answered without a token. Otherwise it needs the gateway token or that of a device.",
         }),
       },
-      { default: {}, description: "The page of metrics." },
+      { default: {}, description: "The metrics page." },
     ),
     drainSeconds: Type.Number({
       minimum: 0,
@@ -69,7 +69,8 @@ export const stateSchema = Type.Object(
     dir: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "State directory; SERVICE_STATE_DIR wins over it. Relative paths begin at the config directory, ~ is the home.",
+        description:
+          "State directory; SERVICE_STATE_DIR takes precedence over it. Relative paths begin at the config directory, ~ is the home.",
       }),
     ),
     retention: Type.Object(
@@ -86,17 +87,17 @@ export const stateSchema = Type.Object(
           ),
         ),
       },
-      { default: {}, description: "How long the state keeps what has no limit of its own." },
+      { default: {}, description: "Retention of data without a limit of its own." },
     ),
   },
-  { default: {}, description: "Where the gateway keeps what it must not forget." },
+  { default: {}, description: "Where the gateway stores its data." },
 );
 
 export const logSchema = Type.Object(
   {
     level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {
       default: "info",
-      description: "Least level that is written. Message texts are written at trace only.",
+      description: "Minimum level that is logged. Message texts are written at trace only.",
     }),
   },
   { default: {}, description: "The log." },

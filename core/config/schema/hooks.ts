@@ -34,7 +34,7 @@ const matchSchema = Type.Object(
       }),
     ),
   },
-  { description: "Which requests the mapping takes. All given parts must hold; none given matches every name." },
+  { description: "Which requests the mapping takes. All given parts must match; without any, every name matches." },
 );
 
 const signatureSchema = Type.Object(
@@ -139,7 +139,7 @@ export const mappingSchema = Type.Object(
     ),
     sessionMode: Type.Optional(
       Type.Enum(["isolated", "persistent"], {
-        description: "persistent: the key's transcript goes on; the default of a run with a sessionKey. isolated: an empty transcript.",
+        description: "persistent: the key's transcript continues; the default of a run with a sessionKey. isolated: an empty transcript.",
       }),
     ),
     messageTemplate: Type.Optional(Type.String({ description: "What the agent is asked; {{ path.to.field }} reads the payload." })),
@@ -164,8 +164,10 @@ export const mappingSchema = Type.Object(
       ),
     ),
     forEach: Type.Optional(Type.String({ minLength: 1, description: "Payload path of a list: one run for each of its elements." })),
-    deliverOnly: Type.Optional(Type.Boolean({ description: "true: the rendered message goes out as it is, without an agent turn." })),
-    status: Type.Optional(Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that insist on one." })),
+    deliverOnly: Type.Optional(Type.Boolean({ description: "true: the rendered message is sent unchanged, without an agent turn." })),
+    status: Type.Optional(
+      Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that require a specific one." }),
+    ),
     body: Type.Enum(["json", "form", "text"], { default: "json", description: "What the sender posts." }),
     signature: Type.Optional(signatureSchema),
     token: Type.Optional(
@@ -209,7 +211,7 @@ export const hooksSchema = Type.Object(
     enabled: Type.Boolean({ default: false, description: "Turns the hook server on; needs hooks.token." }),
     token: Type.Optional(secretSchema("Shared secret of the hook endpoints; not the gateway's token.")),
     previousToken: Type.Optional(
-      previousTokenSchema("The token before this one, valid beside it for a time; `service tokens rotate hooks` writes it."),
+      previousTokenSchema("The previous token, which stays valid for a time; `service tokens rotate hooks` writes it."),
     ),
     path: Type.String({ default: "/hooks", description: "Base path of the hook endpoints." }),
     defaultSessionKey: Type.Optional(
@@ -219,7 +221,7 @@ export const hooksSchema = Type.Object(
       minimum: 0,
       maximum: 1_000,
       default: 20,
-      description: "User turns of its conversation that the model of a hook run is sent; 0: none.",
+      description: "How many user turns of its conversation the model receives in a hook run; 0: none.",
     }),
     allowRequestSessionKey: Type.Boolean({ default: false, description: "Whether a request may set sessionKey." }),
     allowedSessionKeyPrefixes: Type.Optional(

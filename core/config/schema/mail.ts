@@ -54,7 +54,7 @@ const ofMailbox = {
     minimum: 1,
     maximum: 10_000,
     default: 60,
-    description: "Mails that are run within an hour; further ones wait.",
+    description: "Mails that are run within an hour, which begins with its first mail; further ones wait for the next.",
   }),
   from: Type.Optional(
     Type.Array(Type.String({ minLength: 1 }), { description: "Addresses or domains; mail from others is not run. Any when absent." }),
@@ -76,7 +76,7 @@ const imapAccount = Type.Object(
         "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on this machine may have. An object names the certificate that is trusted.",
     }),
     user: text("User name, mostly the mail address."),
-    password: Type.Optional(secretSchema("Password; many providers want an app password here. Absent with oauth.")),
+    password: Type.Optional(secretSchema("Password; many providers require an app password here. Absent with oauth.")),
     oauth: Type.Optional(oauthSchema),
     reply: Type.Optional(
       Type.Literal("draft", {
@@ -94,11 +94,11 @@ const imapAccount = Type.Object(
       minimum: 5,
       maximum: 86_400,
       default: 60,
-      description: "Longest time between two looks, in seconds; mail that the server announces is read at once.",
+      description: "Longest time between two checks, in seconds; mail that the server announces is read at once.",
     }),
     ...ofMailbox,
     authservIds: names(
-      "Names of mail servers whose Authentication-Results count. Without one no sender is verified, but for imap.gmail.com.",
+      "Names of mail servers whose Authentication-Results are trusted. Without one no sender is verified, except with imap.gmail.com.",
     ),
   },
   { description: "One mailbox." },
@@ -131,7 +131,7 @@ export const gmailMailbox = {
   mode: Type.Enum(["poll", "pull", "push"], {
     default: "poll",
     description:
-      "How new mail is noticed. poll: by asking Gmail every pollSeconds. pull: by notices of a subscription, within seconds. push: by notices that are posted to the gateway.",
+      "How new mail is detected. poll: by asking Gmail every pollSeconds. pull: by notices of a subscription, within seconds. push: by notices that are posted to the gateway.",
   }),
   label: Type.String({ minLength: 1, default: "INBOX", description: "Label that is watched, by its name." }),
   includeOwn: Type.Boolean({ default: false, description: "true: mail that the user sent to themselves runs too." }),
@@ -139,12 +139,12 @@ export const gmailMailbox = {
     Type.Integer({
       minimum: 5,
       maximum: 86_400,
-      description: "Longest time between two looks, in seconds. Absent: 30 with the mode poll, else 300.",
+      description: "Longest time between two checks, in seconds. Absent: 30 with the mode poll, else 300.",
     }),
   ),
   project: Type.Optional(text("Google Cloud project of topic and subscription; not needed where these are whole names.")),
   topic: Type.Optional(text("pull and push: topic that Gmail publishes notices to, such as projects/my-project/topics/mail.")),
-  subscription: Type.Optional(text("pull: subscription to that topic that only this gateway takes notices from.")),
+  subscription: Type.Optional(text("pull: subscription to that topic from which only this gateway reads notices.")),
   push: Type.Optional(
     Type.Object(
       {
@@ -154,7 +154,7 @@ export const gmailMailbox = {
       { description: "push: what the token of each notice must say." },
     ),
   ),
-  authservIds: names("Names of mail servers whose Authentication-Results count; mx.google.com when absent."),
+  authservIds: names("Names of mail servers whose Authentication-Results are trusted; mx.google.com when absent."),
   apiRoot: root("Address of the Gmail API in place of Google's"),
   pubsubRoot: root("Address of the Pub/Sub API in place of Google's"),
 };

@@ -5,7 +5,8 @@ export const pluginsSchema = Type.Object(
   {
     load: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
-      description: "Plugins beside the bundled ones: paths (relative to the config directory) or package names. Nothing else is loaded.",
+      description:
+        "Plugins in addition to the bundled ones: paths (relative to the config directory) or package names. Nothing else is loaded.",
     }),
     entries: Type.Record(
       Type.String(),

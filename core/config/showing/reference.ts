@@ -26,7 +26,7 @@ function renderSection(name: string, schema: SchemaNode): string {
     "channels.<id>.accounts.<account>.*",
     "an object",
     "",
-    "The same keys for one account; they win over those beside `accounts`. `groups`, `actions`, `retry`, `network` and `capabilities` are merged key by key.",
+    "The same keys for one account; they override those beside `accounts`. `groups`, `actions`, `retry`, `network` and `capabilities` are merged key by key.",
   );
   const table = [...rows, ...(name === "channels" ? [accounts] : [])];
   return `### ${name}\n\n${schema.description ?? ""}\n\n| key | allowed | default | meaning |\n|---|---|---|---|\n${table.join("\n")}\n`;

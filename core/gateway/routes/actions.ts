@@ -1,4 +1,4 @@
-/** Actions for programs: the same that an agent has as tools, with the gateway token. */
+/** Actions for programs with the gateway token: the same ones that an agent has as tools. */
 import type { ActionRunner } from "../../actions/index.ts";
 import type { Json } from "../../contract/index.ts";
 import type { HttpServer } from "../../http/index.ts";
@@ -6,11 +6,11 @@ import type { RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ActionRouteDeps {
   readonly actions: ActionRunner;
-  /** Removes secrets by value: what a platform says may quote what it was given. */
+  /** Removes secrets by value: a platform's error may quote its input. */
   readonly clean: <T>(value: T) => T;
 }
 
-/** By the code of the refusal; what a platform said no to is 502. */
+/** HTTP status by the code of the refusal; a refusal by the platform is 502. */
 const statuses: Readonly<Record<string, number>> = {
   action_waits: 202,
   action_unknown: 400,

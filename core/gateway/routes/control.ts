@@ -1,18 +1,23 @@
-/** What the command line asks a running gateway to do with itself, under `/gateway/`. Only with the gateway token: a device stops nothing. */
+/**
+ * Requests of the command line that control a running gateway, under `/gateway/`. They require the gateway token; a device cannot stop the
+ * gateway.
+ */
 import { HostError } from "../../contract/index.ts";
 import type { HttpServer } from "../../http/index.ts";
 import type { RouteAnswer, RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ControlDeps {
-  /** Reads the configuration now. Throws `HostError` when it cannot be used. */
+  /** Reads the configuration now. Throws `HostError` if it cannot be used. */
   readonly reload: () => Promise<object>;
-  /** Begins to stop, or to stop and start again, once this request is answered. False where the program that runs the gateway does not do that. */
+  /**
+   * Stops or restarts the gateway once this request is answered. Returns false if the program that runs the gateway does not support that.
+   */
   readonly end: (how: "stop" | "restart") => boolean;
-  /** Throws `HostError` where the next start would find no configuration that it can use. */
+  /** Throws `HostError` if the next start would find no usable configuration. */
   readonly checkStart: () => Promise<unknown>;
-  /** How long what runs is waited for. */
+  /** How long the gateway waits for running turns. */
   readonly drainSeconds: () => number;
-  /** Removes secrets by value: what an error says may quote what it was given. */
+  /** Removes secrets by value: an error may quote its input. */
   readonly clean: <T>(value: T) => T;
 }
 

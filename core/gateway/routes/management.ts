@@ -1,4 +1,4 @@
-/** What the command line asks of a running gateway, under `/gateway/`, with the gateway token or that of a paired device. */
+/** Requests of the command line about a running gateway, under `/gateway/`, with the gateway token or that of a paired device. */
 
 import type { HttpServer } from "../../http/index.ts";
 import type { RouteDefinition } from "../../sdk/contract.ts";
@@ -6,7 +6,7 @@ import type { RouteDefinition } from "../../sdk/contract.ts";
 export interface ManagementDeps {
   /** Looks for work that another process put into the store. */
   readonly poke: () => void | Promise<void>;
-  /** What runs here: plugins, channels, addresses. Becomes JSON; holds no secret. */
+  /** What is running here: plugins, channels, addresses. Serialized as JSON; contains no secret. */
   readonly describe: () => unknown;
 }
 

@@ -1,4 +1,4 @@
-/** What the command line asks of a running gateway to find out whether all is well: its accounts at the platforms, the checks of plugins. */
+/** Requests of the command line that check a running gateway: its accounts at the platforms, the checks of plugins. */
 
 import { type LiveAccount, probeAccount } from "../../channels/index.ts";
 import { type Owned, runChecks } from "../../host/index.ts";
@@ -8,11 +8,11 @@ import type { CheckDefinition, RouteDefinition } from "../../sdk/contract.ts";
 export interface OperationsDeps {
   readonly accounts: () => readonly LiveAccount[];
   readonly checks: readonly Owned<CheckDefinition>[];
-  /** Removes secrets by value: what an error says may quote what it was given. */
+  /** Removes secrets by value: an error may quote its input. */
   readonly clean: <T>(value: T) => T;
 }
 
-/** Never without a token: both make the gateway call others, and a fix changes something. */
+/** Always requires a token: both routes make the gateway call others, and a fix changes something. */
 export function registerOperations(server: Pick<HttpServer, "manage">, { accounts, checks, clean }: OperationsDeps): void {
   const routes: readonly RouteDefinition[] = [
     {

@@ -28,7 +28,7 @@ export function registerPairing(server: Pick<HttpServer, "manage">, { store, con
       if (typeof channel !== "string" || typeof code !== "string")
         return refused(400, "invalid_payload", "channel and code must be texts.", "Send the channel and the code of the pairing text.");
       const wanted = typeof account === "string" ? account : undefined;
-      // A page that acts for one person must not approve another by a code that this person was shown.
+      // A page that acts for one person must not approve another with a code that was shown to this person.
       const mine = (await pairing.pending(channel, wanted)).some(
         (one) => one.code === code.trim().toUpperCase() && one.senderId === sender,
       );

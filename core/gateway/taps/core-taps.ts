@@ -1,4 +1,4 @@
-/** The core's own taps: what it contributes to its stations, in path order. */
+/** The core's own taps, in path order. */
 import { tapSaid } from "../../actions/index.ts";
 import { defaultAgentId } from "../../config/index.ts";
 import type { Hooks } from "../../stations/index.ts";
@@ -16,7 +16,7 @@ type CoreTapsOptions = OptionsOf<typeof tapIngress> &
   OptionsOf<typeof tapFormatting> &
   OptionsOf<typeof tapDelivery>;
 
-/** A tap that has nothing to wait for answers at once: a promise costs its deadline's timer, and a message passes them all. */
+/** A tap that has nothing to wait for returns synchronously: a promise costs a deadline timer, and each message passes all taps. */
 export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   tapSaid(hooks, () => defaultAgentId(options.config()));
   tapIngress(hooks, options);

@@ -4,7 +4,7 @@ import { ChannelError, type Part } from "../../contract/index.ts";
 import { pluginDeadlines } from "../../host/index.ts";
 import type { Hooks } from "../../stations/index.ts";
 
-/** A channel has a deadline for each send, and a chat that has moved is sent to twice. */
+/** Twice the channel's deadline, because a part for a moved chat is sent twice. */
 const deliveryMs = 2 * pluginDeadlines.send + 10_000;
 
 export function tapDelivery(

@@ -12,7 +12,7 @@ export function tapFormatting(hooks: Hooks, { config, store }: { readonly config
     (reply, { inbound }) => {
       if (inbound.request?.deliverOnly === true) return undefined;
       const said = applyReplyTags(reply, inbound);
-      // Without the words that are for the gateway only.
+      // Removes text that is meant for the gateway only.
       return mayBeSilent(said.text) ? speakable(said, { ackMaxChars: ackMaxCharsFor(config(), inbound) }) : said;
     },
     { order: "early" },

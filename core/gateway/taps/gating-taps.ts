@@ -1,4 +1,4 @@
-/** Decides who is let in, and which command a message is. */
+/** Decides who is admitted, and which command a message is. */
 import type { Gate } from "../../access/index.ts";
 import { type CommandMatch, reactionNotifications, unheardReaction, usedCommand } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
@@ -32,7 +32,7 @@ export function tapGating(
     },
     { order: "early" },
   );
-  // An agent does not hear of every reaction.
+  // An agent is not notified of every reaction.
   hooks.tap(
     "core",
     "gating",

@@ -1,4 +1,4 @@
-/** Reads events into what a turn is asked: heartbeats, webhooks, the updates of channels. */
+/** Turns events into the input of a turn: heartbeats, webhooks, updates of channels. */
 import { parseHeartbeat } from "../../agents/index.ts";
 import type { Accounts, Migrations } from "../../channels/index.ts";
 import type { GatewayConfig } from "../../config/index.ts";
@@ -14,7 +14,7 @@ export function tapIngress(
     readonly configDirectory: string;
     readonly accounts: Pick<Accounts, "expects" | "parse">;
     readonly migrations: Pick<Migrations, "follow">;
-    /** Adds what the platform left out of the place of a message. */
+    /** Adds what the platform left out of a message's place. */
     readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
   },
 ): void {
@@ -34,7 +34,7 @@ export function tapIngress(
   });
 }
 
-/** What waits for an account goes on waiting until its configuration is mended. */
+/** Events for an account keep waiting until its configuration is repaired. */
 function notOpen(channel: string, account: string): Postponed {
   return new Postponed("account_not_open", { detail: `${channel}:${account} is configured, but not open`, path: `channels.${channel}` });
 }

@@ -1,4 +1,4 @@
-/** Answers in place of the model where there is a command, a text to deliver or a reaction to note; else the agent takes its turn. */
+/** Replies in place of the model if there is a command, a text to deliver or a reaction to note; otherwise the agent takes its turn. */
 import { type AgentTurns, type Commands, firstMessage, usedCommand, type WaitingEvents } from "../../agents/index.ts";
 import type { TurnEvent } from "../../contract/index.ts";
 import type { Hooks } from "../../stations/index.ts";
@@ -25,7 +25,7 @@ export function tapTurn(
     { order: "early" },
   );
   hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), { order: "early" });
-  // A reaction is not answered: the next turn of its session mentions it.
+  // A reaction gets no reply: the next turn of its session mentions it.
   hooks.tap(
     "core",
     "turn",

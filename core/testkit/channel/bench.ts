@@ -1,4 +1,4 @@
-/** One channel on the bench: its platform, its account and its connection, for the time of one test. */
+/** The test setup of one rule: a channel with its platform, account and connection. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { createTestAccount, type Received, type TestAccount } from "./test-accou
 
 type At = Omit<Received, "raw">;
 
-/** How long a rule waits for something that has to come, in real time. */
+/** How long a rule waits for an expected event, in real time. */
 const usualPatienceMs = 10_000;
 
 /** A signal that is never aborted. */
@@ -27,11 +27,11 @@ export interface Bench {
   readonly clock: PlayedClock;
   readonly test: TestAccount;
   readonly connection: ChannelConnection;
-  /** Values of the options that hold a secret. */
+  /** Values of the options that contain a secret. */
   readonly secrets: readonly string[];
-  /** Throws where the contract was given no platform. */
+  /** Throws if the contract was called without a platform. */
   readonly platform: ChannelPlatform;
-  /** The section of the configuration that the account was made of. */
+  /** The configuration section from which the account was created. */
   readonly section: Readonly<Record<string, unknown>>;
   fail(failure: PlatformFailure): Promise<void>;
   /** A method of the platform; throws where it is missing although `can` promises it. */
@@ -39,7 +39,7 @@ export interface Bench {
     name: K,
   ): NonNullable<ChannelPlatform[K]>;
   textOf(part: Part): string;
-  /** Starts the connection, has the person write, and resolves with the message and the chat to answer in. */
+  /** Starts the connection, lets the person write, and resolves with the message and the chat to reply in. */
   meet(text: string): Promise<{ readonly inbound: ChannelInbound; readonly address: Address }>;
   /** What was received so far and is a message, oldest first. */
   messages(): readonly (At & { readonly inbound: ChannelInbound })[];
@@ -50,13 +50,13 @@ export interface Bench {
   timersAtRest(): Promise<number>;
   /** Closes the connection as the host does. */
   close(): Promise<void>;
-  /** Waits for a condition; throws the sentence when it does not come. */
+  /** Waits for a condition; throws the sentence if it is not met in time. */
   until(condition: () => boolean | Promise<boolean>, sentence: () => string): Promise<void>;
   /** Waits for a promise. */
   ending<T>(work: Promise<T>): Promise<Ending<T>>;
 }
 
-/** An answer with nothing but a text. */
+/** A reply that contains only a text. */
 export function textReply(text: string, more: Partial<Reply> = {}): Reply {
   return { text, media: [], buttons: [], ...more };
 }
@@ -65,10 +65,10 @@ export function isMessage(parsed: Parsed): parsed is ChannelInbound {
   return parsed !== null && parsed !== undefined && !("silent" in parsed);
 }
 
-/** How a promise ended; `late`: it has not. */
+/** How a promise ended; `late`: it is still pending. */
 export type Ending<T> = { readonly value: T } | { readonly error: unknown } | "late";
 
-/** The options of the one account of a section, checked and filled as at a start. */
+/** The options of the only account in a section, checked and completed with defaults as at a start. */
 export function readSection(definition: ChannelDefinition, section: Readonly<Record<string, unknown>>, directory: string) {
   const from = { secrets: createSecrets({ env: {}, directory }), environment: {} };
   const [account] = readAccounts(definition, { dmPolicy: "open", allowFrom: ["*"], ...section }, from);
@@ -92,7 +92,7 @@ function defaultText({ body }: Part): string {
   throw new Error("The body of a part is neither a text nor has one: tell the contract how to read it, by fixtures.textOf.");
 }
 
-/** Puts the channel on the bench for one rule, and leaves nothing behind. */
+/** Sets up the channel for one rule, and removes everything afterwards. */
 export async function withBench(
   options: ChannelContractOptions,
   run: (bench: Bench) => Promise<void>,
@@ -208,7 +208,7 @@ function createBench({
   return bench;
 }
 
-/** A short description of a value for an error, without its content where that is long. */
+/** A short description of a value for an error. Long values are described without their content. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 300 ? `${text.slice(0, 300)}...` : text;

@@ -1,9 +1,9 @@
-/** What a platform never sends and what it may send one day: the same values in every run. */
+/** Events that a platform never sends, and events it may send one day. Every run yields the same ones. */
 import type { Json } from "../../contract/index.ts";
 
 type Random = () => number;
 
-/** A small generator of numbers from 0 to 1, the same ones for a seed. */
+/** A small random number generator, from 0 to below 1, that depends on the seed alone. */
 function createRandom(seed: number): Random {
   let state = seed;
   return () => {
@@ -33,13 +33,13 @@ function namesIn(value: Json): readonly string[] {
   return Object.entries(value).flatMap(([name, inner]) => [name, ...namesIn(inner as Json)]);
 }
 
-/** Every place in a value, as keys from its root. */
+/** The path of every place in a value, as keys from its root. */
 function placesIn(value: Json): readonly (readonly string[])[] {
   if (typeof value !== "object" || value === null) return [[]];
   return [[], ...Object.entries(value).flatMap(([key, inner]) => placesIn(inner as Json).map((rest) => [key, ...rest]))];
 }
 
-/** A copy with another value at a place; `undefined` removes it. */
+/** A copy with the value at one place replaced; `undefined` removes it. */
 function changed(value: Json, [key, ...rest]: readonly string[], to: Json | undefined): Json | undefined {
   if (key === undefined) return to;
   const copy = structuredClone(value) as Record<string, Json>;
@@ -53,7 +53,7 @@ function changed(value: Json, [key, ...rest]: readonly string[], to: Json | unde
 /** How many values are made up from nothing. */
 const madeUp = 10_000;
 
-/** Each fixture with each of its places removed or replaced, and values of the fixtures' own words. */
+/** Each fixture with each of its places removed or replaced, and random values made of the fixtures' own words. */
 export function* junkLike(fixtures: readonly Json[]): Generator<Json> {
   yield* plain;
   for (const fixture of fixtures) {
@@ -66,7 +66,7 @@ export function* junkLike(fixtures: readonly Json[]): Generator<Json> {
   for (let count = 0; count < madeUp; count += 1) yield junk(random, names, 4);
 }
 
-/** Frozen to the last object: what changes it throws. */
+/** Deeply frozen, so that any attempt to change it throws. */
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   for (const inner of Object.values(value)) frozen(inner);

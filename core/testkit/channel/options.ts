@@ -1,4 +1,4 @@
-/** What an author of a channel hands to `channelContract`. */
+/** What a channel's author passes to `channelContract`. */
 import type { Json } from "../../contract/index.ts";
 import type { ChannelInbound, Part, PluginDefinition } from "../../sdk/contract.ts";
 import type { ContractSkip } from "../skips.ts";
@@ -57,9 +57,9 @@ export interface PlatformFile {
   readonly bytes: Uint8Array;
 }
 
-/** A platform that runs for one test: an emulator, or the other end of the channel's protocol. One person uses it. */
+/** A platform that runs for one test: an emulator, or the other end of the channel's protocol. It has one user. */
 export interface ChannelPlatform {
-  /** Options of the account beside those of the contract, such as the address of an emulator. */
+  /** Options of the account in addition to those of the contract, such as the address of an emulator. */
   readonly options: Readonly<Record<string, unknown>>;
   /** The person writes to the bot; with `mention` the message addresses the bot in a group. Resolves when the platform has the message. */
   write(text: string, where?: PlatformPlace & { readonly mention?: boolean; readonly file?: PlatformFile }): Promise<void>;
@@ -90,19 +90,19 @@ export interface ChannelPlatform {
 
 /** How to open a platform, and what it can do. */
 export interface ChannelPlatformSource {
-  /** The tests of an ability exist only where it is listed. */
+  /** Tests that need an ability exist only if it is listed here. */
   readonly can: readonly PlatformAbility[];
-  /** Opens a platform of its own for each test. */
+  /** Opens a separate platform for each test. */
   open(): Promise<ChannelPlatform>;
 }
 
-/** Events as the platform sends them, and what each is. */
+/** Recorded platform events, with what each one is. */
 export interface ChannelFixtures {
-  /** At least one message; with the capability `threads` at least one in a thread. `expect` is compared by `toMatchObject`. */
+  /** At least one message; with the capability `threads`, at least one in a thread. `expect` is compared with `toMatchObject`. */
   readonly messages: readonly { readonly raw: Json; readonly expect: Partial<ChannelInbound> }[];
-  /** Events that the bot itself caused. An empty list says that the platform sends none. */
+  /** Events caused by the bot itself. An empty list states that the platform sends none. */
   readonly own: readonly Json[];
-  /** Pairs of messages of one person before and after a change of name. An empty list says that people have no names there. */
+  /** Pairs of messages from one person, before and after a change of name. An empty list states that the platform has no names. */
   readonly renamed: readonly (readonly [before: Json, after: Json])[];
   /** The text of a part as a person reads it. Default: the body, or its `text`. */
   textOf?(part: Part): string;
@@ -113,13 +113,13 @@ export interface ChannelFixtures {
 /** A function that a connection may have whatever its capabilities are. */
 export type OptionalFunction = "admit" | "fetchMedia" | "members" | "pause" | "probe" | "resolve" | "update";
 
-/** What `channelContract` tests, and with what. */
+/** What `channelContract` tests, and with what data. */
 export interface ChannelContractOptions {
-  /** What `defineChannel` returned. */
+  /** The result of `defineChannel`. */
   readonly channel: PluginDefinition;
-  /** Options of one account, as in the configuration; those of the platform are added. */
+  /** Options of one account, as in the configuration; the platform's options are added. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Without a platform, only what needs none is tested. */
+  /** Without a platform, only the rules that need none are tested. */
   readonly platform?: ChannelPlatformSource;
   readonly fixtures: ChannelFixtures;
   /** The functions of the connection that no capability asks for. Each adds its rules; one that is not listed fails. */

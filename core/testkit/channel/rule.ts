@@ -13,7 +13,7 @@ export interface Rule {
   readonly function?: OptionalFunction;
   /** Exists only with a platform that can do all of these; `[]`: with any platform. */
   readonly needs?: readonly PlatformAbility[];
-  /** Throws a sentence that says what is wrong and what the contract asks. */
+  /** Throws a sentence that says what is wrong and what the contract requires. */
   run(bench: Bench): Promise<void>;
 }
 

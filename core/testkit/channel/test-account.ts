@@ -1,11 +1,11 @@
-/** An account as the host hands it to `open`, with everything recorded that the channel says. */
+/** An account as the host passes it to `open`. It records everything that the channel reports. */
 import type { Accepted, Json } from "../../contract/index.ts";
 import { createJudgeCaller } from "../../http/index.ts";
 import type { ChannelAccount, ChannelStatus, PluginLog, PluginStore } from "../../sdk/contract.ts";
 
 type At = Parameters<ChannelAccount["receive"]>[1];
 
-/** An event that the channel handed in. */
+/** An event that the channel submitted. */
 export interface Received extends At {
   readonly raw: Json;
 }
@@ -16,7 +16,7 @@ export interface TestAccount {
   readonly statuses: readonly ChannelStatus[];
   /** Each line with its fields, as text. */
   readonly logged: readonly string[];
-  /** Awaited before an event counts as stored; a throw is what the channel gets. */
+  /** Awaited before an event is regarded as stored. If it throws, the channel receives the error. */
   beforeStore: (event: Received) => void | Promise<void>;
   /** What the gate says of a sender. */
   check: ChannelAccount["check"];
@@ -86,7 +86,7 @@ export function recordingLog(lines: string[]): PluginLog {
   return { trace: line, debug: line, info: line, warn: line, error: line };
 }
 
-/** Errors have their texts in properties that JSON leaves out. */
+/** An error's text is in properties that JSON omits. */
 export function renderFields(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     inner instanceof Error ? { ...inner, message: inner.message, stack: inner.stack, cause: inner.cause } : inner,

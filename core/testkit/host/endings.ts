@@ -1,4 +1,4 @@
-/** How events end: read from the state as another process would read it, so that only what is stored is reported. */
+/** How events end. Reads the state as another process would, so that only stored facts are reported. */
 import type { Decision, Outcome } from "../../contract/index.ts";
 import type { EventReport } from "../../state/index.ts";
 import { openSqliteStore } from "../../state/sqlite/index.ts";
@@ -10,21 +10,21 @@ export interface Ended {
   readonly outcome: Outcome;
   /** Reason code, such as `answered` or `sender_not_allowed`; see `core/CODES.md`. */
   readonly reason: string;
-  /** The agent and the session that it had a turn in; absent without a turn. */
+  /** The agent and session of its turn; absent if there was no turn. */
   readonly agentId?: string;
   readonly sessionKey?: string;
-  /** What each station decided, in order: what `service why` prints. */
+  /** What each station decided, in order, as `service why` prints it. */
   readonly decisions: readonly Decision[];
 }
 
 export interface Endings {
   /** Resolves when the event has ended; rejects after `patienceMs` of real time. */
   wait(eventId: string): Promise<Ended>;
-  /** How far the event is; `undefined`: there is no such event. */
+  /** The progress of the event; `undefined` if there is no such event. */
   find(eventId: string): Promise<EventReport | undefined>;
-  /** Everything that has ended, oldest first. */
+  /** Every event that has ended, oldest first. */
   all(): Promise<readonly Ended[]>;
-  /** Events that run, or that could. */
+  /** Number of events that are running, or ready to run. */
   moving(): Promise<number>;
   close(): Promise<void>;
 }

@@ -1,13 +1,13 @@
-/** What goes wrong beside the path of an event: rejections that no code handles, and errors in the gateway's log. */
+/** Detects faults outside the path of an event: unhandled rejections, and errors in the gateway's log. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { reasonOf } from "../../contract/index.ts";
 
-/** The level of `error` in the log's lines; `fatal` is above it. */
+/** The level of `error` in log lines; `fatal` is higher. */
 const errorLevel = 50;
 
 export interface FaultWatch {
-  /** Stops watching. Returns one line for each rejection that no code handled. */
+  /** Stops watching. Returns one line for each unhandled rejection. */
   stop(): readonly string[];
 }
 
@@ -44,7 +44,7 @@ function describeLine({ msg = "", error, plugin }: LogLine): string {
   return `error in the log${from}: ${msg}${reason === undefined ? "" : `: ${String(reason)}`}`;
 }
 
-/** The error lines of a closed gateway's log. */
+/** The error lines in the log of a closed gateway. */
 export function loggedErrors(stateDirectory: string): readonly string[] {
   const file = join(stateDirectory, "logs", "gateway.log");
   if (!existsSync(file)) return [];

@@ -17,22 +17,22 @@ import {
   Type,
 } from "../../sdk/contract.ts";
 
-/** A message that the loopback channel took, in the form in which a person would see it. */
+/** A message that the loopback channel accepted, as a person would see it. */
 export interface Delivered {
   readonly messageId: string;
-  /** The chat's id; in a direct chat that of the person. */
+  /** The chat's id; in a direct chat, the person's id. */
   readonly chat: string;
   readonly thread?: string;
-  /** As Markdown; empty for a message that only brings files. */
+  /** As Markdown; empty for a message that contains only files. */
   readonly text: string;
   readonly buttons: readonly (readonly Button[])[];
   /** The gateway's own copies of the files, in its state directory. */
   readonly media: readonly { readonly path?: string; readonly mimeType?: string; readonly fileName?: string; readonly size?: number }[];
-  /** Id of the message that it replies to. */
+  /** Id of the message it replies to. */
   readonly replyTo?: string;
-  /** Id of the message that it changed. */
+  /** Id of the message it edited. */
   readonly replaces?: string;
-  /** Epoch milliseconds of the played clock. */
+  /** Epoch milliseconds of the simulated clock. */
   readonly at: number;
 }
 
@@ -45,17 +45,17 @@ export interface SaidFile {
 
 /** What a person writes, and where. */
 export interface Said {
-  /** The person's id; default `owner`, who may use every command. Anyone else is an ordinary sender. */
+  /** The person's id. The default, `owner`, may use every command; any other id is an ordinary sender. */
   readonly from?: string;
   readonly name?: string;
-  /** Default: the direct chat of the person; of a group, `group`. */
+  /** Default: the person's direct chat; with `group`, the chat `group`. */
   readonly chat?: string;
-  /** True: it is written in a group. */
+  /** True: the message is written in a group. */
   readonly group?: boolean;
   readonly thread?: string;
-  /** Whether it addresses the bot; default false in a group, where the bot answers only what does. */
+  /** Whether the message addresses the bot. Default false; in a group the bot replies only to messages that address it. */
   readonly mention?: boolean;
-  /** Id of a message that it replies to. */
+  /** Id of the message it replies to. */
   readonly replyTo?: string;
   /** Files beside the text; the agent gets each as a file of its own. */
   readonly files?: readonly SaidFile[];
@@ -65,7 +65,7 @@ export interface Said {
   readonly id?: string;
 }
 
-/** Called before a message counts as sent; a `ChannelError` that it throws is what the platform answers. */
+/** Called before a message is regarded as sent. If it throws a `ChannelError`, that is the platform's answer. */
 export type BeforeSend = (message: Pick<Delivered, "chat" | "thread" | "text">) => void | Promise<void>;
 
 export const loopbackId = "loopback";
@@ -94,9 +94,9 @@ export interface TestChannel {
   /** Hands in what the channel does not recognize. */
   junk(raw: Json): Promise<string>;
   beforeSend: BeforeSend;
-  /** Sends that surely did not happen and that the gateway tries again later. */
+  /** Number of sends that had no effect and that the gateway will retry. */
   retrying(): number;
-  /** Resolves when everything that the gateway asked of its store before is done. */
+  /** Resolves once every earlier request of the gateway to its store is done. */
   barrier(): Promise<void>;
 }
 
@@ -158,10 +158,10 @@ function isInbound(raw: Json): boolean {
 }
 
 const maxChars = 20_000;
-/** Whole characters, so that none is cut in two. */
+/** Splits between whole characters. */
 const longestMessage = new RegExp(`[\\s\\S]{1,${maxChars}}`, "gu");
 
-/** Files are on the first message of a reply, buttons below the last. */
+/** Files go with the first message of a reply, buttons below the last. */
 function partsOf({ text, buttons, media, replyTo }: Reply): readonly Part[] {
   const texts = text.match(longestMessage) ?? (media.length > 0 ? [""] : []);
   return texts.map((piece, index) => {

@@ -1,36 +1,36 @@
-/** What a test host starts with, and what it offers. */
+/** The options of a test host, and its interface. */
 import type { Json } from "../../contract/index.ts";
 import type { ChannelStatus, EngineTurn, PluginDefinition } from "../../sdk/contract.ts";
 import type { Ended } from "./endings.ts";
 import type { BeforeSend, Delivered, Said } from "./loopback.ts";
 
-/** What `createTestHost` starts with. */
+/** Options of `createTestHost`. */
 export interface TestHostOptions {
-  /** The plugins under test, as their modules export them. The plugins that come with the package are left out. */
+  /** The plugins under test, as exported by their modules. The bundled plugins are not loaded. */
   readonly plugins?: readonly PluginDefinition[];
   /**
-   * Sections of the configuration, such as `{ plugins: { entries: { tally: { options: {} } } } }`. They are merged over those of the test
-   * host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and webhooks are on.
+   * Sections of the configuration, such as `{ plugins: { entries: { tally: { options: {} } } } }`. They are merged over the defaults of the
+   * test host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and webhooks are on.
    */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** What the agent answers, where no plugin under test brings an engine. Default: `heard: <text>`. */
+  /** The agent's reply, if no plugin under test provides an engine. Default: `heard: <text>`. */
   readonly answer?: (turn: EngineTurn) => string | Promise<string>;
-  /** Variables of the environment that the gateway and its configuration see. Default: none. */
+  /** Environment variables for the gateway and its configuration. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Errors in the log, and unhandled rejections, that the test means to cause. Every other one makes `close` reject. */
+  /** Errors in the log and unhandled rejections that the test causes on purpose. Any other one makes `close` reject. */
   readonly allowErrors?: readonly RegExp[];
 }
 
-/** How a webhook was answered, and what became of it. */
+/** The answer to a webhook, and the events it led to. */
 export interface WebhookAnswer {
   readonly status: number;
   /** Parsed JSON, or the text of an answer of another type. */
   readonly body: Json;
-  /** How each event that it led to ended, in order. */
+  /** How each resulting event ended, in order. */
   readonly ended: readonly Ended[];
 }
 
-/** How one account of a channel is. */
+/** The state of one channel account. */
 export interface AccountState extends Pick<ChannelStatus, "state" | "detail"> {
   readonly channel: string;
   readonly account: string;
@@ -40,11 +40,11 @@ export interface AccountState extends Pick<ChannelStatus, "state" | "detail"> {
 export interface TestHost extends AsyncDisposable {
   /** Base address of its HTTP server, such as `http://127.0.0.1:40123`. */
   readonly url: string;
-  /** Epoch milliseconds of the played clock, which is the one that plugins read by `host.now()`. */
+  /** Epoch milliseconds of the simulated clock, which plugins read with `host.now()`. */
   now(): number;
   /**
-   * Moves the clock, and runs the timers of this process that fall due on the way, in order. Resolves when what they caused has ended, too.
-   * What runs when it is called ends first, or has a second for that. `Date` and `node:timers/promises` keep real time.
+   * Moves the clock forward, and runs this process's timers that fall due meanwhile, in order. Resolves when everything they caused has
+   * ended. Work that is already running ends first, or gets one second. `Date` and `node:timers/promises` keep real time.
    *
    * @example
    * await host.advance(10 * 60_000);
@@ -76,13 +76,13 @@ export interface TestHost extends AsyncDisposable {
    */
   deliver(path: string, body: Json, options?: { readonly headers?: Readonly<Record<string, string>> }): Promise<WebhookAnswer>;
   /**
-   * Requests a route, such as `/plugins/tally/counts`, with the gateway token unless the request has an `authorization`.
+   * Requests a route, such as `/plugins/tally/counts`, with the gateway token unless the request has an `authorization` header.
    *
    * @example
    * expect(await (await host.fetch("/plugins/tally/counts")).json()).toEqual({ answered: 1 });
    */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** The accounts of channels and how they are, that of the loopback channel included. */
+  /** The channel accounts and their states, including the loopback channel's. */
   accounts(): Promise<readonly AccountState[]>;
   /**
    * Closes the gateway and starts it again on the same state, with the same plugins. With `killed`, the new one gets the state as it is at
@@ -96,15 +96,15 @@ export interface TestHost extends AsyncDisposable {
   restart(how?: { readonly killed?: boolean }): Promise<void>;
   /** What the loopback channel sent, oldest first. */
   outbox(): readonly Delivered[];
-  /** Makes the loopback channel ask before each message it sends; a `ChannelError` that it throws is the platform's answer. */
+  /** Sets a function that the loopback channel calls before each message. If it throws a `ChannelError`, that is the platform's answer. */
   beforeSend(ask: BeforeSend): void;
-  /** How the events ended that `say` and `deliver` waited for, and those that ended by the last `advance`; oldest first. */
+  /** The events that `say` and `deliver` waited for, and those that ended during the last `advance`; oldest first. */
   ended(): readonly Ended[];
-  /** What each station decided about an event, by its id or by what `say` resolved with. Rejects when there is no such event. */
+  /** What each station decided about an event, given its id or the result of `say`. Rejects if there is no such event. */
   why(event: string | Pick<Ended, "eventId">): Promise<Ended["decisions"]>;
   /**
-   * Closes the gateway and removes its files; idempotent. Rejects with one line for each error in the log and each unhandled rejection that
-   * `allowErrors` does not name. `await using` calls it.
+   * Closes the gateway and removes its files; idempotent. Rejects with one line for each logged error and each unhandled rejection that
+   * `allowErrors` does not match. `await using` calls it.
    */
   close(): Promise<void>;
 }

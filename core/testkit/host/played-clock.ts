@@ -1,16 +1,16 @@
 /**
- * A clock that a test moves: the time that the gateway and its plugins read, and the timers of this process.
+ * A clock that a test controls: the time that the gateway and its plugins read, and the timers of this process.
  *
- * Timers stay timers of Node, so a test that only waits needs nothing of this. `advance` runs what would fall due in the given time, at
- * once and in order. There is one clock for all test hosts of a process, because there is one `setTimeout`.
+ * Timers remain Node's timers, so a test that only waits needs nothing special. `advance` runs the timers due within the given time, at
+ * once and in order. All test hosts of a process share one clock, because there is one `setTimeout`.
  */
 
 type Callback = (...values: readonly unknown[]) => void;
 
 interface Entry {
-  /** Played time at which it falls due. */
+  /** Simulated time at which it falls due. */
   due: number;
-  /** Milliseconds between two runs; absent: it runs once. */
+  /** Milliseconds between two runs; absent if it runs once. */
   readonly every?: number;
   readonly run: () => void;
 }
@@ -20,15 +20,15 @@ export interface PlayedClock {
   now(): number;
   /** Monotonic milliseconds. */
   elapsed(): number;
-  /** Runs what falls due within `ms`, in order. After each timer, everything that is ready runs first. */
+  /** Runs the timers due within `ms`, in order. After each timer, all ready work runs first. */
   advance(ms: number): Promise<void>;
-  /** Timers of this process that have not run, those included that do not keep it alive. */
+  /** Number of pending timers of this process, including those that do not keep it alive. */
   timers(): number;
-  /** Gives the timers of Node back, once every host has released the clock. */
+  /** Restores Node's timers, once every host has released the clock. */
   release(): void;
 }
 
-/** An interval runs at most this often in one `advance`: a day has too many seconds to play each. */
+/** Limits the runs of an interval in one `advance`: a day has too many seconds to simulate each. */
 const mostRuns = 1_000;
 
 const real = {
@@ -45,7 +45,7 @@ export function realWait(ms: number): Promise<void> {
   return new Promise((resolve) => void real.setTimeout(resolve, ms));
 }
 
-/** Lets everything that is ready run. */
+/** Lets all ready work run. */
 function yieldToLoop(): Promise<void> {
   return new Promise((resolve) => void real.setImmediate(resolve));
 }
@@ -56,7 +56,7 @@ let users = 0;
 
 const now = () => real.now() + offsetMs;
 
-/** As Node counts a delay: 1 ms where it is too short, too long or not a number. */
+/** The delay as Node interprets it: 1 ms if it is too short, too long or not a number. */
 function delayOf(ms: unknown): number {
   const delay = Number(ms);
   return delay >= 1 && delay <= 2_147_483_647 ? Math.trunc(delay) : 1;
@@ -86,7 +86,7 @@ function start(kind: "once" | "repeated", run: Callback, ms: unknown, values: re
   return handle;
 }
 
-/** Timers may be stopped by their number as well. */
+/** Timers may also be stopped by their number. */
 function stop(handle: unknown): void {
   const found = entries.has(handle as NodeJS.Timeout)
     ? (handle as NodeJS.Timeout)
@@ -98,7 +98,7 @@ function stop(handle: unknown): void {
 function install(): void {
   const once = (run: Callback, ms?: unknown, ...values: readonly unknown[]) => start("once", run, ms, values);
   const repeated = (run: Callback, ms?: unknown, ...values: readonly unknown[]) => start("repeated", run, ms, values);
-  // `util.promisify` and `node:timers/promises` have an entrance of their own, and keep real time.
+  // `util.promisify` and `node:timers/promises` have entry points of their own, and keep real time.
   const timers = {
     setTimeout: Object.defineProperties(once, Object.getOwnPropertyDescriptors(real.setTimeout)),
     setInterval: repeated,
@@ -121,7 +121,7 @@ function nextDue(until: number): readonly [NodeJS.Timeout, Entry] | undefined {
   return next;
 }
 
-/** An error in a timer ends a program; here it is an uncaught exception as well. */
+/** Rethrown as an uncaught exception, because an error in a timer ends a real program too. */
 function runTimer({ run }: Entry): void {
   try {
     run();
@@ -150,7 +150,7 @@ async function advance(ms: number): Promise<void> {
   offsetMs += Math.max(0, until - now());
 }
 
-/** Takes the clock of this process; its time goes on from the real one. */
+/** Takes over the timers of this process. The simulated time starts at the real time. */
 export function usePlayedClock(): PlayedClock {
   users += 1;
   if (users === 1) install();

@@ -1,4 +1,4 @@
-/** The configuration of a test host: what a test needs anyway, and over it what the test says. */
+/** The configuration of a test host: defaults that every test needs, with the test's own settings on top. */
 import { randomBytes } from "node:crypto";
 import { loopbackId, ownerId } from "./loopback.ts";
 
@@ -15,7 +15,7 @@ function merge(base: Section, over: Section): Section {
   return { ...base, ...Object.fromEntries(merged) };
 }
 
-/** Everyone may write, in groups to whom they address; `owner` alone owns the bot. Webhooks are on. */
+/** Everyone may write, in groups by addressing the bot; only `owner` owns it. Webhooks are on. */
 export function testSettings(over: Section): Section {
   const base = {
     gateway: { port: 0, drainSeconds: 1 },

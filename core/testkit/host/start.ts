@@ -1,4 +1,4 @@
-/** The parts of a test host, started: a gateway on a configuration of its own, its channel, and a view of its state. */
+/** Starts the parts of a test host: a gateway with its own configuration, its channel, and a view of its state. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createGateway, type Gateway } from "../../gateway/index.ts";
@@ -11,7 +11,7 @@ import { testSettings } from "./settings.ts";
 
 const engineId = "test-engine";
 
-/** Answers where no plugin under test does: engines are tried in the order in which they were registered. */
+/** Replies if no plugin under test does; engines are tried in the order of their registration. */
 function testEngine(answer: NonNullable<TestHostOptions["answer"]>): PluginDefinition {
   return defineEngine({
     id: engineId,
@@ -68,13 +68,13 @@ export async function startParts(directory: string, { clock, channel, settings, 
   }
 }
 
-/** Of two plugins with one id the gateway takes one. */
+/** The gateway would take only one of two plugins with the same id. */
 function assertFree(plugins: readonly PluginDefinition[]): void {
   const taken = plugins.find(({ id }) => id === loopbackId || id === engineId);
   if (taken !== undefined) throw new Error(`The id ${taken.id} belongs to the test host: give the plugin under test another one.`);
 }
 
-/** A plugin that is left out would fail a test later, and with a worse reason. */
+/** Fails early, because a missing plugin would fail the test later with a less helpful reason. */
 async function assertUp(gateway: Gateway): Promise<void> {
   const { plugins, problems } = await gateway.describe();
   const reasons = [

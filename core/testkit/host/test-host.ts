@@ -11,14 +11,14 @@ import type { TestHost, TestHostOptions } from "./options.ts";
 import { realWait, usePlayedClock } from "./played-clock.ts";
 import { prepareParts, type Started, startParts } from "./start.ts";
 
-/** For what runs while the clock moves: long enough for a turn, short enough for a test of one that hangs. */
+/** Limits the work that runs while the clock moves: long enough for a turn, short enough for a test of a turn that hangs. */
 const restMs = 1_000;
 
 /**
  * Starts a whole gateway in this process: the real stations, store and HTTP server, in a temporary directory, with a channel that needs no
- * platform and a clock that the test moves. Rejects when a plugin does not come up or the configuration has an error, with the reason.
+ * platform and a clock that the test controls. Rejects with the reason if a plugin does not come up or the configuration has an error.
  *
- * The timers of the process belong to the test hosts that are open; close each host, best by `await using`.
+ * Open test hosts control the timers of the process. Close each host, best with `await using`.
  *
  * @example
  * test("the owner pairs a device", async () => {
@@ -100,10 +100,10 @@ function createHost(
     return end;
   };
 
-  /** Waits until nothing moves: each event has ended, or waits for a time. */
+  /** Waits until every event has ended or waits for a set time. */
   async function rest(): Promise<void> {
     for (const from = performance.now(); performance.now() - from < restMs; await realWait(2)) {
-      // A send that failed waits for its time once the store knows of it.
+      // A failed send is scheduled again once the store has recorded it.
       await channel.barrier();
       if ((await endings.moving()) <= channel.retrying()) return;
     }
@@ -190,7 +190,7 @@ function parseAnswer(text: string): Json {
   }
 }
 
-/** Of an answer to a webhook: one event, or a list of them. */
+/** The event ids in a webhook's answer, which has one event or a list of them. */
 function eventIdsOf(answer: Json): readonly string[] {
   if (typeof answer !== "object" || answer === null) return [];
   const { mode, eventId, eventIds } = answer as { readonly mode?: unknown; readonly eventId?: unknown; readonly eventIds?: unknown };

@@ -1,21 +1,21 @@
-/** What the store's rules use: a store with a clock, and short ways to write an event. */
+/** Fixtures for the store's rules: a store with a clock, and short functions that write events. */
 import { expect } from "vitest";
 import type { Address, Decision, Gather, Part } from "../../contract/index.ts";
 import type { NewEvent, SessionMessage, Store, Unit } from "../../state/index.ts";
 
-/** A store under test: how to open it, empty, and how to open its data again. */
+/** A store under test: how to open it empty, and how to reopen its data. */
 export interface StoreContractOptions {
   /** Name of the group of tests. */
   readonly name: string;
-  /** Opens a new, empty store. `now` is its clock, epoch milliseconds; it moves when a test says so. */
+  /** Opens a new, empty store. `now` is its clock, in epoch milliseconds; only the test moves it. */
   open(options: { readonly now: () => number }): Promise<Store>;
-  /** Opens the data of `store` once more, as another process would; `store` may be open still, or closed. */
+  /** Opens the data of `store` again, as another process would; `store` may be open or closed. */
   reopen(store: Store, options: { readonly now: () => number }): Promise<Store>;
 }
 
 export interface StoreFixture {
   readonly store: Store;
-  /** The store's clock; assign to move it. */
+  /** The store's clock; assign to it to move the time. */
   readonly clock: { now: number };
   /** A second store on the same data. */
   reopen(): Promise<Store>;
@@ -74,12 +74,12 @@ export function newEvent(id: string, words: EventWords = {}): NewEvent {
   };
 }
 
-/** Accepts events one after the other. */
+/** Accepts events in order. */
 export async function acceptAll(store: Store, ...events: readonly NewEvent[]): Promise<void> {
   for (const event of events) await store.accept(event);
 }
 
-/** The next unit of a lane; fails when there is none. */
+/** Claims the next unit of a lane; fails if there is none. */
 export async function take(store: Store, lane = "lane", now = start, limit = 50): Promise<Unit> {
   const claimed = await store.claim(lane, { now, limit });
   expect(claimed.unit).not.toBeNull();
@@ -106,7 +106,7 @@ export function textPart(body: string): Part {
   return { kind: "text", chars: body.length, body: { text: body } };
 }
 
-/** Says the texts for a unit. */
+/** Stores the texts that a unit says. */
 export function say(store: Store, unitId: string, texts: readonly string[], messages?: readonly SessionMessage[]) {
   return store.say({
     unitId,

@@ -161,7 +161,7 @@ export function inboxRules(withStore: WithStore): void {
       expect((await store.waitingLanes()).map(({ due }) => due)).toEqual([start + 500, start + 1_000]);
       clock.now = start - 2 * hour;
       expect((await store.waitingLanes()).map(({ due }) => due)).toEqual([0, 0]);
-      // A part that comes now keeps the rest waiting for its own time.
+      // A part that arrives now keeps the others waiting until its own time.
       await acceptAll(store, newEvent("c", { at: clock.now, gather: gather(clock.now + 500) }));
       expect(await store.claim("lane", { now: clock.now, limit: 50 })).toEqual({ unit: null, due: clock.now + 500 });
       expect(idsOf(await take(store, "lane", clock.now + 500))).toEqual(["a", "c"]);

@@ -1,4 +1,4 @@
-/** Queues: what waits under one key of events that ask for no turn by themselves is bounded, and what is left out is counted. */
+/** Queues of events that cause no turn of their own: each key's queue is bounded, and dropped events are counted. */
 import { expect, test } from "vitest";
 import { queuePrefix } from "../../state/index.ts";
 import { answered, idsOf, newEvent, start, take, textPart, type WithStore } from "./fixture.ts";

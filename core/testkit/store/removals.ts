@@ -7,7 +7,7 @@ const assistant = (content: string): SessionMessage => ({ role: "assistant", con
 const chat = { channel: address.channel, id: address.chat };
 const elsewhere = { ...address, chat: "8" };
 
-/** An event that was answered, with what it said. */
+/** Runs an event that is answered with the given texts. */
 async function turn(store: Store, id: string, texts: readonly string[], messages: readonly SessionMessage[] = []): Promise<void> {
   await acceptAll(store, newEvent(id, { dedupeKey: `key of ${id}`, dedupeUntil: start + 1_000, fingerprint: `print of ${id}` }));
   await take(store);

@@ -35,7 +35,7 @@ function render(value: unknown, where: string, depth: number, budget: Budget): s
 function scalar(value: unknown, where: string, budget: Budget): string {
   if (typeof value === "number" && !isFiniteNumber(value)) throw refusal(where, "is not a finite number");
   if (value !== null && typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
-    throw refusal(where, `is ${nameOf(value)}, which JSON cannot carry`);
+    throw refusal(where, `is ${nameOf(value)}, which JSON cannot represent`);
   }
   // Counted before escaping, so that an enormous text is not copied first.
   spend(budget, typeof value === "string" ? value.length : 8);

@@ -1,4 +1,4 @@
-/** Answers of the hook endpoints, and the refusals among them: logged, and kept for the operator. */
+/** Sends the answers of the hook endpoints. Refusals are logged, and stored for the operator. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { reasonOf } from "../../contract/index.ts";
@@ -13,7 +13,7 @@ import type { RefusedHook } from "./refusals.ts";
 export interface Call {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** As it was sent. */
+  /** The path below the base path, as it was sent. */
   readonly subPath: string;
   /** Without the question mark. */
   readonly query: string;
@@ -28,14 +28,14 @@ export interface AnswerDeps {
 
 export interface Answers {
   refuse(call: Call, problem: HttpProblem): void;
-  /** Refuses a request whose body is still on its way, and ends its connection instead of waiting for the rest. */
+  /** Refuses a request whose body is still being received, and closes its connection instead of waiting for the rest. */
   drop(call: Call, problem: HttpProblem): void;
-  /** Whatever was thrown. */
+  /** Answers with any thrown error. */
   fail(call: Call, error: unknown): void;
   json(call: Call, status: number, body: string): void;
-  /** 204. */
+  /** Answers with 204. */
   empty(call: Call): void;
-  /** One log line for content that looks like an attempt to give orders. */
+  /** Logs one line for content that looks like an attempt to give instructions. */
   reportInjection(hook: string, text: string): void;
 }
 
@@ -71,7 +71,7 @@ export function createAnswers(deps: AnswerDeps): Answers {
   return answers;
 }
 
-/** A stranger's failures are logged at debug only: a flood of them must not fill the log. */
+/** Failures of unauthenticated clients are logged at debug level only, because a flood of them must not fill the log. */
 function reportRefusal(deps: AnswerDeps, call: Call, problem: HttpProblem): void {
   const stranger = problem.status === 401 || problem.status === 429 || problem.code === "method_not_allowed";
   const refused: RefusedHook = {

@@ -1,4 +1,7 @@
-/** Who may hand in events: the hook token, and the count of those who do not show it, or sign wrongly. Answers synchronously, so no two requests can race past the count. */
+/**
+ * Checks the hook token, and counts failed attempts: wrong or missing tokens and wrong signatures. It works synchronously, so no two
+ * requests can race past the count.
+ */
 import type { IncomingMessage } from "node:http";
 import {
   type Attempts,
@@ -11,16 +14,16 @@ import {
 } from "../../http/index.ts";
 
 export interface AuthenticateOptions extends AttemptsOptions {
-  /** Read for each request: a changed token is valid from the next one on. */
+  /** Read for each request, so a changed token is valid from the next one on. */
   readonly token: () => string | undefined;
-  /** The one that it replaced, for as long as that one is valid too. */
+  /** The previous token, while it is still valid. */
   readonly previousToken?: () => string | undefined;
 }
 
 export interface Authenticate extends Attempts {
-  /** Judges the token; reads headers only. */
+  /** Checks the token; reads headers only. */
   token(request: IncomingMessage): HttpProblem | undefined;
-  /** Whether the token that a request was let in with counts still; counts nothing. */
+  /** Whether the token with which a request was authorized is still valid. Does not count as an attempt. */
   trusts(request: IncomingMessage): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The checks that need no byte of the body, in their order. Everything is refused that no check let through. */
+/** The checks that need no byte of the body, in order. A request that no check admits is refused. */
 import type { IncomingMessage } from "node:http";
 import { product } from "../../contract/index.ts";
 import { checkJsonType, HttpProblem } from "../../http/index.ts";
@@ -8,8 +8,8 @@ import { checkBodyType } from "../mapping/payload.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
 import type { Authenticate } from "./authenticate.ts";
 
-const takesPost = new HttpProblem("method_not_allowed", "Hook endpoints take POST.", { allow: "POST" });
-const takesGet = new HttpProblem("method_not_allowed", "The result of a run is asked for with GET.", { allow: "GET" });
+const takesPost = new HttpProblem("method_not_allowed", "Hook endpoints accept POST only.", { allow: "POST" });
+const takesGet = new HttpProblem("method_not_allowed", "Use GET for the result of a run.", { allow: "GET" });
 const queryToken = new HttpProblem(
   "query_token",
   `The token must not be part of the address: send it as Authorization: Bearer, or as ${product.tokenHeader}.`,
@@ -25,13 +25,13 @@ const switchedOff = new HttpProblem("unavailable", "This hook is switched off by
 export type Target =
   | { readonly kind: "wake" | "agent" }
   | { readonly kind: "result"; readonly runId: string }
-  /** `path`: without slashes at its ends. */
+  /** `path` has no slashes at its ends. */
   | { readonly kind: "mapped"; readonly path: string; readonly way: Way };
 
 export type MappedTarget = Extract<Target, { readonly kind: "mapped" }>;
 
 export interface MappedChecks {
-  /** Of a signed path, what its headers and query say: why it is refused, the answer to a platform's test, or nothing yet. */
+  /** Checks the headers and query of a request to a signed path: returns the refusal, the answer to a platform's test, or nothing. */
   judge(raw: IncomingMessage, target: MappedTarget, query: string): HttpProblem | ChallengeAnswer | undefined;
   /** The problem of a client whose address no mapping of the path admits. */
   held(raw: IncomingMessage, target: MappedTarget): HttpProblem | undefined;
@@ -47,7 +47,7 @@ export function judgeHeaders(
   if (query !== "" && hasTokenParameter(query)) return queryToken;
   if (raw.headers.origin !== undefined) return originRefused;
   const way = target.kind === "mapped" ? target.way : undefined;
-  // Where a signature is asked for, the token opens nothing.
+  // If the mapping requires a signature, the token authorizes nothing.
   if (target.kind === "mapped" && target.way.signed) {
     if (target.way.signatures.length === 0) return switchedOff;
     const judged = mapped.judge(raw, target, query);
@@ -65,7 +65,7 @@ export function judgeHeaders(
 const isGreeted = (target: Target): boolean =>
   target.kind === "mapped" && target.way.signatures.some(({ signature }) => signature.greet !== undefined);
 
-/** One of the mappings must take the declared type; what no mapping takes is judged as JSON. */
+/** One of the mappings must accept the declared type; a type that no mapping accepts is checked as JSON. */
 function checkType(way: Way | undefined, { headers }: IncomingMessage): HttpProblem | undefined {
   if (way === undefined || way.kinds.length === 0) return checkJsonType(headers);
   let first: HttpProblem | undefined;

@@ -1,4 +1,4 @@
-/** The endpoints `wake` and `agent`: what a request asks for goes in as it says. */
+/** The endpoints `wake` and `agent`, which accept requests in the product's own format. */
 import { type RawEvent, reasonOf } from "../../contract/index.ts";
 import { parseJson } from "../../http/index.ts";
 import type { AcceptedEvent } from "../../state/index.ts";
@@ -17,13 +17,13 @@ export interface DirectDeps extends AgentDeps {
   readonly now: () => number;
   readonly onRepeated?: (eventId: string) => void;
   readonly log: { error(fields: object, message: string): void };
-  /** Answers what was accepted. */
+  /** Answers once the runs were accepted. */
   readonly answerRuns: AnswerRuns;
   readonly authenticate: Pick<Authenticate, "trusts">;
 }
 
 export interface Direct {
-  /** Throws `HttpProblem` for what can be refused at once. */
+  /** Throws `HttpProblem` if the request can be refused at once. */
   wake(call: Call, body: Buffer): void;
   agent(call: Call, body: Buffer): void;
 }

@@ -1,4 +1,4 @@
-/** The hook endpoints: which address leads where, what is checked before the body is read, and who takes it then. */
+/** The hook endpoints: routes each address, checks requests before the body is read, and passes them on. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../../config/index.ts";
 import { askForBody, HttpProblem, readBody } from "../../http/index.ts";
@@ -18,25 +18,24 @@ import { tooManyBodies } from "./signed.ts";
 
 export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settings" | "log"> {
   readonly config: () => GatewayConfig;
-  /** Asks for an address of a platform's own, by which its subscription is confirmed. */
+  /** Requests the platform's own URL that confirms its subscription. */
   readonly confirm: (url: string) => Promise<void>;
   /** Whether the hook server is on: enabled, with a token, and without an error in its section. */
   readonly enabled: () => boolean;
   readonly token: () => string | undefined;
-  /** The one that it replaced, for as long as that one is valid too. */
+  /** The previous token, while it is still valid. */
   readonly previousToken?: () => string | undefined;
   /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
-  /** Compiled for the configuration as it is now. */
+  /** Compiled for the current configuration. */
   readonly mappings: () => MappingTable;
   readonly results: Results;
   readonly recordings?: Pick<Recordings, "offer">;
 }
 
 /**
- * Takes every address that no other route takes. The base path may change while the server runs, so it is compared
- * for each request, and everything happens before fastify would touch the body: the limit may change as well, and
- * no byte is read before the headers are judged.
+ * Handles every address that no other route handles. The base path is compared for each request, because it may change while the server
+ * runs. Everything happens before fastify reads the body: the limit may change too, and no byte is read before the headers are checked.
  */
 export function registerWebhooks(app: FastifyInstance, deps: WebhookDeps): void {
   const take = createEndpoints(deps);
@@ -52,7 +51,7 @@ export function registerWebhooks(app: FastifyInstance, deps: WebhookDeps): void 
   });
 }
 
-/** Returns false when the request is not for a hook. */
+/** Returns false if the request is not for a hook. */
 function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: FastifyReply) => boolean {
   const answers = createAnswers(deps);
   const authenticate = createAuthenticate({
@@ -64,7 +63,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
       deps.log.warn(
         { client, seconds },
         locked
-          ? "hook credentials of a client are not compared any more: it failed too often"
+          ? "hook credentials of a client are no longer compared: it failed too often"
           : "hook authentication is refused for a client after repeated failures",
       ),
   });
@@ -75,7 +74,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
   let path: string | undefined;
   let base: string | undefined;
 
-  /** Built-in endpoints first; a mapping can take none of them. */
+  /** Built-in endpoints come first, so a mapping cannot replace one. */
   const dispatch = (call: Call, target: Target, body: Buffer): void => {
     try {
       if (target.kind === "wake") direct.wake(call, body);
@@ -129,7 +128,7 @@ const nothing = (): void => {};
 const wakeTarget: Target = { kind: "wake" };
 const agentTarget: Target = { kind: "agent" };
 
-/** Built-in names are exact. */
+/** Built-in names match exactly. */
 function targetOf({ subPath }: Call, { mappings }: WebhookDeps): Target {
   if (subPath === "wake") return wakeTarget;
   if (subPath === "agent") return agentTarget;

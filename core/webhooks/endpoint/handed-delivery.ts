@@ -1,4 +1,7 @@
-/** A delivery that a plugin hands in: its mapping, its records and the answer to a repetition are those of a request, without HTTP and a token. */
+/**
+ * A delivery that a plugin submits. Its mapping, records and handling of repetitions are the same as for a request, but it needs neither
+ * HTTP nor a token.
+ */
 import type { Accepted, Json } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
 import { cleanHookName } from "../../untrusted/index.ts";
@@ -9,17 +12,17 @@ import { deliveryKey } from "./idempotency.ts";
 import { answerMapped, type MappedRequestDeps } from "./mapped-requests.ts";
 
 export interface HandedDelivery {
-  /** Id of the plugin that hands it in. */
+  /** Id of the submitting plugin. */
   readonly plugin: string;
   /** Below `hooks.path`. */
   readonly path: string;
   readonly payload: Json;
-  /** Names the delivery among those of the plugin at this path. */
+  /** Identifies the delivery among those of the plugin at this path. */
   readonly key: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** What the plugin found out about the sender, for the agent. */
   readonly origin?: string;
-  /** The plugin wants to read what the agent replies. */
+  /** The plugin wants to read the agent's reply. */
   readonly keepReply?: boolean;
 }
 
@@ -28,7 +31,7 @@ export interface HandedDeps extends MappedRequestDeps {
   readonly mappings: () => MappingTable;
 }
 
-/** Throws `HttpProblem`: with a status from 500 on, the same delivery may be accepted later. */
+/** Throws `HttpProblem`. At status 500 and above the same delivery may be accepted later. */
 export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Promise<Accepted> {
   if (!deps.enabled()) throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled and hooks.token.");
   const { plugin, payload, key, headers = {}, origin, keepReply } = handed;
@@ -45,7 +48,7 @@ export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Pr
         body: Buffer.from(JSON.stringify(payload)),
         now: new Date(deps.now()).toISOString(),
       },
-      // Where a signature is asked for, nothing passes that has none.
+      // If a mapping requires a signature, nothing unsigned passes.
       mappings: table.way(path).mappings.filter(({ settings }) => settings.signature === undefined),
       identity: { key: deliveryKey(key, { path, secret: () => `plugin ${plugin}` }), compared: false },
       handed: {

@@ -1,4 +1,4 @@
-/** How a delivery ended that a plugin handed in, for that plugin alone. */
+/** The result of a delivery that a plugin submitted, for that plugin only. */
 import type { Outcome } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 import type { Handed } from "../mapping/mapped-events.ts";
@@ -7,14 +7,14 @@ export interface HandedResult {
   readonly ended: boolean;
   readonly outcome?: Outcome;
   readonly reason?: string;
-  /** Only where the delivery was handed in with `keepReply`, and the agent had something to say. */
+  /** Only if the delivery was submitted with `keepReply` and the agent replied. */
   readonly reply?: string;
 }
 
-/** Reasons of runs whose text is not a reply: the agent wanted to say nothing, or was stopped. */
+/** Reasons of runs whose text is not a reply: the agent chose not to reply, or was stopped. */
 const unsaid: ReadonlySet<string> = new Set(["no_reply", "heartbeat_ok", "empty_reply", "stopped"]);
 
-/** `undefined`: the event is not kept any more, or the plugin did not hand it in. */
+/** `undefined` if the event is no longer stored, or another plugin or a client sent it. */
 export async function handedResult(
   eventId: string,
   { plugin, store }: { readonly plugin: string; readonly store: Pick<Store, "body" | "event"> },

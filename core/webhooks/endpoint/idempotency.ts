@@ -1,18 +1,21 @@
-/** Repeated deliveries: the key under which a request is known, and the digest that distinguishes a repetition from a conflict. */
+/** Repeated deliveries: the key that identifies a request, and the digest that distinguishes a repetition from a conflict. */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Headers that name a delivery; the first one present counts. */
+/** Headers that contain a delivery's id; the first one present applies. */
 export const deliveryHeaders: readonly string[] = ["idempotency-key", "webhook-id", "x-github-delivery"];
 
-/** The scope of a delivery's name: a holder of another token or secret cannot use up its keys. */
+/** The scope of a delivery's id: a holder of another token or secret cannot use up its keys. */
 export interface DeliveryScope {
   readonly path: string;
-  /** The token, or what stands for the secrets of a signature. */
+  /** The token, or a value derived from the secrets of a signature. */
   readonly secret: () => string;
 }
 
-/** The name that the sender gave its delivery, with the header that says it: what another header calls by the same name is another one. */
+/**
+ * The id that the sender gave the delivery, together with the name of its header: the same id in different headers means different
+ * deliveries.
+ */
 export function namedDelivery(headers: IncomingHttpHeaders): string | undefined {
   for (const name of deliveryHeaders) {
     const value = headers[name];
@@ -22,12 +25,12 @@ export function namedDelivery(headers: IncomingHttpHeaders): string | undefined 
   return undefined;
 }
 
-/** A digest, because a sender may call its delivery anything, of any length. */
+/** A digest, because a sender's id may be any text of any length. */
 export function deliveryKey(name: string, { path, secret }: DeliveryScope): string {
   return `hooks:${hash("sha256", JSON.stringify([path, hash("sha256", secret()), name]))}`;
 }
 
-/** Of the bytes as they came: a sender repeats a delivery byte for byte. */
+/** A digest of the bytes as received, because a sender repeats a delivery byte for byte. */
 export function bodyFingerprint(body: Buffer): string {
   return hash("sha256", body);
 }

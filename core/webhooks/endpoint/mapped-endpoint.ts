@@ -1,4 +1,4 @@
-/** Requests to mappings and presets, once their headers were judged: the name by which a repetition is known, and the answer. */
+/** Handles requests to mappings and presets once their headers have been checked: detects repetitions, and answers. */
 import type { IncomingMessage } from "node:http";
 import { reasonOf } from "../../contract/index.ts";
 import { clientKey, parseJson } from "../../http/index.ts";
@@ -20,17 +20,20 @@ export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly mappings: () => MappingTable;
   readonly token: () => string | undefined;
   readonly clientAddress: (request: IncomingMessage) => string;
-  /** Requests an address that confirms a subscription to its platform. */
+  /** Requests the URL that confirms a subscription to its platform. */
   readonly confirm: (url: string) => Promise<void>;
-  /** A recording may wait for this delivery, whatever becomes of it. */
+  /** A recording may be waiting for this delivery, whatever its result. */
   readonly recordings?: Pick<Recordings, "offer">;
 }
 
 export interface MappedEndpoint extends MappedChecks {
   answerTest(call: Call, target: MappedTarget, challenge: ChallengeAnswer): void;
-  /** Before a body is read whose sender is not known yet. `drop`: it has to make room. Returns what to call when it was read. */
+  /**
+   * Called before reading a body whose sender is not known yet. `drop` is called if the body has to make room. Returns a function to call
+   * once it has been read.
+   */
   hold(call: Call, drop: () => void): () => void;
-  /** Throws `HttpProblem` for what can be refused at once. */
+  /** Throws `HttpProblem` if the request can be refused at once. */
   take(call: Call, target: MappedTarget, body: Buffer): void;
 }
 
@@ -63,7 +66,7 @@ export function createMapped(
   ): MappedRequest {
     const { headers } = call.request.raw;
     const mappings = verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
-    // A signed delivery is known by what was signed; headers beside it could be anybody's.
+    // A signed delivery is identified by what was signed; anyone could set the other headers.
     const compared = verified === undefined || verified.signedBy.signature.namedByHeaders === true;
     const name = compared ? namedDelivery(headers) : verified.deliveryId;
     const secret = verified === undefined ? () => deps.token() ?? "" : () => verified.signer;
@@ -121,7 +124,7 @@ export function createMapped(
   };
 }
 
-/** ISO 8601, UTC; many requests come within one millisecond. */
+/** ISO 8601, UTC. Cached, because many requests arrive within one millisecond. */
 function createIsoClock(now: () => number): () => string {
   let at = Number.NaN;
   let text = "";

@@ -1,4 +1,4 @@
-/** A mapped request whose sender is known and whose body is there: which mapping takes it, what that leads to, and the answer. */
+/** Handles a mapped request once its sender is known and its body has arrived: selects the mapping, stores its result, and answers. */
 import { type Json, type RawEvent, reasonOf } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
@@ -34,27 +34,27 @@ export interface First {
 }
 
 export interface MappedRequestDeps extends MappedDeps {
-  /** Commits the event; the request is answered with success only after that. Rejects when it could not be stored. */
+  /** Commits the event; only then is the request answered with success. Rejects if the event could not be stored. */
   readonly accept: (input: AcceptInput) => Promise<AcceptedEvent>;
-  /** What was accepted first under a key. */
+  /** The first acceptance under a key. */
   readonly first: (dedupeKey: string) => Promise<First | null>;
   /** The stored body of an event. */
   readonly body: (eventId: string) => Promise<Json | null>;
   readonly now: () => number;
-  /** A delivery came again, and gets the first answer. `eventId`: its first event. */
+  /** A delivery was repeated and gets the first answer. `eventId` is its first event. */
   readonly onRepeated?: (eventId: string) => void;
   readonly log: Pick<PluginLog, "info" | "warn" | "error">;
 }
 
 export interface MappedRequest {
   readonly posted: Posted;
-  /** Address of the client; absent: a plugin of this gateway handed the delivery in. */
+  /** Address of the client; absent if a plugin of this gateway submitted the delivery. */
   readonly client?: () => string;
-  /** Absent: it came over HTTP. */
+  /** Absent if it came over HTTP. */
   readonly handed?: Handed;
-  /** Those that may take it, in their order. */
+  /** The mappings that may take it, in order. */
   readonly mappings: readonly Mapping[];
-  /** Under which a repetition is known. `compared`: the same key with another body is a clash. */
+  /** Identifies repetitions. `compared`: the same key with another body is a conflict. */
   readonly identity?: { readonly key: string; readonly compared: boolean } | undefined;
   /** Called when the delivery was stored and is not a repetition. */
   readonly onNew?: () => void;
@@ -66,10 +66,10 @@ export type MappedAnswer = RunAnswer | "empty";
 export const conflict = new HttpProblem("idempotency_conflict", "This delivery id was used before, with another body.");
 export const unavailable = new HttpProblem("unavailable", "The event could not be stored; send it again later.", { "retry-after": "5" });
 
-/** A failure that is in the inbox already, so that it is not recorded a second time. */
+/** A failure that is already in the inbox, and must not be recorded again. */
 export class RecordedProblem extends HttpProblem {}
 
-/** `undefined`: no mapping takes it. Throws `HttpProblem`. */
+/** `undefined` if no mapping takes it. Throws `HttpProblem`. */
 export async function answerMapped(request: MappedRequest, deps: MappedRequestDeps): Promise<MappedAnswer | undefined> {
   const repeated = request.identity === undefined ? undefined : await answerAgain(request, deps);
   if (repeated !== undefined) return repeated;
@@ -91,8 +91,8 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
 }
 
 /**
- * A repetition gets the first answer: nothing is rendered and no transform runs again, so it does not matter what they
- * would say today. `undefined`: it is new, or the first try got no further than a part of it.
+ * A repetition gets the first answer. Nothing is rendered and no transform runs again, so changes of the mapping do not matter. `undefined`
+ * if the delivery is new, or the first attempt stored only a part of it.
  */
 async function answerAgain({ identity, posted }: MappedRequest, deps: MappedRequestDeps): Promise<MappedAnswer | undefined> {
   const first = identity === undefined ? null : await deps.first(identity.key);
@@ -138,8 +138,8 @@ async function acceptRuns(mapping: Mapping, { runs, views }: Plan, { request, ke
 }
 
 /**
- * Together, in one flush. A keyed delivery's first event goes ahead: when it is a clash nothing else is accepted, and
- * when an earlier try got no further than that, the others follow now.
+ * Stores all events in one flush. The first event of a delivery with a key is stored before the others: if it is a conflict, nothing else
+ * is accepted; if an earlier attempt stored only that one, the others follow now.
  */
 async function acceptAll(
   events: readonly RawEvent[],
@@ -186,8 +186,8 @@ async function recordFailure(
   try {
     await deps.accept(failureRecord(mapping, { failure, detail, kept, now: deps.now() }));
   } catch (error) {
-    // The sender learns what failed in any case.
-    deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be kept");
+    // The sender is informed of the failure in any case.
+    deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be stored");
     return problem;
   }
   return new RecordedProblem(problem.code, problem.message, problem.headers);
@@ -205,13 +205,13 @@ function answerOf({ settings, forEach }: Mapping, runs: readonly MappedRun[]): K
 }
 
 function renderAnswer({ status, mode, runs, listed }: KeptAnswer, eventIds: readonly string[]): MappedAnswer {
-  // Also of a delivery that there was nothing to do for.
+  // Also for a delivery that caused no run.
   if (status === 204) return "empty";
   const runIds = eventIds.filter((_, index) => runs[index] === true);
   const several = listed ? { ...(runIds.length > 0 ? { runIds } : {}), eventIds } : undefined;
-  // What is not there is left out of the text.
+  // `JSON.stringify` leaves out undefined values.
   const said = { ok: true, mode, runId: runIds[0], eventId: eventIds[0] };
-  // A status that the mapping sets is that of either answer.
+  // A status that the mapping sets applies to both answers.
   return {
     status,
     body: JSON.stringify(several === undefined ? said : { ...said, ...several }),

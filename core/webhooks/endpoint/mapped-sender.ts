@@ -1,4 +1,4 @@
-/** The sender of a request to a mapping: judged by the headers alone where they say enough, else by what was signed. */
+/** Verifies the sender of a request to a mapping: by the headers alone if they are enough, otherwise by the signed content. */
 import type { IncomingMessage } from "node:http";
 import type { HttpProblem } from "../../http/index.ts";
 import type { MappingTable } from "../mapping/mapping.ts";
@@ -11,9 +11,9 @@ import { type Verified, verifySigned } from "./signed.ts";
 const nothing = Buffer.alloc(0);
 
 export interface MappedSenders extends MappedChecks {
-  /** Counts a signature that does not fit as a wrong token is counted. One that fits may be a replay, so it proves nothing yet. */
+  /** Counts a wrong signature like a wrong token. A valid one may be a replay, so it does not prove anything yet. */
   verify(raw: IncomingMessage, target: MappedTarget, body: Buffer): Verified;
-  /** Whether the secret that a delivery was signed with is still one of its path. */
+  /** Whether the secret that verified a delivery still belongs to its path. */
   signs(verified: Verified, path: string): boolean;
 }
 
@@ -31,10 +31,10 @@ export function createMappedSenders(
   function refusal(raw: IncomingMessage, { path, way }: MappedTarget, { fault, reason }: Unverified): HttpProblem {
     const authenticates = way.signatures.find(({ signature }) => signature.authenticates !== undefined)?.signature.authenticates;
     const problem = new SignatureProblem({ fault, reason }, authenticates);
-    // Clients of Basic authentication ask first without a password, to learn that one is wanted: nothing was guessed.
+    // Clients of Basic authentication first send a request without a password, to learn that one is required. That is not a guess.
     if (authenticates === "Basic" && fault === "missing") return problem;
     const counted = authenticate.failed(raw, way.credential, problem);
-    // A client that is answered 429 has its own line.
+    // An answer of 429 is logged elsewhere.
     if (counted === problem) faults.report({ hook: path, client: deps.clientAddress(raw), fault, reason });
     return counted;
   }

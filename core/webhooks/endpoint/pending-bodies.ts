@@ -1,10 +1,10 @@
 /**
- * Bodies that are read before it is known who sends them: where a signature is asked for, the bytes are what it is
- * checked on. Bounded in number, for each client and for all, because each holds memory until it is whole or late.
- * A new one is always taken, and the oldest unfinished one makes room: slow senders must not keep a right one out.
+ * Bodies that are read before their sender is known, because the signature covers the bytes. Their number is limited for each client and in
+ * total, because each uses memory until it is complete or too late. A new one is always accepted, and the oldest unfinished one is dropped:
+ * slow senders must not keep a valid one out.
  */
 export interface PendingBodies {
-  /** `drop` is called when the body has to make room. Returns what to call when it is there, or will never be. Idempotent. */
+  /** `drop` is called if the body has to make room. Returns a function to call when the body is complete or given up. Idempotent. */
   begin(client: string, drop: () => void): () => void;
 }
 
@@ -15,7 +15,7 @@ export function createPendingBodies({
   readonly perClient?: number;
   readonly total?: number;
 } = {}): PendingBodies {
-  /** Of each client, the oldest first. */
+  /** For each client, the oldest first. */
   const pending = new Map<string, Set<() => void>>();
   let all = 0;
 
@@ -26,7 +26,7 @@ export function createPendingBodies({
     if (own.size === 0) pending.delete(client);
   };
 
-  /** The one with the most bodies gives one up, so a client with a single body is the last to lose it. */
+  /** The client with the most bodies loses one, so a client with a single body is the last to be affected. */
   const largest = (): string | undefined => {
     let found: string | undefined;
     let most = 0;

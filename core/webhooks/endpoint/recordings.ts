@@ -1,4 +1,4 @@
-/** Recordings that wait for the next delivery, to keep it as a file. */
+/** Recordings that wait for the next delivery, to save it as a file. */
 
 import type { Json } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
@@ -9,22 +9,22 @@ import { type BodyKind, checkBodyType, parsePayload } from "../mapping/payload.t
 import { scrubDelivery } from "../mapping/scrub.ts";
 import { type HookDelivery, sourceOf } from "../mapping/webhook-delivery.ts";
 
-/** Each is a connection that stays open. */
+/** Each one is an open connection. */
 const maxWaiting = 32;
 
 export interface Recordings {
-  /** An authenticated request has come. `kinds`: of the bodies that are taken at its path. */
+  /** Called with each authenticated request. `kinds` are the body kinds accepted at its path. */
   offer(posted: Posted, kinds: readonly BodyKind[]): void;
   /**
-   * First `{ "waiting": true }`, then `{ fixture, removed }` of the next delivery to the path, then the end. Throws
-   * `HttpProblem` 429 when too many wait.
+   * Yields `{ "waiting": true }`, then `{ fixture, removed }` for the next delivery to the path, and ends. Throws `HttpProblem` 429 if too
+   * many are waiting.
    */
   next(path: string): AsyncIterable<Json>;
 }
 
 type Listener = (delivery: HookDelivery) => void;
 
-/** `secrets`: values that must not be in a file, whatever field they came in. */
+/** `secrets`: values that must not appear in a file, whatever field they came in. */
 export function createRecordings({ secrets }: { readonly secrets: () => Iterable<string> }): Recordings {
   const listeners = new Map<Listener, string>();
 
@@ -37,7 +37,7 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
     },
     next(path) {
       if (listeners.size >= maxWaiting) {
-        throw new HttpProblem("rate_limited", `${maxWaiting} recordings wait already.`, { "retry-after": "5" });
+        throw new HttpProblem("rate_limited", `${maxWaiting} recordings are already waiting.`, { "retry-after": "5" });
       }
       const { promise, resolve } = Promise.withResolvers<HookDelivery | undefined>();
       listeners.set(resolve, trimSlashes(path));
@@ -51,7 +51,7 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
           return { done: false, value: { fixture: fixtureOf(clean) as unknown as Json, removed } };
         },
       ];
-      // By hand: a waiting generator would not notice that its reader has left.
+      // Written by hand, because a waiting generator would not notice that its reader has left.
       const iterator: AsyncIterator<Json, undefined> = {
         next: async () => (await steps.shift()?.()) ?? end,
         async return() {
@@ -67,7 +67,7 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
-/** `undefined`: it cannot be read, and its sender will learn that in a moment. */
+/** `undefined` if it cannot be parsed; its sender will get the error. */
 function readPosted({ path, headers, query, body, type, now }: Posted, kinds: readonly BodyKind[]): HookDelivery | undefined {
   const kind = kinds.find((candidate) => checkBodyType(candidate, type) === undefined) ?? "json";
   try {

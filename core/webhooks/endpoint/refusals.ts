@@ -1,10 +1,10 @@
-/** The last refused hook requests, for the operator's view. They are not events: a flood of them must cost next to nothing. */
+/** The latest refused hook requests, for the operator's view. They are not events: a flood of them must cost next to nothing. */
 
 import type { Json } from "../../contract/index.ts";
 import type { ProblemCode } from "../../http/index.ts";
 import type { Store } from "../../state/index.ts";
 
-/** A request that was refused, for the operator's view. */
+/** A refused request, for the operator's view. */
 export interface RefusedHook {
   readonly at: number;
   readonly code: ProblemCode;
@@ -38,7 +38,7 @@ export function createRefusals({ store }: { readonly store: Store }): Refusals {
       recent = [...recent.slice(-(kept - 1)), refused];
       unwritten = true;
       if (timer !== undefined) return;
-      // The first is written at once: a user who asks why a request was refused asks now.
+      // The first refusal is written at once, because a user who asks why a request was refused asks right away.
       write();
       timer = setTimeout(() => {
         timer = undefined;

@@ -1,10 +1,10 @@
-/** Deliveries that came again and got their first answer: counted with the event that ran, so that none of them vanishes. */
+/** Repeated deliveries that got their first answer: counted with the event that ran, so that none of them goes unnoticed. */
 
 import type { Json } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 
-/** How often the delivery of an event came again, and when it did last. */
+/** How often the delivery of an event was repeated, and when it was last. */
 export interface Repeated {
   readonly count: number;
   readonly at: number;
@@ -23,7 +23,7 @@ const namespace = "hook-repetitions";
 const lastPlace = ["hooks", "repeated"] as const;
 
 export interface Repetitions {
-  /** `eventId`: the event that the delivery led to when it first came. */
+  /** `eventId`: the event of the first delivery. */
   add(eventId: string): void;
 }
 
@@ -44,9 +44,9 @@ export function createRepetitions({
     const before = (value: Json | null) => (value as unknown as Repeated | null)?.count ?? 0;
     const change = (value: Json | null) => ({ count: before(value) + count, at });
     const after = await store.update(namespace, eventId, change, { expiresAt: at + keptMs });
-    // A sender that goes on repeating must not fill the log.
+    // A sender that keeps repeating must not fill the log.
     const level = before(after) === count ? "info" : "debug";
-    log[level]({ event: eventId, repeated: before(after) }, "a delivery came again; it got its first answer and ran no second time");
+    log[level]({ event: eventId, repeated: before(after) }, "a delivery was repeated; it got the first answer and did not run again");
   }
 
   function write(): void {
@@ -59,7 +59,7 @@ export function createRepetitions({
   return {
     add(eventId) {
       const before = unwritten.get(eventId)?.count ?? 0;
-      // The newest is the last of the map.
+      // Moves the newest entry to the end of the map.
       unwritten.delete(eventId);
       unwritten.set(eventId, { count: before + 1, at: now() });
       if (timer !== undefined) return;

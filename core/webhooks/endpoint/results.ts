@@ -1,9 +1,9 @@
-/** What became of a hook's run, for the program that asked for it: looked up, or waited for. */
+/** The result of a hook's run, for the program that requested it: looked up, or waited for. */
 
 import type { Decision, Inbound, Outcome, Reply, TurnRecord } from "../../contract/index.ts";
 import type { EventReport, Store } from "../../state/index.ts";
 
-/** A decision as a sender may see it. Details are the operator's: they may name people and places. */
+/** A decision as a sender may see it. Details are for the operator, because they may name people and places. */
 export type ResultDecision = Pick<Decision, "station" | "plugin" | "verdict" | "code" | "path" | "hint"> & { readonly at: string };
 
 /** The body of `GET runs/<runId>`, and of a request that waited for the end. Times are ISO 8601, UTC. */
@@ -20,65 +20,65 @@ export interface RunResult {
   readonly ms?: number;
   readonly attempts: number;
   readonly decisions: readonly ResultDecision[];
-  /** What the agent said, sent or not; only while `hooks.exposeReplies` is on, and of runs that ended while it was. */
+  /** The agent's reply, whether or not it was sent. Only while `hooks.exposeReplies` is on, and for runs that ended while it was. */
   readonly reply?: string;
 }
 
-/** Who waits for the end of a run. */
+/** A request that waits for the end of a run. */
 export interface Waiter {
-  /** Aborted when the client leaves. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Whether the credential of the request is still valid: a secret that was changed meanwhile reveals nothing. */
   readonly trusted: () => boolean;
 }
 
 export interface Waited {
-  /** Whether the request was held as it asked; the answer then says so in `Preference-Applied`. */
+  /** Whether the request was held as requested; the answer then says so in `Preference-Applied`. */
   readonly applied: boolean;
-  /** Absent: the run had not ended in that time. */
+  /** Absent if the run did not end in that time. */
   readonly result?: RunResult;
 }
 
-/** What a request that leads to runs is answered. */
+/** The answers to a request that causes runs. */
 export interface RunAnswer {
-  /** The answer at once. */
+  /** The immediate answer. */
   readonly status: number;
   readonly body: string;
-  /** What ends before the other answer is given, first to last. */
+  /** The runs that must end before the other answer is given, in order. */
   readonly runIds: readonly string[];
   readonly endedStatus: number;
-  /** For a request that leads to several runs: the fields beside the first one's result. */
+  /** For a request that causes several runs: the fields in addition to the first one's result. */
   readonly several?: object | undefined;
 }
 
 export interface Results {
-  /** `undefined`: there is no such run of a hook. Events of people are never shown here. */
+  /** `undefined` if there is no such run of a hook. Events of people are never shown here. */
   get(runId: string): Promise<RunResult | undefined>;
   /**
-   * Resolves when the run has ended, at once when it has already; after `seconds`, when the client leaves, is trusted no more or the
-   * gateway closes without a result.
+   * Resolves when the run has ended, or at once if it already has. Resolves without a result after `seconds`, when the client disconnects
+   * or is no longer trusted, or when the gateway closes.
    */
   wait(runId: string, seconds: number, waiter: Waiter): Promise<Waited>;
-  /** To be called with the end of every unit, after it is stored. */
+  /** Call it with the end of every unit, after it is stored. */
   settled(record: Pick<TurnRecord, "eventId" | "source">): void;
-  /** The configuration is another one: lets those go who are trusted no more. */
+  /** The configuration has changed: releases requests that are no longer trusted. */
   recheck(): void;
-  /** Answers every request that waits. */
+  /** Answers every waiting request. */
   close(): void;
 }
 
 export interface ResultsDeps {
   readonly store: Pick<Store, "event">;
   readonly exposeReplies: () => boolean;
-  /** Requests that may wait at the same time; one more is answered at once. */
+  /** Maximum number of waiting requests; a further one is answered at once. */
   readonly maxWaiting?: number;
 }
 
 const longestReply = 100_000;
 
 /**
- * What is kept of a reply with the end of its run. Only for runs that a webhook asked for: a holder of the hook token must not read
- * replies to users.
+ * The part of a reply that is stored with the end of its run. Only for runs that a webhook requested: a holder of the hook token must not
+ * read replies to users.
  */
 export function keptReply(inbound: Inbound, reply: Reply, redact: (text: string) => string): string | undefined {
   if (inbound.channel !== "hooks" || inbound.kind !== "hook") return undefined;
@@ -101,7 +101,7 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
     return report === null || !isHookRun(report) ? undefined : resultOf(report, exposeReplies());
   }
 
-  /** Registered before the store is asked, so that an end between the two is not missed. */
+  /** Registered before the store is queried, so that an end in between is not missed. */
   function listen(runId: string, trusted: Waiter["trusted"]): { readonly ended: Promise<void>; readonly leave: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const listeners = waiting.get(runId) ?? new Set();
@@ -161,7 +161,7 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
   };
 }
 
-/** The summary of a run is the gateway's own event: it belongs to the agent's main session, and its id was given to no one. */
+/** The summary of a run is the gateway's own event: it belongs to the agent's main session, and no client has its id. */
 function isHookRun({ source, kind }: EventReport): boolean {
   return source === "hooks" && kind !== "summary";
 }

@@ -1,11 +1,11 @@
-/** The answer to runs that were accepted: at once, or when they have ended, where the sender prefers to wait for that. */
+/** Answers accepted runs: at once, or when they have ended if the sender prefers to wait. */
 import type { IncomingHttpHeaders } from "node:http";
 import { reasonOf } from "../../contract/index.ts";
 import { onClientEnd } from "../../http/index.ts";
 import type { Answers, Call } from "./answers.ts";
 import type { Results, RunAnswer, RunResult, Waiter } from "./results.ts";
 
-/** `trusted`: whether what let the request in still counts, asked again for as long as it is held. */
+/** `trusted`: whether the request's credential is still valid, checked again while the request is held. */
 export type AnswerRuns = (call: Call, answer: RunAnswer, trusted: Waiter["trusted"]) => void;
 
 export function createRunAnswers(deps: {
@@ -25,7 +25,7 @@ export function createRunAnswers(deps: {
     Promise.all(answer.runIds.map((runId) => results.wait(runId, seconds, { signal: gone.signal, trusted }))).then(
       (waited) => {
         if (call.reply.raw.destroyed) return;
-        // What became of a run changes, and may hold the agent's reply.
+        // The state of a run changes, and may contain the agent's reply.
         call.reply.header("cache-control", "no-store");
         if (waited.every(({ applied }) => applied)) call.reply.header("preference-applied", `wait=${seconds}`);
         const ended = waited.flatMap(({ result }) => result ?? []);
@@ -33,7 +33,7 @@ export function createRunAnswers(deps: {
         else answers.json(call, answer.endedStatus, renderEnded(ended, answer.several));
       },
       (error: unknown) => {
-        // They were accepted, whatever became of the waiting.
+        // The runs were accepted, even though waiting for them failed.
         log.error({ error: reasonOf(error) }, "the end of a run could not be waited for");
         answers.json(call, answer.status, answer.body);
       },
@@ -45,16 +45,16 @@ function renderEnded(ended: readonly RunResult[], several: object | undefined): 
   return JSON.stringify(several === undefined ? ended[0] : { ...ended[0], ...several, runs: ended });
 }
 
-/** No sender is made to wait longer. */
+/** Upper limit for every sender. */
 const longestWaitSeconds = 60;
 
-/** Preferences are separated by commas; a comma in a quoted value separates nothing. */
+/** Preferences are separated by commas, except inside quoted values. */
 const preference = /(?:"(?:[^"\\]|\\.)*"?|[^,"])+/g;
 const wait = /^\s*wait\s*(?:=\s*("?)(\d{1,9})\1\s*)?(?:;.*)?$/i;
 
 /**
- * The header `Prefer` (RFC 7240), as far as a hook endpoint honours it. Whole seconds of the preference `wait`, at most 60; `undefined` when there is none that can be honoured. An invalid header is not an
- * error: a preference may be ignored.
+ * The header `Prefer` (RFC 7240), as far as a hook endpoint supports it. Returns the whole seconds of the preference `wait`, at most 60;
+ * `undefined` if there is none that can be applied. An invalid header is not an error, because a preference may be ignored.
  */
 export function parsePrefer(headers: IncomingHttpHeaders): number | undefined {
   const { prefer } = headers;
@@ -62,7 +62,7 @@ export function parsePrefer(headers: IncomingHttpHeaders): number | undefined {
   if (text === undefined || text.length > 1_024) return undefined;
   for (const part of text.match(preference) ?? []) {
     if (!/^\s*wait(?![\w!#$%&'*+.^`|~-])/i.test(part)) continue;
-    // Of a preference that is given twice the first counts, also when it says nothing that can be read.
+    // If a preference is given twice, the first applies, even if it cannot be parsed.
     const seconds = wait.exec(part)?.[2];
     return seconds === undefined ? undefined : Math.min(Number(seconds), longestWaitSeconds);
   }

@@ -1,9 +1,9 @@
-/** The ingress station's share: a stored hook run becomes an `Inbound`. */
+/** The ingress station's part: turns a stored hook run into an `Inbound`. */
 
 import type { Inbound, TurnRequest } from "../../contract/index.ts";
 import type { StoredEvent } from "../../state/index.ts";
 
-/** `undefined`: not a hook run. Wakes are the heartbeat's. */
+/** `undefined` if the event is not a hook run. Wakes belong to the heartbeat. */
 export function parseHookEvent(event: StoredEvent): Inbound | undefined {
   if (event.source !== "hooks" || event.kind !== "agent") return undefined;
   const { request, message } = event.body as unknown as { readonly request: TurnRequest; readonly message: string };
@@ -19,7 +19,7 @@ export function parseHookEvent(event: StoredEvent): Inbound | undefined {
     media: [],
     mention: true,
     timestamp: event.acceptedAt,
-    // Never from the body: what a request may do was decided when it was accepted.
+    // Never from the body: the authority of a request was decided when it was accepted.
     authority: event.authority,
     request,
   };

@@ -1,4 +1,4 @@
-/** Signed paths: whose signature fits, so that only their mappings are asked. */
+/** Signed paths: finds the valid signature, so that only its mappings are considered. */
 import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "../../http/index.ts";
 import type { SignedBy, Way } from "../mapping/mapping.ts";
@@ -6,7 +6,7 @@ import type { Unverified } from "../signature/verdict.ts";
 
 export const tooManyBodies = new HttpProblem(
   "rate_limited",
-  "The body came too slowly while too many others were on their way; send it again.",
+  "The body arrived too slowly while too many others were being received; send it again.",
   {
     "retry-after": "1",
   },
@@ -14,12 +14,12 @@ export const tooManyBodies = new HttpProblem(
 
 export interface Verified {
   readonly signedBy: SignedBy;
-  /** Stands for the secret: who knows one cannot take a delivery's name from who knows another. Never shown. */
+  /** Represents the secret: a sender who knows one secret cannot use the delivery ids of another. Never shown. */
   readonly signer: string;
   readonly deliveryId?: string;
 }
 
-/** The first that fits; otherwise why the first one that is there does not, for the operator. */
+/** The first valid signature; otherwise why the first one present is invalid, for the operator. */
 export function verifySigned(
   { signatures }: Way,
   { raw, body, now }: { readonly raw: IncomingMessage; readonly body: Buffer; readonly now: number },

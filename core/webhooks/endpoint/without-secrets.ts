@@ -1,4 +1,4 @@
-/** What a hook stores holds no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
+/** Stored hook data contains no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
 
 import type { Json } from "../../contract/index.ts";
 import { exactDigits, parseExactJson } from "../../http/index.ts";
@@ -8,15 +8,15 @@ import type { AcceptInput } from "./mapped-requests.ts";
 type JsonObject = { readonly [name: string]: Json };
 
 /**
- * Addresses, such as the session key, the recipient and the path, stay as they are: a weak secret that is also the name of
- * an agent would lead the event elsewhere.
+ * Addresses, such as the session key, the recipient and the path, stay unchanged: if a weak secret equals the name of an agent, removing it
+ * would send the event elsewhere.
  */
 export function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInput) => AcceptInput {
   const redact = createRedactor(secrets);
-  // The agent reads these: a short secret would take ordinary words out of its sentences.
+  // The agent reads these texts: replacing a short secret would remove ordinary words from them.
   const redactMessage = createRedactor(() => [...secrets()].filter((secret) => secret.length >= shortestInside));
 
-  /** A secret of digits alone may stand as a number: what is left without it has to be JSON still, or it could not be replayed. */
+  /** A secret of digits may occur as a number: the rest must still be valid JSON, or it could not be replayed. */
   const redactJson = (text: string): string => {
     const redacted = redact(text);
     if (redacted === text || isJson(redacted) || !isJson(text)) return redacted;
@@ -58,7 +58,7 @@ export function createSecretRemoval(secrets: () => Iterable<string>): (input: Ac
 
   return (input) => {
     const { event, settled } = input;
-    // One look through everything: nearly every event holds no secret, and is stored as it is.
+    // One pass over everything: nearly every event contains no secret, and is stored unchanged.
     const whole = gather(event.body, input.settled?.decisions as unknown as Json | undefined);
     if (redact(whole) === whole) return input;
     const decisions = settled?.decisions?.map((one) => (one.detail === undefined ? one : { ...one, detail: redact(one.detail) }));
@@ -70,7 +70,7 @@ export function createSecretRemoval(secrets: () => Iterable<string>): (input: Ac
   };
 }
 
-/** All texts in one, each on a line of its own. */
+/** All texts in one, each on its own line. */
 function gather(...values: readonly (Json | undefined)[]): string {
   let texts = "";
   const add = (value: Json | undefined): void => {

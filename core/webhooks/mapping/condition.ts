@@ -60,7 +60,7 @@ function comparable(value: Json): Json {
 
 /** Explains a failed condition: `payload.action is "opened", not one of "closed", "merged"`. Values that may be secrets are omitted. */
 export function explain({ label, subject, rule }: Condition, value: Json | undefined): string {
-  if (rule.kind === "exists") return rule.exists ? `${label} is missing` : `${label} is there, and must not be`;
+  if (rule.kind === "exists") return rule.exists ? `${label} is missing` : `${label} is present, but must not be`;
   if (value === undefined) return `${label} is missing`;
   const secret = subject.some((key) => isSecretName(key) || /signature/i.test(key));
   const found = secret ? `${label} has a value` : `${label} is ${describe(value)}`;

@@ -37,7 +37,7 @@ export function readKept(body: Json | null, kind: string): KeptHook {
 /** Describes how a stored delivery arrived; `undefined` if it is not a delivery to a mapping. */
 export function describeAccess({ delivery }: KeptHook): string | undefined {
   if (delivery === undefined) return undefined;
-  if (delivery.handed !== undefined) return `handed in by the plugin ${delivery.handed.by}`;
+  if (delivery.handed !== undefined) return `submitted by the plugin ${delivery.handed.by}`;
   return delivery.signature === undefined ? "hook token" : `signature ${delivery.signature} verified`;
 }
 

@@ -84,7 +84,7 @@ function bounded(mapping: Mapping, runs: readonly MappedRun[]): readonly MappedR
   let characters = 0;
   for (const run of runs) characters += run.action === "wake" ? run.wake.text.length : run.asked.message.length;
   if (characters <= maxTextCharacters) return runs;
-  const problem = new HttpProblem("payload_too_large", `What this delivery leads to has more than ${maxTextCharacters} characters.`);
+  const problem = new HttpProblem("payload_too_large", `The result of this delivery has more than ${maxTextCharacters} characters.`);
   const setting = mapping.settings.action === "wake" ? "textTemplate" : "messageTemplate";
   throw new MappingFailure(problem, {
     path: mapping.placeOf([setting]),
@@ -186,7 +186,7 @@ async function callTransform(
   const failed = (cause?: unknown) =>
     new MappingFailure(new HttpProblem("mapping_failed", `The transform ${module} of this hook failed; the gateway's log says why.`), {
       path: mapping.placeOf(["transform", "module"]),
-      hint: `Mend ${module}; it is read again for the next request.`,
+      hint: `Correct ${module}; it is read again for the next request.`,
       ...(cause === undefined ? {} : { cause }),
     });
   let result: Json | undefined;
@@ -233,15 +233,15 @@ function explain(mapping: Mapping, problem: HttpProblem, override: Fields | unde
   const field = problem instanceof FieldProblem ? problem.field : undefined;
   const byTransform = transform !== undefined && field !== undefined && override !== undefined && Object.hasOwn(override, field);
   if (byTransform) {
-    const message = `${problem.message.replace(/\.$/, "")} (said by the transform ${transform.module}).`;
+    const message = `${problem.message.replace(/\.$/, "")} (reported by the transform ${transform.module}).`;
     return new MappingFailure(new HttpProblem(problem.code, message, problem.headers), {
       path: mapping.placeOf(["transform", "module"]),
-      hint: `Mend what ${transform.module} returns.`,
+      hint: `Correct what ${transform.module} returns.`,
     });
   }
   const setting = field === undefined ? [] : [settingOf[field] ?? field];
   return new MappingFailure(problem, {
     path: mapping.placeOf(setting),
-    hint: "Look at what the payload has, and at what the mapping makes of it.",
+    hint: "Compare the payload with what the mapping makes of it.",
   });
 }

@@ -29,7 +29,7 @@ const checkPath: Rule = (_, { match }, context, report) => {
   const [first = ""] = match.path.split("/");
   const taken = first === "runs" || (reservedPaths.has(first) && first === match.path);
   if (taken)
-    report(["match", "path"], `is ${JSON.stringify(match.path)}, an endpoint of its own: the mapping never gets a request`, {
+    report(["match", "path"], `is ${JSON.stringify(match.path)}, an endpoint of its own: the mapping never receives a request`, {
       hint: "Choose another path.",
     });
   else checkSpelling(match.path, context.hooks.path, report);
@@ -40,7 +40,7 @@ function checkSpelling(path: string, base: string, report: Report): void {
   const written = `is ${JSON.stringify(path)}`;
   if (/^https?:\/\//i.test(path)) report(["match", "path"], `${written}, an address`, { hint: `Write only what follows ${base}/ in it.` });
   else if (path.includes("{{"))
-    report(["match", "path"], `${written}, but is compared as it is written`, {
+    report(["match", "path"], `${written}, but is compared literally`, {
       hint: "Paths are not templates. Leave match.path out, or use match.where.",
     });
   else if (/(^|\/)\.{1,2}(\/|$)/.test(path))
@@ -48,7 +48,7 @@ function checkSpelling(path: string, base: string, report: Report): void {
   else if (`/${path}/`.startsWith(`${base}/`))
     report(["match", "path"], `${written}, which is looked for below ${base}: the mapping takes ${base}/${path}`, {
       warning: true,
-      hint: `Leave ${base} out: match.path begins behind it.`,
+      hint: `Leave ${base} out: match.path begins after it.`,
     });
 }
 
@@ -192,7 +192,7 @@ const checkSession: Rule = ({ settings }, { templates }, { hooks }, report) => {
       report(["sessionKey"], `is ${JSON.stringify(template.source)}, which ${why}`, {
         hint:
           begin === ""
-            ? "hooks.allowedSessionKeyPrefixes says how session keys begin."
+            ? "hooks.allowedSessionKeyPrefixes sets how session keys begin."
             : `Add ${JSON.stringify(begin)} to hooks.allowedSessionKeyPrefixes, or remove that setting.`,
       });
   }

@@ -229,12 +229,12 @@ function checkTogether(drafts: readonly Draft[], signedPaths: ReadonlySet<string
       report(["id"], `is ${JSON.stringify(settings.id)}, which ${taken} already has`, { hint: "Give each mapping an id of its own." });
     else if (settings.id !== undefined) ids.set(settings.id, source.at);
     if (settings.signature === undefined && path !== undefined && signedPaths.has(path)) {
-      report(["match", "path"], `is ${JSON.stringify(path)}, where another mapping asks for a signature or a token of its own`, {
-        hint: "Give this one a signature too, or a path of its own: a way beside the signature would make it worthless.",
+      report(["match", "path"], `is ${JSON.stringify(path)}, where another mapping requires a signature or a token of its own`, {
+        hint: "Give this one a signature too, or a path of its own: a path without the signature would make it worthless.",
       });
     }
     const before = drafts.slice(0, index).find((earlier) => covers(earlier, draft));
-    if (before !== undefined) tellUnreachable(before, draft);
+    if (before !== undefined) reportUnreachable(before, draft);
   }
 }
 
@@ -248,7 +248,7 @@ function covers(earlier: Draft, later: Draft): boolean {
 
 const sameSigned = (a: Draft, b: Draft) => (a.source.settings.signature === undefined) === (b.source.settings.signature === undefined);
 
-function tellUnreachable({ source: before }: Draft, { source, report }: Draft): void {
+function reportUnreachable({ source: before }: Draft, { source, report }: Draft): void {
   const who = before.settings.id === undefined ? before.at : `${before.at} (${before.settings.id})`;
   const message = `is never reached: ${who} takes every request that it would take`;
   const fix = { hint: "Put the narrower one first, or narrow the other one's match." };

@@ -92,7 +92,7 @@ function compilePath(given: string): Compiled {
   if (!/^[!-~]+$/.test(path)) {
     return {
       at,
-      message: `is ${JSON.stringify(given)}, but is compared with the address as it is`,
+      message: `is ${JSON.stringify(given)}, but is compared with the address literally`,
       hint: `Write it as ${encoded(path)}.`,
     };
   }

@@ -137,7 +137,7 @@ export function scanQuoted(text: string, start: number): Key {
     if (character === "\\") {
       index += 1;
       if (!isQuote(text[index]) && text[index] !== "\\")
-        throw new PathMistake("a backslash stands before a quote or a backslash", index - 1);
+        throw new PathMistake("a backslash must precede a quote or a backslash", index - 1);
     }
     key += text[index];
   }

@@ -106,7 +106,7 @@ function parseExpression(text: string, open: number): { readonly part: Part; rea
   const { part, end } = parseBody(text, start);
   const close = skipSpace(text, end);
   if (close === text.length) throw unclosed(open);
-  if (!text.startsWith("}}", close)) throw new PathMistake(`${shownAt(text, close)} stands where "}}" should; ${namesInQuotes}`, close);
+  if (!text.startsWith("}}", close)) throw new PathMistake(`${shownAt(text, close)} is in the place of "}}"; ${namesInQuotes}`, close);
   return { part, end: close + 2 };
 }
 

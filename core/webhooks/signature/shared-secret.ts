@@ -21,7 +21,7 @@ export function createSharedCheck(scheme: SignatureScheme, secrets: readonly str
     if (presented.length === 0) return { ok: false, fault: "missing", reason: `${what} is missing` };
     // Each element of the body contains the secret. An element without it comes from another sender.
     const signer = checks.filter(({ fits }) => presented.every(fits)).at(-1)?.signer;
-    if (signer === undefined) return { ok: false, fault: "wrong", reason: `${what} does not carry the secret` };
+    if (signer === undefined) return { ok: false, fault: "wrong", reason: `${what} does not contain the secret` };
     const id = scheme.delivery.header === undefined ? undefined : request.headers[scheme.delivery.header];
     if (typeof id !== "string" || !/^[\x21-\x7e]{1,256}$/.test(id)) return { ok: true, signer };
     // Nothing is signed, so the same id with another body may be another event.

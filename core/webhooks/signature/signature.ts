@@ -114,7 +114,7 @@ function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): 
   if (settings.scheme !== "gitlab" || !secrets.some((secret) => secret.startsWith("whsec_")))
     return { ...schemes, ...credentials }[settings.scheme];
   if (secrets.every((secret) => secret.startsWith("whsec_"))) return schemes["standard-webhooks"];
-  throw new SignatureError("secret", "mixes secret tokens and signing tokens (whsec_...): only one kind can count");
+  throw new SignatureError("secret", "mixes secret tokens and signing tokens (whsec_...): only one kind can apply");
 }
 
 function compileText(scheme: SignatureScheme, settings: SignatureSettings): SignedText {
@@ -126,13 +126,13 @@ function compileText(scheme: SignatureScheme, settings: SignatureSettings): Sign
   }
   const { uses, behindId } = text;
   if (settings.scheme === "hmac") {
-    if (!uses.has("body")) throw new SignatureError("payload", "must hold {body}, or the body could be replaced");
-    if (uses.has("form")) throw new SignatureError("payload", "holds {form}, which is none of {body}, {timestamp}, {id} and {url}");
+    if (!uses.has("body")) throw new SignatureError("payload", "must contain {body}, or the body could be replaced");
+    if (uses.has("form")) throw new SignatureError("payload", "contains {form}, which is none of {body}, {timestamp}, {id} and {url}");
     if (uses.has("timestamp") !== (scheme.timestamp !== undefined)) {
-      throw new SignatureError("payload", "must hold {timestamp} exactly when timestampHeader is set, or the time would not be signed");
+      throw new SignatureError("payload", "must contain {timestamp} exactly when timestampHeader is set, or the time would not be signed");
     }
-    if (uses.has("id") && scheme.idHeader === undefined) throw new SignatureError("idHeader", "is missing: the payload holds {id}");
-    if (uses.has("id") && behindId === "") throw new SignatureError("payload", "must have a character behind {id} that ends it");
+    if (uses.has("id") && scheme.idHeader === undefined) throw new SignatureError("idHeader", "is missing: the payload contains {id}");
+    if (uses.has("id") && behindId === "") throw new SignatureError("payload", "must have a character after {id} that ends it");
   }
   if (settings.url !== undefined && !uses.has("url"))
     throw new SignatureError("url", "has no effect: this scheme does not sign the address");
@@ -174,7 +174,7 @@ function createCheck(
     const value = headers[scheme.header];
     if (typeof value !== "string" || value === "") return refuse("missing", `the header ${scheme.header} is missing`);
     const items = splitHeader(value, scheme);
-    if (items === undefined) return refuse("wrong", `the header ${scheme.header} is not well formed, or came twice`);
+    if (items === undefined) return refuse("wrong", `the header ${scheme.header} is malformed, or was sent twice`);
     const timestamp = readTimestamp(scheme, headers, items);
     if (timestamp === "") return refuse("missing", "the time of the signature is missing");
     if (timestamp !== undefined) {
@@ -186,7 +186,7 @@ function createCheck(
       return refuse("missing", `the header ${scheme.idHeader} is missing, or is not an id`);
     }
     const form = text.uses.has("form") ? signedForm(body, url) : "";
-    if (form === undefined) return refuse("wrong", "the body is not the one that the address has the digest of, or has too many fields");
+    if (form === undefined) return refuse("wrong", "the body does not match the digest in the address, or has too many fields");
     const urls = text.uses.has("url") ? publicUrls(request, settings.url) : [""];
     const texts = urls.map((address) => text.render({ body, timestamp: timestamp ?? "", id, url: address, form }));
     const found = findSigned(texts, keys, { items, scheme });
@@ -236,15 +236,15 @@ function findSigned(
       const signature = decodeSignature(item.slice(key.prefix.length), { encoding, anyCase, length: key.length });
       if (signature !== undefined) signatures.push(signature);
       else if (!passesOver(scheme.separator))
-        return { fault: "wrong", reason: `the header ${scheme.header} holds something that is not a signature` };
+        return { fault: "wrong", reason: `the header ${scheme.header} contains something that is not a signature` };
     }
     presented += signatures.length;
     for (const signed of texts) if (key.matches(signed, signatures)) found = { signed, signer };
   }
   if (found !== undefined) return found;
   return presented === 0
-    ? { fault: "missing", reason: `the header ${scheme.header} holds no signature of this scheme` }
-    : { fault: "wrong", reason: "the signature does not fit: another secret, or another body" };
+    ? { fault: "missing", reason: `the header ${scheme.header} contains no signature of this scheme` }
+    : { fault: "wrong", reason: "the signature does not match: another secret, or another body" };
 }
 
 /** The id in a header. Only visible characters are accepted, so that two headers joined by Node are not an id. */

@@ -18,7 +18,7 @@ export function compileSignedText(text: string): SignedText {
   const parts = text.split(/(\{[^{}]*\})/).filter((part) => part !== "");
   const nameOf = (part: string): SignedVariable | undefined => variables.find((name) => part === `{${name}}`);
   const odd = parts.find((part) => /[{}]/.test(part) && nameOf(part) === undefined);
-  if (odd !== undefined) throw new Error(`holds ${odd}, which is none of {body}, {timestamp}, {id} and {url}`);
+  if (odd !== undefined) throw new Error(`contains ${odd}, which is none of {body}, {timestamp}, {id} and {url}`);
   const atId = parts.indexOf("{id}");
   const behind = atId === -1 ? "" : (parts[atId + 1] ?? "");
   return {

@@ -77,7 +77,7 @@ function readSecret(secret: string, form: SecretForm): Buffer {
   const text = form === "prefixed" && secret.startsWith("whsec_") ? secret.slice(6) : secret;
   const key = base64.test(text) ? Buffer.from(text, "base64") : Buffer.alloc(0);
   if (key.length > 0) return key;
-  throw new SecretError(form === "prefixed" ? "is not base64 behind whsec_" : "is not base64");
+  throw new SecretError(form === "prefixed" ? "is not base64 after whsec_" : "is not base64");
 }
 
 function readPublicKey(text: string, encoding: "hex" | "base64"): KeyObject {

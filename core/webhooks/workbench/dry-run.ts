@@ -107,6 +107,6 @@ function whyNot(
 ): string | undefined {
   const matched = mapping.match.test(delivery);
   if (matched !== true) return matched;
-  if (!here.has(mapping)) return "another mapping asks for a signature at this path";
+  if (!here.has(mapping)) return "another mapping requires a signature at this path";
   return taken === undefined ? undefined : `${taken.id} comes first`;
 }

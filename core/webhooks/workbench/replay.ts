@@ -40,12 +40,12 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
   const kept = report === null || !isDelivery(report) ? undefined : readKept(await deps.store.body(eventId), report.kind).delivery;
   if (kept === undefined) throw new HttpProblem("not_found", "There is no such delivery to a mapping.");
   if (kept.index !== undefined && kept.body === "") {
-    throw new HttpProblem("payload_too_large", "This element was too large to be kept beside the others of its delivery.");
+    throw new HttpProblem("payload_too_large", "This element was too large to be stored with the others of its delivery.");
   }
   const now = deps.now();
   const posted = postedOf(kept, now);
   const chosen = chooseMapping(deps.table().way(kept.path).mappings, posted);
-  if (chosen === undefined) throw new HttpProblem("not_found", `No mapping takes a delivery to ${kept.path} any more.`);
+  if (chosen === undefined) throw new HttpProblem("not_found", `No mapping takes deliveries to ${kept.path} any longer.`);
   const { mapping, delivery } = chosen;
   const { runs, views } = await planRuns(mapping, delivery, deps);
   const events = runEvents(mapping, runs, {

@@ -1,8 +1,8 @@
-/** What people send besides text and files, each kind in words: a place, a contact, a poll, a gift, what was bought or shared. */
+/** Renders content other than text and files in words: a place, a contact, a poll, a gift, purchased or shared items. */
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 import { filesOf, placeholderOf } from "./file-reference.ts";
 
-/** What is listed of one message: people shared, winners, tasks. */
+/** How many items of one message are listed: people shared, winners, tasks. */
 const mostListed = 100;
 
 function coordinates(location: Fields | undefined): string | undefined {
@@ -79,7 +79,7 @@ function tasksDone(fields: Fields): string {
   return [`Changed in the checklist${title ? ` ${title}` : ""}:`, ...changed].join("\n");
 }
 
-/** Amounts come in the smallest units of a currency; how many make one is the currency's own affair. */
+/** Amounts are in the smallest unit of a currency; how many make a whole one depends on the currency. */
 function amount(fields: Fields): string {
   const currency = text(fields.currency) ?? "";
   const total = number(fields.total_amount) ?? 0;
@@ -120,7 +120,7 @@ function gift(fields: Fields): string {
   return `🎁 Gift: ${what}${serial === undefined ? "" : ` #${serial}`}`.trim() + (words ? `\n${words}` : "");
 }
 
-/** Files of it that can be had are references beside this; what was not bought has none. */
+/** Available files are referenced separately; media that was not bought has none. */
 function paidMedia(fields: Fields): string {
   const shown = list(fields.paid_media)
     .slice(0, mostListed)
@@ -135,7 +135,7 @@ function webAppData(fields: Fields): string {
   return `Web app ${text(fields.button_text) ?? ""}: ${text(fields.data) ?? ""}`;
 }
 
-/** In the order in which a message that has several of these fields is read: a venue also comes as a location. */
+/** In the order in which fields are tried: a venue, for example, also comes as a location. */
 export const contentKinds: Readonly<Record<string, (fields: Fields) => string | undefined>> = {
   venue,
   location,

@@ -1,4 +1,4 @@
-/** What a message holds, as text and as references to files: one form for every kind the platform has. */
+/** The content of a message as text and file references, in one form for every kind of message. */
 import type { InboundMedia } from "service-gateway/sdk";
 import { contentKinds } from "./content-kinds.ts";
 import { entitiesToMarkdown } from "./entities.ts";
@@ -8,14 +8,14 @@ import { richMessage } from "./rich-message.ts";
 import { silenceOf } from "./service-fields.ts";
 
 export interface Content {
-  /** Markdown: a placeholder for each file, then what was written. */
+  /** Markdown: a placeholder for each file, then the written text. */
   readonly text: string;
-  /** The same without Markdown, where that is another text. */
+  /** The same text without Markdown, if it differs. */
   readonly plain?: string;
   readonly media: readonly InboundMedia[];
 }
 
-/** What stands for the files and the rest of what is not text. */
+/** The text that represents the files and other non-text content. */
 function shownIn(message: Fields, files: readonly InboundMedia[]): string | undefined {
   for (const [name, render] of Object.entries(contentKinds)) {
     const fields = record(message[name]);
@@ -29,7 +29,7 @@ function contentOf(markdown: string, plain: string, media: readonly InboundMedia
   return { text: markdown, ...(plain !== markdown && { plain }), media };
 }
 
-/** `silent`: the message holds nothing that a person said or sent, and this is why. */
+/** `silent`: why the message contains nothing that a person said or sent. */
 export function parseContent(message: Fields): Content | { readonly silent: string } {
   const written = text(message.text);
   const files = filesOf(message);

@@ -1,8 +1,8 @@
-/** The platform's entities to Markdown. Offsets and lengths are UTF-16 units, entities may nest. */
+/** Converts the platform's entities to Markdown. Offsets and lengths are UTF-16 units; entities may nest. */
 import type { Json } from "service-gateway/sdk";
 import { type Fields, list, number, record, text as textOf } from "./fields.ts";
 
-/** More than the platform ever sends; the rest is junk. */
+/** More than the platform ever sends; any further ones are junk. */
 const mostEntities = 1_000;
 
 interface Mark {
@@ -25,7 +25,7 @@ function insidePair(source: string, at: number): boolean {
   return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
 }
 
-/** The entities that lie inside the text, in order. */
+/** The entities inside the text, in order. */
 export function readEntities(source: string, raw: Json | undefined): Entity[] {
   const entities: Entity[] = [];
   for (const each of list(raw).slice(0, mostEntities)) {
@@ -49,7 +49,7 @@ const simple: Readonly<Record<string, readonly [string, string]>> = {
   spoiler: ["||", "||"],
 };
 
-/** Ticks that do not occur inside. */
+/** A run of backticks that does not occur in the code. */
 function ticksFor(code: string, least: number): string {
   const longest = Math.max(0, ...(code.match(/`+/g) ?? []).map((run) => run.length));
   return "`".repeat(Math.max(least, longest < least ? least : longest + 1));
@@ -82,7 +82,7 @@ function markOf(source: string, { type, start, end, fields }: Entity): Mark | un
   return { start, end, open: "[", close: `](${encodeDestination(url)})`, verbatim: false };
 }
 
-/** `encodeURIComponent` lets brackets pass, which would end the destination. */
+/** `encodeURIComponent` leaves brackets unchanged, which would end the destination. */
 function encodeDestination(url: string): string {
   return url.toWellFormed().replace(/[\s<>()\\]/g, (char) => (char === "(" ? "%28" : char === ")" ? "%29" : encodeURIComponent(char)));
 }
@@ -92,7 +92,7 @@ function mentionUrl(fields: Fields): string | undefined {
   return user === undefined ? undefined : `tg://user?id=${user}`;
 }
 
-/** A style must not begin or end with white space, nor reach over a line: Markdown would not read it back. */
+/** Splits a style so that no piece begins or ends with white space or crosses a line break, which Markdown would not accept. */
 function pieces(source: string, mark: Mark): Mark[] {
   if (mark.verbatim) return [mark];
   const found: Mark[] = [];
@@ -107,7 +107,7 @@ function pieces(source: string, mark: Mark): Mark[] {
 }
 
 function quoteLines(markdown: string, source: string, quotes: readonly Entity[], offsets: readonly number[]): string {
-  // Positions of the source's line starts in the Markdown are known; quotes are whole lines on the platform.
+  // Tracks where each source line starts in the Markdown, because quotes consist of whole lines on the platform.
   let result = "";
   let done = 0;
   let lineStart = 0;
@@ -123,7 +123,7 @@ function quoteLines(markdown: string, source: string, quotes: readonly Entity[],
   return result;
 }
 
-/** Without what lies in another of its type, which the platform does not send: it says nothing more, and costs a style for each line. */
+/** Drops entities nested in one of the same type, which the platform never sends: they have no effect, but cost a style for each line. */
 function withoutRepeats(entities: readonly Entity[]): readonly Entity[] {
   const ends = new Map<string, number>();
   return entities.filter(({ type, start, end }) => {
@@ -133,7 +133,7 @@ function withoutRepeats(entities: readonly Entity[]): readonly Entity[] {
   });
 }
 
-/** Text and entities as Markdown. Nothing is escaped: what a person typed stays as it was typed. */
+/** Renders text and entities as Markdown. Nothing is escaped, so typed text stays as it was typed. */
 export function entitiesToMarkdown(source: string, raw: Json | undefined): string {
   const entities = withoutRepeats(readEntities(source, raw));
   const marks = entities.flatMap((entity) => {

@@ -1,4 +1,4 @@
-/** Reading what the platform sent without believing its shape: each reader takes anything and returns its type or nothing. */
+/** Reads platform data without trusting its shape: each reader accepts anything and returns its type or nothing. */
 import type { Json } from "service-gateway/sdk";
 
 export type Fields = { readonly [key: string]: Json };
@@ -19,7 +19,7 @@ export function number(value: Json | undefined): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** An id, as a string: beyond 2^53 a number would be another one. */
+/** An id as a string, because numbers beyond 2^53 lose precision. */
 export function id(value: Json | undefined): string | undefined {
   if (typeof value === "number") return Number.isSafeInteger(value) ? String(value) : undefined;
   return typeof value === "string" && /^-?\d{1,20}$/.test(value) ? value : undefined;

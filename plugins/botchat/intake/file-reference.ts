@@ -1,4 +1,4 @@
-/** Files that a message holds, as references: fetched later, after the gate, or never. */
+/** References to the files of a message, which are fetched after the gate, or never. */
 import type { InboundMedia, Json } from "service-gateway/sdk";
 import { type Fields, list, number, record, text } from "./fields.ts";
 
@@ -21,7 +21,7 @@ function reference(kind: InboundMedia["kind"], file: Fields | undefined): Inboun
   ];
 }
 
-/** Of the sizes of one photo that with the largest area. */
+/** The size of a photo with the largest area. */
 function photo(sizes: Json | undefined): InboundMedia[] {
   if (sizes === undefined) return [];
   const area = (size: Fields) => (number(size.width) ?? 0) * (number(size.height) ?? 0);
@@ -44,7 +44,7 @@ function sticker(fields: Fields | undefined): InboundMedia[] {
   }));
 }
 
-/** A live photo is its still and its few seconds of video; older servers put the still beside it. */
+/** A live photo consists of its still and a few seconds of video; older servers send the still separately. */
 function livePhoto(holder: Fields): InboundMedia[] {
   const live = record(holder.live_photo);
   if (live === undefined) return [];
@@ -52,7 +52,7 @@ function livePhoto(holder: Fields): InboundMedia[] {
   return [...still, ...reference("video", live)];
 }
 
-/** Paid media show what was bought; for the rest only its kind is known. */
+/** Bought media have their content; for others only the kind is known. */
 function paidMedia(info: Fields | undefined): InboundMedia[] {
   return list(info?.paid_media).flatMap((each) => {
     const item = record(each) ?? {};
@@ -61,7 +61,7 @@ function paidMedia(info: Fields | undefined): InboundMedia[] {
   });
 }
 
-/** An animation also comes as a document and a live photo as a photo: the first that is there is what it is. */
+/** An animation also comes as a document, and a live photo as a photo, so the first kind that matches applies. */
 const kinds: readonly ((message: Fields) => InboundMedia[])[] = [
   livePhoto,
   (message) => photo(message.photo),

@@ -1,6 +1,6 @@
 /**
- * Which messages belong together: the files of an album, the parts of a text that the sender's app cut, quick messages of one
- * person, a message and its edits. Decided when a message comes in; `gathered.ts` makes one of them when their turn has come.
+ * Decides on arrival which messages belong together: the files of an album, the parts of a text split by the sender's app, quick messages
+ * of one person, a message and its edits. `gathered.ts` combines them when their turn begins.
  */
 import type { Json, RawEvent } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";
@@ -16,19 +16,19 @@ type Gather = NonNullable<RawEvent["gather"]>;
 export interface Placed {
   readonly lane: string;
   readonly gather?: Gather;
-  /** An edit after which the message looks as it did before. */
+  /** The reason code of an edit that leaves the message looking the same. */
   readonly silent?: string;
 }
 
 export interface Gatherer {
-  /** Called for every update, in the order in which they came. */
+  /** Called for every update, in order of arrival. */
   place(update: Json): Placed;
   /**
-   * Resolves when what `place` noted is stored. Only then hand the updates over: if a crash kept the first part of a long text but not the
+   * Resolves when the notes of `place` are stored. Submit the updates only then: if a crash kept the first part of a long text but not the
    * note that more follows, the next process would answer that part alone.
    */
   noted(): Promise<unknown>;
-  /** No more updates come: what messages look like is kept for the next start. */
+  /** No more updates will arrive: stores the look of messages for the next start. */
   keep(): Promise<void>;
 }
 
@@ -43,19 +43,19 @@ function isCommand(message: Fields): boolean {
   return text(message.text)?.startsWith("/") === true;
 }
 
-/** Plain words that may be joined to others without losing whom they answer or who wrote them first. */
+/** Plain text that can be joined with other text without losing its reply target or its original author. */
 function isPlain(message: Fields): boolean {
   return text(message.text) !== undefined && !isCommand(message) && message.forward_origin === undefined;
 }
 
 export async function createGatherer(account: ChannelAccount<AccountOptions>): Promise<Gatherer> {
   const longestMs = () => Math.max(splitMs, account.debounceMs());
-  /** No longer than a message could wait that comes now: the clock may have been set back since the one before. */
+  /** No later than a message that arrives now could wait, because the clock may have been set back since the previous one. */
   const extending = ({ key, due }: Strand): Gather => ({ key, due: Math.min(due, account.now() + longestMs()), extend: true });
   const strands = await openStrands(account);
   const looks = await openLooks(account);
 
-  /** The strand with this message at its end, when the message goes on with it. */
+  /** The strand extended by this message, if the message continues it. */
   function goOn(strand: Strand | undefined, message: Fields, number: number): Strand | undefined {
     if (strand === undefined || strand.origin !== authorOf(message)) return undefined;
     const last = strand.messages.at(-1);
@@ -96,7 +96,10 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     return album === undefined ? { key: ownKey(message), due: 0 } : albumOf(album);
   }
 
-  /** The same update again, because it could not be stored the first time: so do those behind it, however long ago they were waited for. */
+  /**
+   * The same update again, because it could not be stored the first time. The updates after it come again too, however long ago their wait
+   * ended.
+   */
   function comingAgain(strand: Strand, message: number): Gather {
     const isLast = message === strand.messages.at(-1);
     const waitMs = Math.max(strand.cut || !isLast ? splitMs : 0, strand.quick ? account.debounceMs() : 0);
@@ -132,12 +135,12 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
   };
 }
 
-/** The key contains the chat: messages that wait for a group with a new id may have the same numbers as new messages. */
+/** The key contains the chat: messages waiting for a group with a new id may have the same numbers as new messages. */
 const ownKey = (message: Fields) => `m:${chatOf(message)}:${id(message.message_id) ?? ""}`;
 const chatOf = (message: Fields) => id(record(message.chat)?.id) ?? "";
 const dateOf = (message: Fields) => number(record(message.forward_origin)?.date) ?? number(message.date) ?? 0;
 
-/** Forwarded together, a long message of one person and the next of another have ids in a row, too. */
+/** When forwarded together, a long message of one person and the next one of another also have consecutive ids. */
 function authorOf({ forward_origin }: Fields): string {
   const origin = record(forward_origin);
   if (origin === undefined) return "";
@@ -145,7 +148,7 @@ function authorOf({ forward_origin }: Fields): string {
   return `${text(origin.type) ?? ""} ${id(record(origin.sender_user)?.id) ?? id(chat?.id) ?? text(origin.sender_user_name) ?? ""}`;
 }
 
-/** A service message that opened the topic is nothing that a person answers. */
+/** The service message that opened the topic is not a message that a person replies to. */
 function answers(message: Fields): boolean {
   const reply = record(message.reply_to_message);
   return (reply !== undefined && record(reply.forum_topic_created) === undefined) || message.external_reply !== undefined;

@@ -1,16 +1,14 @@
-/**
- * The updates of one unit as the messages that they are: an edit takes its message's place, the parts of a split text are one text again.
- */
+/** Turns the updates of one unit into messages: an edit replaces its message, and the parts of a split text become one text again. */
 import type { Json } from "service-gateway/sdk";
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 
-/** A message as it stands now. `edit`: only the change is here, the message itself had its turn. */
+/** The current version of a message. `edit`: only the change is here, because the message already had its turn. */
 export interface Version {
   readonly kind: "message" | "edit";
   readonly message: Fields;
 }
 
-/** Clients cut at this length, and sooner where they find a better place. */
+/** Clients split texts at this length, or earlier at a better place. */
 export const cutLength = 4_096;
 /** A text of at least this length may continue in the next message. */
 export const nearlyCut = 4_000;
@@ -22,7 +20,7 @@ export function versionIn(update: Fields): Version | undefined {
   return edited === undefined ? undefined : { kind: "edit", message: edited };
 }
 
-/** One version of each message, the newest, in the order in which the messages were written. */
+/** The newest version of each message, in the order in which the messages were written. */
 export function newestVersions(updates: readonly Json[]): readonly Version[] {
   const found = new Map<string, Version>();
   for (const update of updates) {
@@ -40,7 +38,7 @@ function isNextMessage(before: Fields, after: Fields): boolean {
   return first !== undefined && second === first + 1;
 }
 
-/** Texts that follow one another become one message; what holds a file stays by itself. */
+/** Combines consecutive texts into one message; a message with a file stays separate. */
 export function joinTexts(messages: readonly Fields[]): readonly Fields[] {
   const joined: Fields[] = [];
   let previous: Fields | undefined;
@@ -54,14 +52,16 @@ export function joinTexts(messages: readonly Fields[]): readonly Fields[] {
   return joined;
 }
 
-/** `whole`: cut in the middle of a line, because the limit was reached. `line`: at the end of one, which the platform trims away. */
+/**
+ * `whole`: split inside a line, because the limit was reached. `line`: split at the end of a line, whose line break the platform removes.
+ */
 function cutBetween(before: Fields, after: Fields): "whole" | "line" | undefined {
   const { length } = text(before.text) ?? "";
   if (length < nearlyCut || !isNextMessage(before, after)) return undefined;
   return length >= cutLength ? "whole" : "line";
 }
 
-/** Offsets move with the text; a style that the cut had divided is one again, so that it is not closed and opened in mid-word. */
+/** Shifts offsets with the text. A style that the split had divided is merged, so that it does not end and begin again inside a word. */
 function append(base: Fields, message: Fields, cut: "whole" | "line" | undefined): Fields {
   const start = `${text(base.text) ?? ""}${cut === "whole" ? "" : "\n"}`;
   const entities = [...list(base.entities)];
@@ -78,7 +78,7 @@ function append(base: Fields, message: Fields, cut: "whole" | "line" | undefined
   return { ...base, text: `${start}${text(message.text) ?? ""}`, entities };
 }
 
-/** The same style, up to the cut. */
+/** Whether the same style extends to the split. */
 function endsAtCut(candidate: Json | undefined, { offset: _offset, length: _length, ...style }: Fields, before: string): boolean {
   const { offset, length, ...other } = record(candidate) ?? {};
   return (number(offset) ?? 0) + (number(length) ?? 0) === before.length && JSON.stringify(other) === JSON.stringify(style);

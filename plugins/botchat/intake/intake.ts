@@ -1,4 +1,4 @@
-/** How updates come in: by polling, or by a webhook of the account's own. */
+/** Opens the source of updates: polling, or the account's own webhook. */
 import type { Json } from "service-gateway/sdk";
 import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
@@ -16,12 +16,12 @@ export interface IntakeOptions {
   readonly onUpdate: (update: Json) => void;
 }
 
-/** Resolves when updates can come in, with a promise that resolves when they no longer can. */
+/** Resolves when updates can arrive, with a promise that resolves when they no longer can. */
 export async function openIntake(options: IntakeOptions): Promise<{ readonly ended: Promise<void> }> {
   const { api, account, identity } = options;
   const gatherer = await createGatherer(account);
   const intake = { ...options, gatherer };
-  // If it is lost, an edit that changes nothing is reported: not worth a log line.
+  // A failure here only means that a later edit without changes gets a turn, so it is not logged.
   const keep = () => gatherer.keep().catch(() => {});
   const { webhookUrl: url, webhookSecret: secret = "" } = account.options;
   if (url !== undefined) {
@@ -35,7 +35,7 @@ export async function openIntake(options: IntakeOptions): Promise<{ readonly end
   return { ended: ended.then(keep) };
 }
 
-/** A webhook that an earlier setup left would keep every update from us. A failure here shows itself as a 409. */
+/** Removes the webhook of an earlier setup, which would receive all updates. If this fails, polling reports a 409. */
 async function removeWebhook({ api, account: { log }, signal }: IntakeOptions): Promise<void> {
   try {
     const info = await api.call("getWebhookInfo", {}, signal);

@@ -1,4 +1,4 @@
-/** Accounts that take updates by a webhook: each needs an address of its own to listen on. */
+/** Checks accounts that receive updates by webhook: each needs a listening address of its own. */
 import type { AccountSurroundings, OptionProblem } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 
@@ -8,12 +8,12 @@ type ListenOptions = Pick<AccountOptions, "webhookUrl" | "webhookHost" | "webhoo
 export const everywhere: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 function addressOf({ webhookUrl, webhookHost, webhookPort }: ListenOptions): { readonly host: string; readonly port: number } | undefined {
-  // Port 0 takes any that is free.
+  // Port 0 selects any free port.
   if (webhookUrl === undefined || webhookPort === 0) return undefined;
   return { host: webhookHost === "localhost" ? "127.0.0.1" : webhookHost, port: webhookPort };
 }
 
-/** Whatever their paths: a listener has its port for itself. */
+/** Paths do not matter: a listener needs its port for itself. */
 export function checkListeners(options: ListenOptions, { path, before }: AccountSurroundings<ListenOptions>): readonly OptionProblem[] {
   const mine = addressOf(options);
   const other = before.find((account) => {
@@ -23,5 +23,5 @@ export function checkListeners(options: ListenOptions, { path, before }: Account
   });
   if (mine === undefined || other === undefined) return [];
   const message = `is ${mine.port}, and ${other.path} listens there already`;
-  return [{ option: "webhookPort", message, hint: `Set ${path}.webhookPort to a port of its own, also where the paths differ.` }];
+  return [{ option: "webhookPort", message, hint: `Set ${path}.webhookPort to a port of its own, even if the paths differ.` }];
 }

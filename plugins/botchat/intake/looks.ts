@@ -1,4 +1,4 @@
-/** What messages looked like when they were last seen: an edit that changes nothing needs no turn. */
+/** Remembers what messages looked like, because an edit that changes nothing needs no turn. */
 import { hash } from "node:crypto";
 import type { Json } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";
@@ -9,13 +9,13 @@ import { type Fields, list, record, text } from "./fields.ts";
 import type { Version } from "./gathered.ts";
 import { createMemory } from "./memory.ts";
 
-/** Of messages that may be edited. */
+/** Number of remembered messages, which may still be edited. */
 const remembered = 2_500;
 const shortText = 64;
 const seenKey = "seen";
-/** No text begins with it. */
+/** A character that no text begins with. */
 const keptMark = "\u0000";
-/** So many, for as long as the platform lets people edit. */
+/** Stored for as long as the platform allows edits. */
 const seenKept = 1_000;
 const seenKeptSeconds = 48 * 3_600;
 
@@ -25,9 +25,9 @@ interface Seen {
 }
 
 export interface Looks {
-  /** Whether an edit shows nothing new; of a message that is not remembered it counts as one that does. */
+  /** Whether an edit shows nothing new. An edit of a message that is not remembered is treated as a change. */
   changesNothing(version: Version, at: { readonly chat: string; readonly messageId: string; readonly update: number }): boolean;
-  /** Stores what messages look like for the next start. */
+  /** Stores the look of messages for the next start. */
   keep(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function openLooks({ store, options }: Pick<ChannelAccount<AccountO
       const at = `${chat} ${messageId}`;
       const looks = looksOf(message);
       const before = seen.get(at);
-      // What comes again (its commit failed) is judged once; a later version is not forgotten for it.
+      // An update that arrives again, because its commit failed, is judged once and never replaces a later version.
       if (before !== undefined && update <= before.update) return false;
       seen.set(at, { update, looks });
       return kind === "edit" && before !== undefined && (before.looks === looks || before.looks === asKept(looks));
@@ -55,17 +55,17 @@ export async function openLooks({ store, options }: Pick<ChannelAccount<AccountO
 
 function looksOf(message: Fields): string {
   const written = text(message.text);
-  // By far the most: a few words. They are their own look, which costs next to nothing.
+  // Most messages are a few words. Their text serves as their look, which costs next to nothing.
   if (written !== undefined && written.length <= shortText && message.entities === undefined) return written;
   const content = parseContent(message);
   const seen = "silent" in content ? null : [content.text, content.media.map((file) => file.uniqueId ?? file.ref)];
   return hash("sha1", JSON.stringify(seen), "base64");
 }
 
-/** No message text is stored outside of its event; earlier entries stay as they are. */
+/** No message text is stored outside of its event; earlier entries stay unchanged. */
 const asKept = (looks: string): string => (looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`);
 
-/** What an earlier process of the same bot wrote; the ids of another one count for themselves. */
+/** Reads what an earlier process stored for the same bot. Each bot has its own message ids. */
 function readSeen(value: Json | null, bot: string): readonly (readonly [at: string, known: Seen])[] {
   const fields = record(value ?? undefined);
   if (fields === undefined || fields.bot !== bot) return [];

@@ -1,11 +1,14 @@
-/** The bot came, went, was blocked or got other rights. Nothing is answered; it is written down, because it changes what can be. */
+/**
+ * Changes of the bot's membership: it was added, removed, blocked or got other rights. They get no reply, but are recorded because they
+ * change what the bot can do.
+ */
 import type { Json } from "service-gateway/sdk";
 import type { Silent } from "service-gateway/sdk/channel";
 import { type Fields, id, record, text } from "./fields.ts";
 
 const gone: ReadonlySet<string> = new Set(["left", "kicked"]);
 
-/** Reasons that the trace keeps, by what the bot was before and is now. */
+/** The reason code for the trace, from the bot's previous and current status. */
 function changeOf({ chat, old_chat_member: before, new_chat_member: after }: Fields): string {
   const [was, is] = [text(record(before)?.status) ?? "left", text(record(after)?.status) ?? "left"];
   const direct = record(chat)?.type === "private";
@@ -18,7 +21,7 @@ export function parseMembership(change: Fields): Silent | undefined {
   return id(record(change.chat)?.id) === undefined ? undefined : { silent: changeOf(change) };
 }
 
-/** One line for the operator: who is not answered any more, or where the bot now is. */
+/** One line for the operator: who no longer gets replies, or where the bot is now. */
 export function membershipLine(update: Json): { readonly chat: string; readonly change: string } | undefined {
   const change = record(record(update)?.my_chat_member);
   const chat = id(record(change?.chat)?.id);

@@ -1,10 +1,10 @@
-/** What was seen lately, bounded: the oldest half goes at once, so that forgetting costs nothing for each entry. */
+/** A bounded memory of recent entries. The oldest half is dropped at once, so that forgetting costs nothing for each entry. */
 export interface Memory<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
-  /** False when it was not there. */
+  /** False if the key was missing. */
   delete(key: string): boolean;
-  /** The last `most` keys at the utmost, those that were set last at the end. */
+  /** At most the last `most` keys, the most recently set at the end. */
   newest(most: number): readonly (readonly [key: string, value: T])[];
 }
 
@@ -15,7 +15,7 @@ export function createMemory<T>(least: number): Memory<T> {
   return {
     get: (key) => young.get(key) ?? old.get(key),
     set(key, value) {
-      // A map keeps the place of a key that it has.
+      // A map keeps the position of an existing key, so it is removed first.
       young.delete(key);
       young.set(key, value);
       if (young.size < least) return;

@@ -1,4 +1,4 @@
-/** Messages, edited messages and channel posts; several that were gathered are one. */
+/** Parses messages, edited messages and channel posts; several gathered ones become one. */
 import type { Inbound } from "service-gateway/sdk";
 import type { ChannelInbound, InboundChat, Silent } from "service-gateway/sdk/channel";
 import { type Content, parseContent } from "./content.ts";
@@ -56,7 +56,7 @@ function parseForward(message: Fields): Inbound["forward"] {
   return { from: originOf(origin) ?? "unknown", ...(seconds !== undefined && { timestamp: seconds * 1_000 }) };
 }
 
-/** Whether the bot was addressed: by an entity, never by a piece of text that merely looks like its name. */
+/** Whether the bot was addressed: by an entity, never by text that merely looks like its name. */
 function isMentioned(message: Fields, bot: BotIdentity): boolean {
   const source = text(message.text) ?? text(message.caption) ?? "";
   const handle = bot.username === undefined ? undefined : `@${bot.username.toLowerCase()}`;
@@ -70,13 +70,13 @@ function isMentioned(message: Fields, bot: BotIdentity): boolean {
   return named || namedInRich(record(message.rich_message), bot) || answersBot(message, bot);
 }
 
-/** A reply to one of the bot's messages; for one of another topic or chat the platform names only its origin. */
+/** Whether the message replies to one of the bot's. If that is in another topic or chat, the platform names only its origin. */
 function answersBot(message: Fields, bot: BotIdentity): boolean {
   const outside = record(record(message.external_reply)?.origin);
   return id(record(repliedTo(message)?.from)?.id) === bot.id || id(record(outside?.sender_user)?.id) === bot.id;
 }
 
-/** `/command@another_bot` at the beginning: the sender does not address this bot. */
+/** `/command@another_bot` at the beginning: the message addresses another bot. */
 function isForAnother(message: Fields, { username }: BotIdentity): boolean {
   const source = text(message.text) ?? "";
   const first = username === undefined ? undefined : readEntities(source, message.entities)[0];
@@ -85,7 +85,7 @@ function isForAnother(message: Fields, { username }: BotIdentity): boolean {
   return named !== undefined && named.toLowerCase() !== username?.toLowerCase();
 }
 
-/** Text and files of all parts, in their order. A part that holds nothing adds nothing. */
+/** Text and files of all parts, in order. A part without content adds nothing. */
 function contentOf(messages: readonly Fields[]): ReturnType<typeof parseContent> {
   const [only] = messages;
   if (only !== undefined && messages.length === 1) return parseContent(only);
@@ -98,7 +98,7 @@ function contentOf(messages: readonly Fields[]): ReturnType<typeof parseContent>
   return { text, ...(plain !== text && { plain }), media: found.flatMap((content) => content.media) };
 }
 
-/** A group that became a supergroup has another id. The platform announces it in both chats, each with the other's id. */
+/** A group that becomes a supergroup gets a new id. The platform announces it in both chats, each with the other's id. */
 function parseMigration(message: Fields, chat: InboundChat, who: Pick<ChannelInbound, "sender" | "messageId">): ChannelInbound | undefined {
   const from = id(message.migrate_from_chat_id);
   const to = id(message.migrate_to_chat_id);
@@ -126,7 +126,7 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
   const messageId = id(first.message_id);
   if (chat === undefined || sender === undefined || messageId === undefined) return undefined;
   if (id(record(first.from)?.id) === bot.id) return { silent: "own_message" };
-  // Each movement of a live location is an edit, and no answer is due to any of them.
+  // Each movement of a live location is an edit, and needs no reply.
   if (kind === "edit" && record(first.location) !== undefined) return { silent: "live_location_moved" };
   const moved = parseMigration(first, chat, { sender, messageId });
   if (moved !== undefined) return moved;
@@ -137,7 +137,7 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
     return {
       silent: "command_for_another_bot",
       detail: "The command names another bot.",
-      hint: "Name this bot behind the command, or none.",
+      hint: "Name this bot after the command, or no bot.",
     };
   }
   const thread = threadOf(first, chatFields);

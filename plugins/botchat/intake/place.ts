@@ -1,4 +1,4 @@
-/** Where something happened and who did it, in every kind of update. */
+/** The place and the sender of an update of any kind. */
 import type { Json } from "service-gateway/sdk";
 import type { ChannelInbound, InboundChat, InboundSender } from "service-gateway/sdk/channel";
 import { type Fields, id, record, text } from "./fields.ts";
@@ -19,7 +19,7 @@ export function parseChat(chat: Fields | undefined): InboundChat | undefined {
   return { id: chatId, kind, ...(title && { title }), ...(chat.is_forum === true && { threaded: true as const }) };
 }
 
-/** Topic of a message: in a forum always one (General is 1), in a direct chat the one it says, in plain groups none. */
+/** The topic of a message: in a forum there is always one (General is 1), in a direct chat the stated one, in plain groups none. */
 export function threadOf(message: Fields, chat: Fields | undefined): string | undefined {
   const thread = id(message.message_thread_id);
   if (chat?.type === "private") return thread;
@@ -31,7 +31,7 @@ function nameOf(user: Fields): string | undefined {
   return [text(user.first_name), text(user.last_name)].filter(Boolean).join(" ") || text(user.title);
 }
 
-/** Chats have a type and users have none: a message written as a chat has no identifiable user. */
+/** Chats have a type and users have none. A message written as a chat has no identifiable user. */
 export function parseSender(user: Fields | undefined): InboundSender | undefined {
   const userId = id(user?.id);
   if (user === undefined || userId === undefined) return undefined;
@@ -54,7 +54,7 @@ export function labelOf(user: Fields | undefined): string | undefined {
   return name ?? (username ? `@${username}` : id(user.id));
 }
 
-/** A sender who writes as a chat (a channel, an anonymous administrator) is that chat, not the substitute user. */
+/** If the sender writes as a chat (a channel, an anonymous administrator), it is that chat and not the substitute user. */
 export function senderOf(message: Fields): Fields | undefined {
   return (
     record(message.sender_chat) ?? record(message.from) ?? (record(message.chat)?.type === "channel" ? record(message.chat) : undefined)
@@ -76,13 +76,13 @@ function chatOf(update: Fields): Fields | undefined {
   return record(holder?.chat);
 }
 
-/** Whether the chat is of a kind that no policy speaks of: neither the rules of direct chats nor those of groups fit it. */
+/** Whether the chat is of a kind for which no access policy exists: neither the rules for direct chats nor those for groups fit. */
 export function isUnknownChat(update: Fields): boolean {
   const chat = chatOf(update);
   return id(chat?.id) !== undefined && !chatTypes.has(chat?.type);
 }
 
-/** Chat, and topic where there is one: what must be handled in order. */
+/** The chat and its topic, if any: the unit in which updates must be handled in order. */
 export function laneOf(raw: Json, account: string): string {
   const update = record(raw) ?? {};
   const press = record(update.callback_query);

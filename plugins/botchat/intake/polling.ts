@@ -1,6 +1,6 @@
 /**
- * Long polling. A batch is committed first and confirmed after, by the offset of the next call; so no offset is
- * stored: what an earlier process had not confirmed comes again, and the host knows it by its update id.
+ * Long polling. A batch is committed first and confirmed afterwards, by the offset of the next call, so no offset is stored. Updates that
+ * an earlier process did not confirm arrive again, and the host recognizes them by their update id.
  */
 import type { Json } from "service-gateway/sdk";
 import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
@@ -14,17 +14,17 @@ import { updateKinds } from "./parse.ts";
 export interface PollingOptions {
   readonly api: BotApi;
   readonly account: ChannelAccount<AccountOptions>;
-  /** The bot's id: update ids count for one bot only. */
+  /** The bot's id: update ids are unique for one bot only. */
   readonly identity: NonNullable<ChannelStatus["identity"]>;
   readonly signal: AbortSignal;
   readonly gatherer: Gatherer;
-  /** After the commit of each update. */
+  /** Called after the commit of each update. */
   onUpdate(update: Json): void;
 }
 
-/** Updates that are asked for at a time: the most that the platform gives. */
+/** Updates requested at a time: the platform's maximum. */
 const batch = 100;
-/** So many of them are taken in at a time: where there is room for one more, there is not for a whole batch. */
+/** Updates submitted at a time: room for one more is not room for a whole batch. */
 const portion = 25;
 
 interface Identified {
@@ -32,7 +32,7 @@ interface Identified {
   readonly updateId: number;
 }
 
-/** What the operator reads about a 409, by what the platform says about it. */
+/** The status text for a 409, depending on the platform's description. */
 function conflictDetail(description: string): string {
   return /webhook/i.test(description)
     ? "a webhook is set for this bot, so it cannot be polled: it is removed now; if it comes back, another program sets it"
@@ -40,7 +40,7 @@ function conflictDetail(description: string): string {
 }
 
 export function failureDetail(error: unknown): string {
-  if (!(error instanceof ChannelError)) return "the event could not be stored; its update stays with the platform and comes again";
+  if (!(error instanceof ChannelError)) return "the event could not be stored; its update stays with the platform and is delivered again";
   if (error.reason === "conflict") return conflictDetail(error.message);
   if (error.reason === "unauthorized") return unauthorizedDetail;
   if (error.reason === "flood_wait") return `the platform asks to wait ${Math.ceil((error.retryAfterMs ?? 0) / 1_000)} s`;
@@ -48,7 +48,7 @@ export function failureDetail(error: unknown): string {
 }
 
 export const unauthorizedDetail =
-  "the platform refuses the bot token: check botToken or tokenFile, take a new token from the bot maker, and restart";
+  "the platform rejects the bot token: check botToken or tokenFile, get a new token from the bot maker, and restart";
 
 /** Runs until the signal is aborted, or until the platform refuses the token. */
 export async function poll({ api, account, identity, signal, gatherer, onUpdate }: PollingOptions): Promise<void> {
@@ -57,10 +57,10 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
   const stallMs = polling.stallSeconds * 1_000;
   let offset: number | undefined;
   let lastContactAt = account.now();
-  // Not by the wall clock, which may be set back.
+  // Does not use the wall clock, which may be set back.
   let quietSince = performance.now();
 
-  const tell = (state: ChannelStatus["state"], detail?: string) =>
+  const report = (state: ChannelStatus["state"], detail?: string) =>
     account.status({ state, lastContactAt, identity, ...(detail !== undefined && { detail }) });
 
   async function next(): Promise<readonly Json[]> {
@@ -73,19 +73,19 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     return answer as unknown as readonly Json[];
   }
 
-  /** Those that can be confirmed, in the order in which an offset confirms them. */
+  /** The updates with ids, in the order in which an offset confirms them. */
   function withIds(updates: readonly Json[]): readonly Identified[] {
     const known = updates.flatMap((update) => {
       const updateId = number(record(update)?.update_id);
       return updateId === undefined ? [] : [{ update, updateId }];
     });
-    // Nothing of it can be confirmed: asked again at once, it would come again at once.
+    // None of it can be confirmed: another request would return the same updates at once.
     if (known.length === 0 && updates.length > 0)
       throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: no update in it has an id" });
     return known.sort((one, other) => one.updateId - other.updateId);
   }
 
-  /** They are handed over in one turn of the event loop: the store makes one commit of it. */
+  /** They are submitted in one iteration of the event loop, so that the store writes them in one commit. */
   async function commit(updates: readonly Identified[]): Promise<void> {
     const placed = updates.map(({ update, updateId }) => ({
       update,
@@ -101,14 +101,14 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
 
   async function recover(error: unknown): Promise<void> {
     const reason = error instanceof ChannelError ? error.reason : "receive_failed";
-    tell("waiting", failureDetail(error));
+    report("waiting", failureDetail(error));
     if (reason === "conflict" && error instanceof ChannelError && /webhook/i.test(error.message)) {
       await api.call("deleteWebhook", {}, signal).catch(() => {});
     }
     if (reason === "timeout" || performance.now() - quietSince >= stallMs) {
-      // Connections that hang are not always seen as broken: after this time without an answer none of them is trusted.
+      // A hanging connection is not always reported as broken, so after this time without an answer all are replaced.
       quietSince = performance.now();
-      account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: opening the connections again");
+      account.log.warn({ seconds: polling.stallSeconds }, "no completed getUpdates: reconnecting");
       api.renew();
     }
     const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;
@@ -117,14 +117,14 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
 
   let stop = () => {};
   signal.addEventListener("abort", () => stop(), { once: true });
-  /** Not a race with a promise for all polls: it would keep something of each of them until it is decided. */
+  /** Avoids a race with one promise for all polls, which would retain memory of each poll until it is settled. */
   const orStopped = (work: Promise<void>) =>
     new Promise<void>((resolve, reject) => {
       stop = resolve;
       work.then(resolve, reject);
     });
 
-  tell("connected");
+  report("connected");
   while (!signal.aborted) {
     try {
       const updates = await next();
@@ -134,16 +134,16 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
       for (let from = 0; from < known.length; from += portion) {
         await account.room();
         if (signal.aborted) return;
-        // A store that hangs must not keep the account from closing; what it has not taken is not confirmed.
+        // A store that hangs must not keep the account from closing. Updates that it did not accept are not confirmed.
         await orStopped(commit(known.slice(from, from + portion)));
       }
       if (signal.aborted) return;
       backoff.reset();
-      tell("connected");
+      report("connected");
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ChannelError && error.reason === "unauthorized") {
-        tell("failed", unauthorizedDetail);
+        report("failed", unauthorizedDetail);
         return;
       }
       await recover(error);

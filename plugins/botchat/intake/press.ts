@@ -9,7 +9,7 @@ import { type ChannelInbound, parseChat, parseSender, threadOf } from "./place.t
 /** Where buttons work. `allowlist` and `all`: everywhere; the gateway decides whose press is accepted. */
 export type ButtonScope = "off" | "dm" | "group" | "all" | "allowlist";
 
-/** The old form is a list of features that are on. */
+/** The old form is a list of enabled features. */
 export function buttonScope(capabilities: AccountOptions["capabilities"]): ButtonScope {
   if (!Array.isArray(capabilities)) return (capabilities as { readonly inlineButtons: ButtonScope }).inlineButtons;
   return capabilities.includes("inlineButtons") ? "all" : "off";
@@ -38,7 +38,7 @@ export function parsePress(query: Fields, scope: ButtonScope): ChannelInbound | 
   const sender = parseSender(record(query.from));
   const data = text(query.data);
   if (sender === undefined) return undefined;
-  // A press on an inline-mode message or a game has no chat to answer in.
+  // A press on an inline-mode message or a game has no chat to reply in.
   if (message === undefined || chat === undefined || data === undefined) return { silent: "press_without_chat" };
   if (isExcluded(scope, chat)) return pressExcluded(scope, chat);
   const thread = threadOf(message, chatFields);
@@ -50,13 +50,13 @@ export function parsePress(query: Fields, scope: ButtonScope): ChannelInbound | 
     text: `callback_data: ${data}`,
     media: [],
     mention: true,
-    // The platform does not say when; the date is that of the message with the button.
+    // The platform does not send the time of a press; the date is that of the message with the button.
     timestamp: 0,
     ...(messageId && { messageId }),
   };
 }
 
-/** The text of a notice has a limit of its own. */
+/** The platform's limit for the text of a notice. */
 const maxNotice = 200;
 
 export interface AnswerPress {
@@ -67,8 +67,8 @@ export interface AnswerPress {
 }
 
 /**
- * A press is answered at once, outside the lane, so that the button does not seem stuck while a turn runs; after the gate was asked,
- * which answers refused senders with a short notice. Without an answer of the gate there is none to the press.
+ * Answers a press at once, outside the lane, so that the button does not seem stuck while a turn runs. The gate is asked first, and refused
+ * senders get a short notice. If the gate fails, the press gets no answer.
  */
 export async function answerPress(update: Json, { api, account, parse, signal }: AnswerPress): Promise<void> {
   const query = text(record(record(update)?.callback_query)?.id);

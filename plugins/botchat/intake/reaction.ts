@@ -4,7 +4,7 @@ import type { Silent } from "service-gateway/sdk/channel";
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 import { type BotIdentity, type ChannelInbound, labelOf, parseChat, parseSender } from "./place.ts";
 
-/** The text of each kind of reaction; another kind is mentioned too, if it has a name. */
+/** The text of each reaction. Unknown kinds are included if they have a name. */
 function emojis(value: Json | undefined): string[] {
   return list(value).flatMap((each) => {
     const reaction = record(each);
@@ -36,7 +36,7 @@ export function parseReaction(update: Fields, bot: BotIdentity): ChannelInbound 
   const who = (labelOf(actor) ?? sender.id).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
   return {
     kind: "reaction",
-    // The platform names no topic here; a forum's reactions go to General.
+    // The platform names no topic here, so a forum's reactions go to General.
     chat: { ...chat, ...(chatFields?.is_forum === true && { thread: "1" }) },
     sender,
     text: added.map((emoji) => `Reaction added: ${emoji} by ${who} on message ${messageId}`).join("\n"),

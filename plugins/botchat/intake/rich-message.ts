@@ -1,11 +1,11 @@
-/** A rich message (headings, lists, tables, pictures in the text) as Markdown. */
+/** Renders a rich message (headings, lists, tables, pictures in the text) as Markdown. */
 import type { InboundMedia, Json } from "service-gateway/sdk";
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 import { filesOf, placeholderOf } from "./file-reference.ts";
 
-/** The platform's own limit; what is nested deeper is junk, which must not fill the stack. */
+/** The platform's own limit of nesting. Anything deeper is junk, which must not overflow the stack. */
 const deepest = 20;
-/** Pieces of text of one message; many more than the platform takes. */
+/** Pieces of text in one message; many more than the platform accepts. */
 const mostPieces = 20_000;
 
 interface Reading {
@@ -62,7 +62,7 @@ function item(value: Json, reading: Reading, depth: number): string {
   return `${label} ${box}${blocks(fields.blocks, reading, depth + 1).replace(/\n/g, "\n  ")}`;
 }
 
-/** Every kind of block has its words in `text`, in blocks of its own, or is a file with a caption. */
+/** Every kind of block has its words in `text` or in blocks of its own, or is a file with a caption. */
 function block(value: Json, reading: Reading, depth: number): string {
   const fields = record(value);
   if (fields === undefined || depth > deepest) return "";
@@ -124,7 +124,7 @@ export function richMessage(message: Fields | undefined): { readonly text: strin
   return { text: said === "" ? "<rich message>" : said, media: reading.media };
 }
 
-/** Whether one of its spans names the bot. What merely looks like its name is no such span. */
+/** Whether one of its spans names the bot. Text that merely looks like its name has no such span. */
 export function namedInRich(message: Fields | undefined, bot: { readonly id: string; readonly username?: string }): boolean {
   const handle = bot.username?.toLowerCase();
   const waiting: Json[] = message === undefined ? [] : [message];

@@ -1,4 +1,4 @@
-/** What the platform announces in the form of a message: there is nothing to answer, and it is named when it is left out. */
+/** Service messages, which the platform sends in the form of messages. They need no reply; the reason code names their kind. */
 import type { Fields } from "./fields.ts";
 
 export const serviceFields: readonly string[] = [
@@ -24,7 +24,7 @@ export const serviceFields: readonly string[] = [
   "poll_option_deleted",
   "connected_website",
   "write_access_allowed",
-  // Encrypted with a key that no bot of ours has.
+  // Encrypted with a key that our bots do not have.
   "passport_data",
   "proximity_alert_triggered",
   "boost_added",
@@ -51,7 +51,7 @@ export const serviceFields: readonly string[] = [
   "video_chat_participants_invited",
 ];
 
-/** The reason why a message without content is left out. */
+/** The reason code of a message without content. */
 export function silenceOf(message: Fields): string {
   const field = serviceFields.find((name) => message[name] !== undefined);
   return field === undefined ? "content_unknown" : `service_${field}`;

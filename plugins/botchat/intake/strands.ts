@@ -1,27 +1,30 @@
-/** What people wrote last, each in their place: stored, so that a text that goes on after a restart is one message all the same. */
+/**
+ * Remembers each person's last message in each place. It is stored, so that a text that continues after a restart still becomes one
+ * message.
+ */
 import type { Json } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import { list, number, record, text } from "./fields.ts";
 import { createMemory } from "./memory.ts";
 
-/** Of people who wrote something that may go on. */
+/** Number of remembered people whose text may continue. */
 const remembered = 2_500;
 const rememberedSeconds = 3_600;
 const storePrefix = "gather:";
 
-/** What one person wrote last in one place, while more may belong to it. */
+/** A person's last message in one place, while more may follow. */
 export interface Strand {
   readonly key: string;
   readonly messages: readonly number[];
   readonly due: number;
   readonly at: number;
-  /** When it was first written: seconds, by the platform's clock. */
+  /** When it was first written, in seconds by the platform's clock. */
   readonly date: number;
-  /** The last part is long enough that the app may have cut the text there. */
+  /** The last part is long enough that the app may have split the text there. */
   readonly cut: boolean;
   readonly quick: boolean;
-  /** Whose words it passes on; empty: its own. */
+  /** The author of forwarded text; empty for the sender's own. */
   readonly origin: string;
 }
 
@@ -29,7 +32,7 @@ export interface Strands {
   get(place: string): Strand | undefined;
   store(place: string, strand: Strand): void;
   forget(place: string): void;
-  /** The gather key of a message that stands under the key of another one. */
+  /** The gather key of a message that was gathered under another message's key. */
   keyOf(chat: string, messageId: string): string | undefined;
   /** Resolves when everything that was stored is on the disk. */
   noted(): Promise<unknown>;
@@ -57,7 +60,7 @@ export async function openStrands({ store }: Pick<ChannelAccount<AccountOptions>
     store(place, strand) {
       weave(place, strand);
       const value = { ...strand, messages: [...strand.messages] };
-      // Lost, a message that goes on is two messages: not worth a word.
+      // If this is lost, a continued text becomes two messages, so the failure is not logged.
       const stored = store.set(`${storePrefix}${place}`, value, { ttlSeconds: rememberedSeconds }).catch(() => {});
       noting = noting.then(() => stored);
     },
@@ -69,7 +72,7 @@ export async function openStrands({ store }: Pick<ChannelAccount<AccountOptions>
   };
 }
 
-/** What an earlier process wrote, of this version or another. */
+/** Reads what an earlier process stored, possibly in another version. */
 function readStrand(value: Json): Strand | undefined {
   const fields = record(value);
   const key = text(fields?.key);

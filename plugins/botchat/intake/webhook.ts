@@ -1,4 +1,4 @@
-/** Updates by the platform's own webhook: a small listener, meant to stand behind a reverse proxy. */
+/** Receives updates by webhook: a small listener, meant to run behind a reverse proxy. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Json } from "service-gateway/sdk";
@@ -37,7 +37,7 @@ function answer(response: ServerResponse, status: number, { close = false, retry
   response.end();
 }
 
-/** The body, or the status that refuses it. */
+/** The body, or the HTTP status that rejects it. */
 async function readBody(request: IncomingMessage): Promise<string | number> {
   if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) return 413;
   const chunks: Buffer[] = [];
@@ -60,7 +60,7 @@ function parseBody(body: string): { readonly update: Json; readonly updateId: nu
   }
 }
 
-/** `onTaken`: an update came, and was stored or not. */
+/** `onTaken` is called for each update, whether or not it could be stored. */
 function createListener(options: WebhookOptions, onTaken: (failure?: unknown) => void): Server {
   const { account, identity, secret } = options;
   const expected = digest(secret);
@@ -71,7 +71,7 @@ function createListener(options: WebhookOptions, onTaken: (failure?: unknown) =>
     if (path !== account.options.webhookPath) return answer(response, 404, { close: true });
     if (request.method !== "POST") return answer(response, 405, { close: true });
     const given = request.headers["x-telegram-bot-api-secret-token"];
-    // Judged before a byte of the body is read, over digests of equal length.
+    // Checked before a byte of the body is read, over digests of equal length.
     const caller = account.judgeCaller(request, () => typeof given === "string" && timingSafeEqual(digest(given), expected));
     if (!caller.ok) return answer(response, caller.status, { close: true, ...caller });
     const body = await readBody(request);
@@ -112,14 +112,14 @@ function bind(server: Server, { webhookHost: host, webhookPort: port }: AccountO
   });
 }
 
-/** The platform was reached, and does not take the address: to look at the network would be in vain. */
+/** The platform was reached and rejected the address, so advice about the network would be wrong. */
 function registrationDetail(error: unknown): string {
   if (!(error instanceof ChannelError) || error.reason !== "bad_request") return failureDetail(error);
-  return `the platform does not take the webhook (${error.message}): webhookUrl has to be an https address that it reaches, on port 443, 80, 88 or 8443; trying again`;
+  return `the platform rejects the webhook (${error.message}): webhookUrl must be an https address that it can reach, on port 443, 80, 88 or 8443; trying again`;
 }
 
 function lostDetail(set: string): string {
-  const what = set === "" ? "took the webhook of this bot away" : "set another webhook for this bot";
+  const what = set === "" ? "removed the webhook of this bot" : "set another webhook for this bot";
   return `another program ${what}: it is set again now; stop that program, or give this gateway a bot of its own`;
 }
 
@@ -129,7 +129,7 @@ function isSameAddress(a: string, b: string): boolean {
 
 /**
  * Binds, registers with the platform, retries until it accepts, and keeps the registration in place. `closed` resolves after the account
- * closed.
+ * has closed.
  */
 export async function listen(options: WebhookOptions): Promise<{ readonly closed: Promise<void> }> {
   const { api, account, identity, signal, url, secret } = options;
@@ -162,7 +162,9 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
 
   const stallMs = account.options.polling.stallSeconds * 1_000;
 
-  /** Asks the platform when nothing came for a while: a program that removes the webhook, such as one that polls, is not announced. */
+  /**
+   * Checks with the platform if nothing arrived for a while: the removal of a webhook, such as by a program that polls, is not announced.
+   */
   async function staysSet(): Promise<boolean> {
     for (let left = stallMs; left > 0 && !signal.aborted; left = heardAt + stallMs - performance.now()) await pause(left, signal);
     if (signal.aborted) return true;
@@ -184,7 +186,7 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
         isSet = await staysSet();
       } catch (error) {
         if (signal.aborted) return;
-        // Who knows what is set there now: "connected" is said after an answer only.
+        // The registration is unknown now, so "connected" is reported only after an answer.
         isSet = false;
         if (error instanceof ChannelError && error.reason === "unauthorized") {
           account.status({ state: "failed", identity, detail: unauthorizedDetail });

@@ -1,4 +1,4 @@
-/** Calls to one chat: they give way to the platform's limits, and a flood wait that one of them runs into holds the chat for all. */
+/** Calls to one chat. They keep to the platform's rate limits, and a flood wait of one call holds the chat for all. */
 import type { PluginLog } from "service-gateway/sdk";
 import { type ChannelConnection, ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
@@ -10,23 +10,23 @@ import { createPreview } from "./preview.ts";
 import { actionTarget, type Sender } from "./send.ts";
 import type { Shown } from "./shown.ts";
 
-/** A reaction gives way to messages, and is set all the same while it still says something. */
+/** How long a reaction waits behind messages; a later one would no longer be useful. */
 const mostReactionMs = 3_000;
 
-/** What an earlier process showed is still there, though nothing is shown any more: the answer takes it over, or it goes. */
+/** Messages of an earlier process's preview remain, although nothing more is shown: the reply replaces them, or they are removed. */
 const noPreview = (resume: readonly string[]): ChannelPreview => ({ update() {}, close: async () => resume });
 
 type Call = "admit" | "send" | "remove" | "preview" | "react" | "typing";
 
 export interface ChatCalls extends Required<Pick<ChannelConnection, Call>> {
-  /** Resolves when no send is under way. */
+  /** Resolves when no send is in progress. */
   settled(): Promise<unknown>;
 }
 
 export function createChatCalls(parts: {
   readonly limits: Limits;
   readonly shown: Shown;
-  /** The client and its sender, made on first use. `loaded`: what is there already. */
+  /** The client and its sender, created on first use. `loaded` returns them if they exist already. */
   readonly live: () => Promise<{ readonly api: BotApi; readonly sender: Sender }>;
   readonly loaded: () => { readonly sender: Sender } | undefined;
   readonly settings: () => AccountOptions;
@@ -35,16 +35,16 @@ export function createChatCalls(parts: {
   readonly signal: AbortSignal;
 }): ChatCalls {
   const { limits, shown, live, loaded, settings, log, signal } = parts;
-  /** Sends that are under way. */
+  /** Sends in progress. */
   const open = new Set<Promise<unknown>>();
 
-  /** While the platform wants nothing in a chat, nothing is tried there. */
+  /** While the platform accepts nothing in a chat, no call is attempted. */
   function refuseHeld(chat: string): void {
     const held = limits.held(chat);
     if (held > 0) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: held, detail: "the platform asked to wait" });
   }
 
-  /** A flood wait holds its chat, whatever ran into it. */
+  /** A flood wait holds its chat, whichever call caused it. */
   function heeded(chat: string, error: unknown): unknown {
     if (error instanceof ChannelError && error.reason === "flood_wait") limits.hold(chat, error.retryAfterMs ?? 1_000);
     return error;
@@ -97,7 +97,7 @@ export function createChatCalls(parts: {
     async react(messageId, emoji, address, patience = signal) {
       const { api } = await live();
       const delay = limits.delay(address.chat);
-      // A timer may be early by one.
+      // A timer may fire one millisecond early.
       if (delay > 0) await pause(Math.min(delay + 1, mostReactionMs), patience === signal ? signal : AbortSignal.any([signal, patience]));
       if (patience.aborted) throw new ChannelError("aborted", { retryable: true, detail: "the reaction is no longer needed" });
       refuseHeld(address.chat);

@@ -1,4 +1,7 @@
-/** What was sent to each chat lately, and by the bot as a whole: how long the next has to wait by the platform's limits. */
+/**
+ * Records what was sent to each chat, and by the bot as a whole, to compute how long the next message has to wait for the platform's rate
+ * limits.
+ */
 import type { AccountOptions } from "../options.ts";
 import { createWindow, type Slot, type Window } from "./window.ts";
 
@@ -12,18 +15,18 @@ export interface Chat {
   readonly second: Window | undefined;
   readonly minute: Window | undefined;
   readonly waiters: Waiter[];
-  /** What was let go last, and has not begun. */
+  /** The call that was admitted last and has not begun. */
   booked: Slot | undefined;
   heldUntil: number;
-  /** For what is unimportant. */
+  /** Until when unimportant calls have to wait. */
   until: number;
   sending: number;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** A clock may be read late, and a connection's end heard early. */
+/** Allows for a clock that is read late, and for a response that arrives early. */
 const slackMs = 50;
-/** A minute's wait that is a second too long is none. */
+/** A second more is insignificant in a wait of a minute. */
 const minuteSlackMs = 1_000;
 /** If two chats are held within this time, the bot itself is too fast. */
 const togetherMs = 1_000;
@@ -31,19 +34,19 @@ const fewChats = 10_000;
 
 export interface ChatLimits {
   of(name: string): Chat;
-  /** The chat, where something is known of it. */
+  /** The chat, if anything is recorded about it. */
   known(name: string): Chat | undefined;
   all(): Iterable<Chat>;
   /** Milliseconds that `messages` new messages, or an edit (0), have to wait for their chat. */
   chatDelay(chat: Chat, messages: number): number;
-  /** The same, for the bot as a whole. */
+  /** The same for the bot as a whole. */
   botDelay(messages: number): number;
-  /** Milliseconds for which the platform wants nothing in the chat. */
+  /** Milliseconds for which the platform accepts nothing in the chat. */
   held(name: string): number;
   hold(name: string, ms: number): void;
-  /** Whether the platform has ever asked to wait. */
+  /** Whether the platform has ever demanded a wait. */
   wasHeld(): boolean;
-  /** Counts what may go now. */
+  /** Counts a call that may start now. */
   book(chat: Chat, messages: number): Slot;
   /** A booked call begins; it has ended when the returned function is called. */
   begin(chat: Chat, slot: Slot): () => void;
@@ -76,7 +79,7 @@ export function createChatLimits({ now, limits }: { readonly now: () => number; 
     return made;
   }
 
-  /** Drops what says nothing any more, seldom enough that it costs each chat little. */
+  /** Removes outdated entries, rarely enough that it costs each chat little. */
   function sweep(): void {
     const at = now();
     for (const chat of chats.values()) if (isIdle(chat, at)) chats.delete(chat.name);
@@ -95,7 +98,7 @@ export function createChatLimits({ now, limits }: { readonly now: () => number; 
 
   function botDelay(messages: number): number {
     const at = now();
-    // An edit is as much work for the platform as a message.
+    // For the platform an edit is as much work as a message.
     return Math.max(0, botHeldUntil - at, bot?.delay(at, Math.max(1, messages)) ?? 0);
   }
 
@@ -111,7 +114,7 @@ export function createChatLimits({ now, limits }: { readonly now: () => number; 
     return slot;
   }
 
-  /** The platform counts what arrives: somewhere between the beginning of the call and its end. */
+  /** The platform counts a call when it arrives, at some time between its beginning and its end. */
   function begin(chat: Chat, slot: Slot): () => void {
     const turn = (underWay: boolean) => {
       slot.at = now();

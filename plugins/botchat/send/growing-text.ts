@@ -1,6 +1,6 @@
 /**
- * The messages of a Markdown text that grows, as a preview needs them at each edit: the same as those of the whole text, but what
- * no further word can change is kept, and only the rest is parsed, cut and rendered again.
+ * The messages of a growing Markdown text, as a preview needs them at each edit. They are the same as those of the whole text, but finished
+ * parts are kept and only the rest is parsed, split and rendered again.
  */
 import type { Json } from "service-gateway/sdk";
 import type { AccountOptions } from "../options.ts";
@@ -13,9 +13,9 @@ import { chunkMarkdown, messageLimit, textPayload } from "./render.ts";
 
 type Payload = { readonly [key: string]: Json };
 
-/** Might define a reference, which is a link everywhere in the text; no label has a bracket in it. */
+/** May define a reference, which is a link everywhere in the text; labels contain no brackets. */
 const definition = /^[ \t>*+\-\d.)]*\[(?:[^[\]\\]|\\.)*\]:/ms;
-/** What is not yet in a kept message is read at each edit up to this length; more only when it is twice as long as the last time. */
+/** Text outside the kept messages is read at each edit up to this length; a longer one only when it has doubled. */
 const easyLength = 20_000;
 const lineEnd = /\r\n?|\n/g;
 
@@ -27,8 +27,8 @@ function startOfLine(text: string, line: number): number {
 }
 
 /**
- * The tokens of a text, and how many of them stand before the last block of the top level that is sure to be one: it follows a blank
- * line, and its first line is complete. Blocks before it have ended, and it would be the same without them.
+ * The tokens of a text, and how many of them precede the last top-level block that certainly is one: it follows a blank line, and its first
+ * line is complete. The blocks before it are complete and do not affect it.
  */
 function parseBlocks(text: string) {
   const tokens = markdownParser().parse(text, {});
@@ -41,20 +41,20 @@ function parseBlocks(text: string) {
 }
 
 /**
- * Reads the text again each time that it has grown; one that does not begin with the last one is another text. While a very long
- * block grows, the messages may be older than the text.
+ * Reads the text each time it has grown. A text that does not begin with the previous one is a new text. While a very long block grows, the
+ * messages may be older than the text.
  */
 export function createGrowingText(
   settings: Pick<AccountOptions, "textChunkLimit" | "chunkMode" | "linkPreview">,
 ): (markdown: string) => readonly Payload[] {
   const options = { limit: Math.min(settings.textChunkLimit, messageLimit), mode: settings.chunkMode };
-  /** Markdown whose blocks have ended. */
+  /** The Markdown of completed blocks. */
   let source = "";
-  /** What it says, without the messages that are kept. */
+  /** Its styled text, without the kept messages. */
   let settled = nothingYet;
   let kept: Payload[] = [];
   let last: readonly Payload[] = [];
-  /** Characters to read at which they are read again. */
+  /** Number of characters at which the text is read again. */
   let readAt = 0;
 
   function forget(): void {
@@ -63,10 +63,10 @@ export function createGrowingText(
     kept = [];
   }
 
-  /** How many characters are read at the next edit. */
+  /** How many characters the next edit has to read. */
   const leftOf = (markdown: string) => settled.text.length + markdown.length - source.length;
 
-  /** All that is not in a kept message. */
+  /** Everything outside the kept messages. */
   function read(markdown: string): RichText {
     const rest = markdown.slice(source.length);
     const { tokens, settled: count, line } = parseBlocks(clean(rest));
@@ -78,7 +78,7 @@ export function createGrowingText(
     return walk.out.finish();
   }
 
-  /** Keeps the messages that are full, and followed by so much that their ends are decided. */
+  /** Keeps the messages that are full and followed by enough text that their ends can no longer change. */
   function keep(messages: readonly Payload[], ranges: readonly (readonly [number, number])[]): void {
     const sure = settled.text.trimEnd().length - options.limit - longestCharacter;
     const open = ranges.findIndex(([start]) => start >= sure);

@@ -1,6 +1,4 @@
-/**
- * The buttons below messages of the bot: the platform takes them away with every edit that does not repeat them, and never reports them.
- */
+/** The buttons below the bot's messages. The platform removes them with every edit that does not repeat them, and never reports them. */
 import type { Json, PluginStore } from "service-gateway/sdk";
 import { record } from "../intake/fields.ts";
 
@@ -8,9 +6,9 @@ import { record } from "../intake/fields.ts";
 const ttlSeconds = 30 * 24 * 3_600;
 
 export interface Keyboards {
-  /** What stands below a message from now on; nothing is kept of a message without buttons. */
+  /** Stores the buttons below a message; nothing is stored for a message without buttons. */
   keep(chat: string, messageId: string, markup: Json | undefined): Promise<void>;
-  /** The buttons below the message; `undefined`: unknown. */
+  /** The buttons below the message; `undefined` if unknown. */
   of(chat: string, messageId: string): Promise<Json | undefined>;
 }
 

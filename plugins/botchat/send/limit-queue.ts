@@ -1,22 +1,25 @@
-/** Those who wait for the platform's limits: in the order of asking within a chat, and across chats in the order in which these come free. */
+/**
+ * The queue of calls that wait for the platform's rate limits: within a chat in order of arrival, across chats in the order in which they
+ * become free.
+ */
 import type { Chat, ChatLimits } from "./chat-limits.ts";
 
 export interface LimitQueue {
-  /** Resolves when what was asked for is booked, when the signal ends the wait, or the account closes. */
+  /** Resolves when the request is booked, when the signal ends the wait, or when the account closes. */
   wait(chat: Chat, messages: number, signal: AbortSignal): Promise<void>;
-  /** Whether a chat is free and waits for nothing but the bot. */
+  /** Whether a chat is free and waits only for the bot's limit. */
   waitsForBot(): boolean;
   /** Ends every wait. */
   close(): void;
 }
 
 export function createLimitQueue({ all, chatDelay, botDelay, book }: ChatLimits): LimitQueue {
-  /** Chats whose first waiter waits for nothing but the bot. */
+  /** Chats whose first waiting call waits only for the bot's limit. */
   const ready = new Set<Chat>();
   let botTimer: NodeJS.Timeout | undefined;
   let serving = false;
 
-  /** Looks at the first who waits in a chat: it goes, waits on, or waits for the bot only. */
+  /** Checks the first waiting call of a chat: it starts, keeps waiting, or waits only for the bot's limit. */
   function serve(chat: Chat): void {
     clearTimeout(chat.timer);
     chat.timer = undefined;
@@ -30,7 +33,7 @@ export function createLimitQueue({ all, chatDelay, botDelay, book }: ChatLimits)
     }
   }
 
-  /** In the order in which their chats came free. */
+  /** In the order in which their chats became free. */
   function serveReady(): void {
     botTimer = undefined;
     serving = true;
@@ -42,7 +45,7 @@ export function createLimitQueue({ all, chatDelay, botDelay, book }: ChatLimits)
         break;
       }
       ready.delete(chat);
-      // Held in the meantime, or the waiting call was aborted.
+      // The chat was held meanwhile, or the waiting call was aborted.
       if (first !== undefined && chatDelay(chat, first.messages) === 0) {
         chat.waiters.shift();
         chat.booked = book(chat, first.messages);

@@ -1,6 +1,6 @@
 /**
- * When something may be sent to a chat. Messages and edits wait in the order of asking until the platform's limits let them go; previews
- * and typing give way to them, and to its flood waits.
+ * When a message may be sent to a chat. Messages and edits wait in order of arrival for the platform's rate limits; previews and typing
+ * give way to them, and to flood waits.
  */
 import type { AccountOptions } from "../options.ts";
 import { createChatLimits } from "./chat-limits.ts";
@@ -8,34 +8,34 @@ import { createLimitQueue } from "./limit-queue.ts";
 
 /** For calls without a waiting caller. */
 export interface Pace {
-  /** Milliseconds until something unimportant may be sent to the chat; 0: now. */
+  /** Milliseconds until an unimportant call may be sent to the chat; 0: now. */
   delay(chat: string): number;
-  /** The platform asked to wait: nothing goes to the chat meanwhile. */
+  /** The platform demanded a wait: nothing is sent to the chat meanwhile. */
   hold(chat: string, ms: number): void;
   /**
-   * Something is being sent, `messages` new ones or an edit (0), until the returned function is called: nothing more of the kind for the
-   * pause, counted from its end as well.
+   * A call is in progress until the returned function is called: `messages` new messages, or an edit (0). No other unimportant call starts
+   * for `ms`, also counted from its end.
    */
   used(chat: string, ms: number, messages: 0 | 1): () => void;
 }
 
 export interface Limits extends Pace {
   /**
-   * Books so many messages, or an edit (`messages` 0): `undefined` when it may go now, else it resolves when it may, when the signal
-   * ends it or the account closes.
+   * Books this many messages, or an edit (`messages` 0). `undefined`: it may go now. Otherwise resolves when it may, when the signal ends
+   * the wait, or when the account closes.
    */
   admit(chat: string, messages: number, signal: AbortSignal): Promise<void> | undefined;
-  /** Milliseconds for which the platform wants nothing in the chat. */
+  /** Milliseconds for which the platform accepts nothing in the chat. */
   held(chat: string): number;
-  /** A real message is on its way until the returned function is called. */
+  /** A real message is being sent until the returned function is called. */
   sending(chat: string): () => void;
-  /** No caller waits any more. */
+  /** Ends every wait. */
   close(): void;
 }
 
-/** How soon a caller who had to give way asks again: not at every place that comes free, since the others do too. */
+/** How soon a caller that gave way asks again. It does not ask each time a slot becomes free, because all the others would too. */
 const againMs = 200;
-/** Messages a minute that previews leave to a group's answers. */
+/** Messages a minute that previews leave to a group's replies. */
 const spared = 5;
 
 export function createLimits(options: { readonly now: () => number; readonly limits: AccountOptions["limits"] }): Limits {
@@ -50,7 +50,7 @@ export function createLimits(options: { readonly now: () => number; readonly lim
   return {
     admit(name, messages, signal) {
       if (closed || signal.aborted) return undefined;
-      // No limits, and no flood wait: nothing to count.
+      // Without limits and flood waits there is nothing to count.
       if (unlimited && !chats.wasHeld()) return undefined;
       const chat = of(name);
       const free = chat.waiters.length === 0 && !queue.waitsForBot() && chatDelay(chat, messages) === 0 && botDelay(messages) === 0;

@@ -1,14 +1,14 @@
-/** As what a file goes out: by what it is, within what the platform shows of each kind. Pure. */
+/** Selects how a file is sent: by its type, within the platform's limits for each kind. Pure. */
 import type { OutboundMedia } from "service-gateway/sdk/channel";
 
 export interface Kind {
-  /** For people who read traces. */
+  /** For readers of the trace. */
   readonly kind: "animation" | "photo" | "video" | "audio" | "voice" | "round-video" | "sticker" | "document";
   readonly method: string;
   readonly field: string;
-  /** Neighbours of one album class are shown as one album. */
+  /** Adjacent files of the same album class are shown as one album. */
   readonly album?: "pictures" | "audio" | "documents";
-  /** It takes no text: that stands below. */
+  /** It takes no text, which is sent in a separate message below. */
   readonly bare?: true;
 }
 
@@ -28,7 +28,7 @@ const kinds: readonly { readonly is: Kind; readonly type: RegExp; readonly name:
   { is: audio, type: /^audio\//, name: /\.(?:mp3|m4a|ogg|oga|opus|wav|flac)$/i },
 ];
 
-/** What can be played as a note, by type and by name where no type is known. */
+/** Files that can be played as a note, by type, or by name if the type is unknown. */
 const asked = {
   voice: {
     is: voice,
@@ -49,7 +49,7 @@ const photoBytes = 10 * 1_048_576;
 const photoSides = 10_000;
 const photoRatio = 20;
 
-/** A picture that the platform would refuse as a photo, or spoil, is whole as a document. */
+/** An image that the platform would reject as a photo, or degrade, is sent as a document. */
 function isPhoto({ size, width, height }: OutboundMedia): boolean {
   if (size === undefined) return true;
   if (size > photoBytes || width === undefined || height === undefined) return false;
@@ -60,17 +60,20 @@ function nameOf({ fileName, path, url }: OutboundMedia): string {
   return fileName ?? (path ?? url ?? "").split(/[?#]/)[0] ?? "";
 }
 
-/** `omitted`: what was asked for and cannot be, for the trace. */
+/** `omitted`: a request that cannot be fulfilled, for the trace. */
 export function kindOf(media: OutboundMedia): { readonly kind: Kind; readonly omitted?: string } {
   const name = nameOf(media);
   const type = media.mimeType?.toLowerCase().replace(/\s*;\s*/g, "; ");
   const bare = type?.split(";")[0]?.trim();
   const wish = media.as === undefined ? undefined : asked[media.as];
-  // A file id of the platform does not show its kind: the caller who has it knows.
+  // A platform file id does not show its kind, so the caller's statement applies.
   const granted = wish !== undefined && (type === undefined ? media.ref !== undefined || wish.name.test(name) : wish.type.test(type));
   if (granted) return { kind: wish.is };
   const found = kinds.find((each) => (bare ? each.type.test(bare) : each.name.test(name)))?.is ?? document;
   const kind = found === photo && !isPhoto(media) ? document : found;
   if (wish === undefined) return { kind };
-  return { kind, omitted: `sent as ${kind.kind}, not as ${wish.is.kind}: that takes ${wish.needs}, this is ${type ?? "of no known type"}` };
+  return {
+    kind,
+    omitted: `sent as ${kind.kind}, not as ${wish.is.kind}: that requires ${wish.needs}, this is ${type ?? "of no known type"}`,
+  };
 }

@@ -1,4 +1,4 @@
-/** Files of a reply as parts: each by its kind, neighbours of one class as albums. Pure. */
+/** Turns the files of a reply into parts: each by its kind, adjacent ones of the same class as albums. Pure. */
 import type { Json } from "service-gateway/sdk";
 import type { OutboundMedia, Part } from "service-gateway/sdk/channel";
 import { renderHtml } from "../text/html.ts";
@@ -14,7 +14,7 @@ interface Item {
   readonly omitted?: string;
 }
 
-/** Neighbours that go out together, in their order. `lastAlone`: the last is to carry buttons, which no album can. */
+/** Groups adjacent files that are sent together, in order. `lastAlone`: the last file will carry buttons, which an album cannot. */
 export function groupMedia(media: readonly OutboundMedia[], { lastAlone = false } = {}): readonly (readonly Item[])[] {
   const groups: Item[][] = [];
   for (const [index, each] of media.entries()) {

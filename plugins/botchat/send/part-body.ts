@@ -1,22 +1,22 @@
-/** Body of a part: one call, without chat and thread, which are the address's. It waits in the outbox, so it is JSON. */
+/** The body of a part: one call, without chat and thread, which belong to the address. It is JSON, because it waits in the outbox. */
 import type { Json } from "service-gateway/sdk";
 import type { Part } from "service-gateway/sdk/channel";
 
-/** A file that a call sends along: ours, by its path, or the platform's, by its handle. */
+/** A file that a call includes: a local one by its path, or a file of the platform by its id. */
 export interface PartFile {
-  /** Field of the payload that takes it; in an album, of the item that has the same place in `media`. */
+  /** The payload field of the file; in an album, the field of the item at the same place in `media`. */
   readonly field: string;
   readonly path?: string;
   readonly ref?: string;
   readonly name?: string;
-  /** By its content. */
+  /** Detected from its content. */
   readonly type?: string;
 }
 
 export interface PartBody {
   readonly method: string;
   readonly payload: { readonly [key: string]: Json };
-  /** The same text without markup, for the one case in which the platform refuses ours. */
+  /** The same text without markup, in case the platform rejects ours. */
   readonly plain?: string;
   readonly files?: readonly PartFile[];
 }
@@ -25,7 +25,7 @@ export function bodyOf(part: Part): PartBody {
   return part.body as unknown as PartBody;
 }
 
-/** How many messages the platform counts for it: each item of an album is one. */
+/** How many messages the platform counts: each item of an album is one. */
 export function messagesIn(part: Part): number {
   const { media } = bodyOf(part).payload;
   return Array.isArray(media) ? media.length : 1;

@@ -10,7 +10,7 @@ const breaks: Readonly<Record<DraftChunk["breakPreference"], readonly RegExp[]>>
   sentence: [/[.!?]\s/g, /\n/g],
 };
 
-/** Where the last whole block of `text` ends, when `shown` characters are shown already. */
+/** Where the last whole block of `text` ends, if `shown` characters are shown already. */
 export function blockEnd(text: string, shown: number, draft: DraftChunk, limit: number): number {
   const most = Math.min(draft.maxChars, limit);
   const least = Math.min(draft.minChars, most);
@@ -20,7 +20,7 @@ export function blockEnd(text: string, shown: number, draft: DraftChunk, limit: 
     const places = breaks[draft.breakPreference]
       .map((pattern) => [...window.matchAll(pattern)].map((match) => match.index + match[0].length).findLast((at) => at >= least))
       .find((at) => at !== undefined);
-    // Without a good place a block waits until it is as long as it may be.
+    // Without a good place to end, a block waits until it has its maximum length.
     if (places === undefined && window.length < most) break;
     end += places ?? most;
   }

@@ -1,4 +1,4 @@
-/** The messages of a live preview: what they show, and the one call that brings them nearer to the newest text. */
+/** The messages of a live preview: what they show, and the next call that brings them closer to the newest text. */
 import type { Address, Json } from "service-gateway/sdk";
 import { ChannelError } from "service-gateway/sdk/channel";
 import { id, record } from "../intake/fields.ts";
@@ -10,18 +10,18 @@ import { messageLimit } from "./render.ts";
 import { replyFields, sendTarget } from "./send.ts";
 import type { Shown } from "./shown.ts";
 
-/** Less is not worth a notification. */
+/** Fewer characters are not worth a notification. */
 export const leastChars = 30;
 
 export interface PreviewMessagesOptions {
-  /** The client is made on first use. */
+  /** The client is created on first use. */
   readonly api: () => Promise<BotApi>;
   readonly address: Address;
   readonly settings: AccountOptions;
   /** Receives at the end what the messages show. */
   readonly shown: Shown;
   readonly resume: readonly string[];
-  /** The message that is being answered. */
+  /** The message being answered. */
   readonly trigger?: string;
   onMessage(messageIds: readonly string[]): void;
 }
@@ -34,7 +34,7 @@ export interface Change {
   readonly payload: Payload;
 }
 
-/** Fields of a preview's message that is sent again. Only the first makes a sound: it becomes the answer by an edit, which makes none. */
+/** Fields for sending a preview's message. Only the first makes a sound: it becomes the reply by an edit, which makes none. */
 function sendFields(
   index: number,
   { address, settings, trigger }: Pick<PreviewMessagesOptions, "address" | "settings" | "trigger">,
@@ -49,15 +49,15 @@ function sendFields(
 }
 
 export interface PreviewMessages {
-  /** The first difference between the text and what is shown; `undefined`: all of it is shown, or it is too little to begin with. */
+  /** The first difference between the text and what is shown. `undefined`: everything is shown, or there is too little to begin with. */
   next(text: string): Change | undefined;
-  /** Whether the change sends a message, in place of an edit. */
+  /** Whether the change sends a message rather than editing one. */
   sends(change: Change): boolean;
   /** Makes the call. Until it has resolved, it is unknown what the message shows. */
   apply(change: Change, signal: AbortSignal): Promise<void>;
-  /** The platform says that the message shows it already. */
+  /** The platform reported that the message already shows it. */
   confirm(change: Change): void;
-  /** Hands over what the messages show, and returns their ids. */
+  /** Passes on what the messages show, and returns their ids. */
   keep(): readonly string[];
 }
 
@@ -67,7 +67,7 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
   /** What each message shows, as far as this process knows. */
   const shown: (Payload | undefined)[] = ids.map(() => undefined);
   const messagesOf = createGrowingText(settings);
-  /** All of this is shown. */
+  /** The text that is completely shown. */
   let whole: string | undefined;
   let blockAt = 0;
 

@@ -1,25 +1,25 @@
 /**
  * The live preview: a message that grows by edits while a turn runs.
  *
- * Its states: `collecting` (too little to show), `resting` (what is shown is all there is), `waiting` (until the next
- * edit is due), `calling` (one call is under way), `lost` (it is unknown whether a message arrived: another one might stay beside it for
- * ever), `closed`. Only the newest text counts; nothing is queued.
+ * Its states: `collecting` (too little to show), `resting` (everything is shown), `waiting` (until the next edit is due), `calling` (a call
+ * is in progress), `lost` (it is unknown whether a message arrived, so another one could remain forever), `closed`. Only the newest text
+ * matters; nothing is queued.
  */
 import type { PluginLog } from "service-gateway/sdk";
 import { ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
 import type { Pace } from "./limits.ts";
 import { type Change, createPreviewMessages, leastChars, type PreviewMessagesOptions } from "./preview-messages.ts";
 
-/** A quick answer needs no preview: it would only be a second call. */
+/** A quick reply needs no preview, which would only be a second call. */
 const firstAfterMs = 150;
 const editEveryMs = 1_000;
-/** A preview that was just shown lets the other topics of the chat go first. */
+/** After a preview was shown, the other topics of the chat go first. */
 const afterOthersMs = 100;
-/** A group takes 20 messages a minute, edits included; the answer needs some of them. */
+/** A group accepts 20 messages a minute, edits included; the reply needs some of them. */
 const groupEditEveryMs = 3_000;
-/** In a row. */
+/** Consecutive failures. */
 const mostFailures = 3;
-/** A call that hangs is given up after this time; the answer waits for it. */
+/** A call that hangs is given up after this time, because the reply waits for it. */
 const closeGraceMs = 5_000;
 
 type State = "collecting" | "resting" | "waiting" | "calling" | "lost" | "closed";
@@ -40,9 +40,9 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
 
-  /** What is done about a failed call; the milliseconds until the next, or `undefined` when there may be none. */
+  /** Handles a failed call: returns the milliseconds until the next one, or `undefined` if there may be none. */
   function afterFailure(error: unknown, change: Change): number | undefined {
-    // Any error: no caller waits for this call, and a preview must not make a turn fail.
+    // Handles any error: no caller waits for this call, and a preview must not make a turn fail.
     const { reason, retryAfterMs, fate } =
       error instanceof ChannelError ? error : { reason: "failed", retryAfterMs: undefined, fate: "unknown" as const };
     if (reason === "message_not_modified") {
@@ -54,7 +54,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
       return retryAfterMs ?? everyMs;
     }
     log.debug({ reason }, "the live preview could not be updated");
-    // An edit may be repeated whatever became of it.
+    // An edit may be repeated whatever its outcome.
     if (fate === "unknown" && messages.sends(change)) return undefined;
     failures += 1;
     return failures < mostFailures ? everyMs * 2 ** failures : undefined;
@@ -87,7 +87,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
   function run(): void {
     if (state === "closed") return;
     state = "resting";
-    // First, because it is soon said: where many chats share the bot's limit, most who ask have to ask again.
+    // Checked first because it is cheap: if many chats share the bot's limit, most have to ask again.
     const busy = pace.delay(address.chat);
     if (busy > 0) {
       schedule(busy);
@@ -96,7 +96,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     const change = messages.next(wanted);
     if (change === undefined) return;
     state = "calling";
-    // From its beginning on: the preview of another topic of this chat asks while it is under way.
+    // Counted from its beginning: the preview of another topic in this chat may ask while it is in progress.
     running = call(change, pace.used(address.chat, everyMs, messages.sends(change) ? 1 : 0));
   }
 
@@ -113,7 +113,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     async close() {
       state = "closed";
       clearTimeout(timer);
-      // Waited for: an edit that arrives late would overwrite the answer, and a send's id is needed.
+      // Awaited: an edit that arrives late would overwrite the reply, and the id of a send is needed.
       const grace = setTimeout(() => stop.abort(), closeGraceMs);
       await running.catch(() => {});
       clearTimeout(grace);

@@ -1,4 +1,4 @@
-/** A reply to parts, each within the platform's limits. Pure. */
+/** Turns a reply into parts, each within the platform's limits. Pure. */
 import type { Json, Reply } from "service-gateway/sdk";
 import type { Button, Part } from "service-gateway/sdk/channel";
 import { buttonScope, isExcluded } from "../intake/press.ts";
@@ -11,9 +11,9 @@ import { kindOf } from "./outbound-kind.ts";
 import { groupMedia, mediaPart } from "./outbound-media.ts";
 import { type PartBody, withPayload } from "./part-body.ts";
 
-/** What a caption may hold, after entities. */
+/** Maximum length of a caption, after entities. */
 const captionLimit = 1024;
-/** What a message may hold, after entities. */
+/** Maximum length of a message, after entities. */
 export const messageLimit = 4096;
 const buttonDataLimit = 64;
 
@@ -41,17 +41,20 @@ function textPart(chunk: RichText, settings: Settings): Part {
   return { kind: "text", chars: chunk.text.length, body: body as unknown as Json };
 }
 
-/** Why the platform would refuse a button, if it would. */
+/** Why the platform would reject a button; `undefined` if it would not. */
 function wrongButton({ text, value }: Button): string | undefined {
   if (text.trim() === "") return "it has no text";
   if (value === "") return "it has no value";
   return Buffer.byteLength(value, "utf8") > buttonDataLimit ? `its value is longer than ${buttonDataLimit} bytes` : undefined;
 }
 
-/** Rows of buttons, as the platform takes them. */
+/** Rows of buttons in the platform's format. */
 type InlineKeyboard = readonly (readonly { readonly text: string; readonly callback_data: string }[])[];
 
-/** Rows without what the platform would refuse or the account excludes from the chat, and what that was. Ids of groups and channels are negative. */
+/**
+ * The rows without buttons that the platform would reject or that the account excludes from the chat, and what was omitted. Ids of groups
+ * and channels are negative.
+ */
 function keyboard(
   rows: Reply["buttons"],
   { capabilities }: Settings,
@@ -74,7 +77,7 @@ function loud(part: Part, { silent }: Reply): Part {
   return silent === true ? withPayload(part, { disable_notification: true }) : part;
 }
 
-/** The message that each part replies to: what the agent named, else the one that is answered where the mode says so. */
+/** Sets the message that each part replies to: the one the agent named, otherwise the one being answered if the mode says so. */
 function replying(parts: readonly Part[], { replyTo }: Reply, { replyToMode }: Settings, trigger: string | undefined): readonly Part[] {
   const target = replyTo ?? (replyToMode === "off" ? undefined : trigger);
   if (target === undefined || !/^\d{1,15}$/.test(target)) return parts;
@@ -83,8 +86,8 @@ function replying(parts: readonly Part[], { replyTo }: Reply, { replyToMode }: S
 }
 
 /**
- * The text of a reply: what stands below its first file, as far as a caption holds it, and what follows. Some files take no
- * caption, and an album takes no buttons: these then stand below the text, and that below the files.
+ * Splits the text of a reply into the caption of its first file, as far as it fits, and the rest. Some files take no caption, and an album
+ * takes no buttons; text and buttons then follow below the files.
  */
 function textOf(
   { text, media, buttons }: Reply,
@@ -119,7 +122,7 @@ export function renderReply(
   const holder = textParts.length === 0 && caption !== undefined ? 0 : parts.length - 1;
   return parts.map((part, index) => {
     if (index !== holder) return part;
-    // Of a message that is changed, no rows are an answer too: they take away what stands there.
+    // When a message is edited, an empty list of rows is meaningful: it removes the existing buttons.
     const held =
       rows.length === 0 && reply.replaces === undefined
         ? part

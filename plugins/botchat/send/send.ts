@@ -1,4 +1,4 @@
-/** Sends a part, or edits the message that it replaces, with the few second tries that are safe. */
+/** Sends a part, or edits the message it replaces, with the few retries that are safe. */
 import type { Address } from "service-gateway/sdk";
 import { ChannelError, type Part, type Receipt } from "service-gateway/sdk/channel";
 import type { BotApi, Method } from "../wire/api.ts";
@@ -9,13 +9,13 @@ import { attachFiles, messageIdsOf } from "./uploads.ts";
 
 type Payload = Record<string, unknown>;
 
-/** General is a topic without a number: the platform refuses a send that names it. Only groups have one. */
+/** General is a topic without a number: the platform rejects a send that names it. Only groups have one. */
 export function sendTarget({ chat, thread }: Address): Payload {
   const general = thread === "1" && chat.startsWith("-");
   return { chat_id: chat, ...(thread !== undefined && !general && { message_thread_id: Number(thread) }) };
 }
 
-/** Typing, on the other hand, names it. */
+/** Typing, in contrast, names it. */
 export function actionTarget({ chat, thread }: Address): Payload {
   return { chat_id: chat, ...(thread !== undefined && { message_thread_id: Number(thread) }) };
 }
@@ -29,7 +29,7 @@ interface Call {
   readonly payload: Payload;
 }
 
-/** The same words without markup, wherever in the call they stand: a text, a caption, the caption of an album. */
+/** The same payload without markup, wherever its text is: in a message, a caption, or the caption of an album. */
 function withoutMarkup(payload: Payload, plain: string): Payload | undefined {
   const { media } = payload;
   if (Array.isArray(media)) {
@@ -40,21 +40,21 @@ function withoutMarkup(payload: Payload, plain: string): Payload | undefined {
   return { ...without(payload, "parse_mode"), ...("caption" in payload ? { caption: plain } : { text: plain }) };
 }
 
-/** The same file as what the platform does take it for. */
+/** The same file as another kind that the platform accepts. */
 const instead: Readonly<Record<string, Readonly<Record<string, readonly [method: string, from: string, to: string]>>>> = {
   voice_forbidden: { sendVoice: ["sendAudio", "voice", "audio"], sendVideoNote: ["sendVideo", "video_note", "video"] },
   photo_refused: { sendPhoto: ["sendDocument", "photo", "document"] },
 };
 
-/** A second try that cures what the platform complained of; each of them once. */
+/** A retry that fixes what the platform rejected; each fix is tried once. */
 function cure(reason: string, { method, payload }: Call, plain: string | undefined): Call | undefined {
-  // Too long is only what its markup weighs: what people see has been counted.
+  // Only the markup can make it too long, because the visible text was counted.
   if ((reason === "parse_entities" || reason === "too_long") && plain !== undefined) {
     const bare = withoutMarkup(payload, plain);
     return bare && { method, payload: bare };
   }
   if (reason === "reply_target_gone" && "reply_parameters" in payload) return { method, payload: without(payload, "reply_parameters") };
-  // Which of an album it was is not said; as documents it takes them all.
+  // The platform does not say which file of the album it rejected; it accepts all of them as documents.
   if (reason === "photo_refused" && Array.isArray(payload.media) && payload.media.some(({ type }) => type !== "document"))
     return { method, payload: { ...payload, media: payload.media.map((item) => ({ ...item, type: "document" })) } };
   const other = instead[reason]?.[method];
@@ -63,7 +63,7 @@ function cure(reason: string, { method, payload }: Call, plain: string | undefin
   return { method: otherMethod, payload: { ...without(payload, from), [to]: payload[from] } };
 }
 
-/** Which message it replies to; the platform is asked not to mind when that is gone. */
+/** The message to reply to; the send also succeeds if that message was deleted. */
 export function replyFields(replyTo: string | undefined): Payload {
   if (replyTo === undefined || !/^\d{1,15}$/.test(replyTo)) return {};
   return { reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true } };
@@ -82,7 +82,7 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
     });
   }
 
-  /** A change can be repeated without harm, also when its fate is unknown. */
+  /** An edit can be repeated without harm, even if its outcome is unknown. */
   async function attemptChange(...call: Parameters<typeof attempt>): Promise<unknown> {
     try {
       return await attempt(...call);
@@ -102,7 +102,7 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
     return { messageId };
   }
 
-  /** `undefined`: there is no such message any more. */
+  /** `undefined` if the message no longer exists. */
   async function edit(body: PartBody, messageId: string, address: Address, signal: AbortSignal): Promise<Receipt | undefined> {
     const payload = { ...without(body.payload, "reply_parameters"), chat_id: address.chat, message_id: Number(messageId) };
     try {
@@ -110,16 +110,16 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
       return { messageId };
     } catch (error) {
       if (!(error instanceof ChannelError)) throw error;
-      // The text is there already: an earlier try arrived, or the preview had it.
+      // The text is there already: an earlier attempt arrived, or the preview showed it.
       if (error.reason === "message_not_modified") return { messageId };
       if (error.reason === "message_gone") return undefined;
-      // A file with words below it.
+      // The message is a file with a caption.
       if (error.reason === "no_text") return await editCaption(payload, body.plain, signal);
       throw error;
     }
   }
 
-  /** The buttons of a message that is changed stand until others are given. */
+  /** An edited message keeps its buttons until new ones are given. */
   async function withKnownButtons(body: PartBody, { inPlace, replaces = "" }: Part, { chat }: Address): Promise<PartBody> {
     if (inPlace !== true || "reply_markup" in body.payload) return body;
     const markup = await keyboards.of(chat, replaces);
@@ -141,7 +141,7 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
     return others.length === 0 ? { messageId } : { messageId, messageIds: [messageId, ...others] };
   }
 
-  /** The message was sent: it must not be sent again because its buttons cannot be stored. */
+  /** The message was sent, so a failure to store its buttons must not cause another send. */
   async function withButtonsKept(receipt: Receipt, chat: string, { payload }: PartBody): Promise<Receipt> {
     await keyboards.keep(chat, receipt.messageId, payload.reply_markup).catch(() => {});
     return receipt;

@@ -1,6 +1,6 @@
 /**
- * What the messages of a preview showed when it ended, until the answer takes them over: where that says the same, it is there already. An
- * edit that changes nothing would be refused, and cost the chat the second in which the rest of a long answer could go out.
+ * Remembers what a preview's messages showed at its end, until the reply replaces them. If the reply is the same, no edit is needed: it
+ * would be refused, and would use the second in which the rest of a long reply could be sent.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Address, Json } from "service-gateway/sdk";
@@ -11,12 +11,12 @@ type Payload = { readonly [key: string]: Json };
 
 export interface Shown {
   keep(chat: string, messageId: string, payload: Payload): void;
-  /** The part takes over a message that shows it. */
+  /** Whether the part replaces a message that already shows it. */
   has(part: Part, address: Address): boolean;
   forget(chat: string, messageId: string): void;
 }
 
-/** Of answers that were never sent something stays; one that is dropped too early is only edited in vain. */
+/** Entries of replies that were never sent remain; one that is dropped too early only causes a needless edit. */
 const most = 1_000;
 
 export function createShown(): Shown {

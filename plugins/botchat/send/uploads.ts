@@ -1,4 +1,4 @@
-/** The files of a part as a call takes them, and the messages that come of it. */
+/** Adds the files of a part to a call, and reads the resulting messages. */
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { ChannelError } from "service-gateway/sdk/channel";
@@ -10,14 +10,14 @@ type Payload = Readonly<Record<string, unknown>>;
 
 const longestName = 120;
 
-/** The name is in quotes in a header, and users see it. Not every server undoes an escape in there. */
+/** The name is quoted in a header, and users see it. Not every server decodes escapes there. */
 function headerName(name: string): string {
   const safe = name.replace(/[\p{Cc}\p{Zl}\p{Zp}";\\/]/gu, "_").trim();
   const ending = /\.[^.]{1,10}$/.exec(safe)?.[0] ?? "";
   return safe.length <= longestName ? safe : `${safe.slice(0, longestName - ending.length)}${ending}`;
 }
 
-/** Without its parameters, which say how sound is coded. */
+/** Without its parameters, which describe the audio coding. */
 function headerType(type: string | undefined): string {
   return /^[\w.+-]+\/[\w.+-]+/.exec(type ?? "")?.[0] ?? "application/octet-stream";
 }
@@ -25,7 +25,7 @@ function headerType(type: string | undefined): string {
 /** Read again at each attempt. */
 async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
   if (ref !== undefined) return ref;
-  if (path === undefined) throw new ChannelError("media_refused", { detail: "only a file that the gateway has laid down is sent" });
+  if (path === undefined) throw new ChannelError("media_refused", { detail: "only files that the gateway has stored are sent" });
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) {
     throw new ChannelError("media_missing", { detail: `the file ${basename(path)} is no longer where it was put for sending` });
@@ -33,7 +33,7 @@ async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
   return new Upload({ path, name: headerName(name ?? basename(path)), type: headerType(type), size: found.size });
 }
 
-/** The payload with the files in it. Throws `media_missing` before anything is sent. */
+/** The payload with its files. Throws `media_missing` before anything is sent. */
 export async function attachFiles(payload: Payload, files: readonly PartFile[]): Promise<Payload> {
   const opened = await Promise.all(files.map(open));
   if (Array.isArray(payload.media)) {
@@ -42,7 +42,7 @@ export async function attachFiles(payload: Payload, files: readonly PartFile[]):
   return { ...payload, ...Object.fromEntries(files.map(({ field }, index) => [field, opened[index]])) };
 }
 
-/** One message, or those of an album in their order; none when the answer names none. */
+/** The id of one message, or those of an album in order; none if the answer contains none. */
 export function messageIdsOf(answer: unknown): readonly string[] {
   const messages: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
   return messages.map((message) => id(record(message as never)?.message_id)).filter((found) => found !== undefined);

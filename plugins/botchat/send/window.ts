@@ -1,8 +1,8 @@
-/** At most this many in any window of this length, however long each of them is on its way. */
+/** A sliding window: at most `most` entries in any `ms`, however long each call takes. */
 
-/** Something that counts: booked, then under way, then over. */
+/** A counted entry: booked, then in progress, then finished. */
 export interface Slot {
-  /** When it was booked, began or ended: the last of them. */
+  /** When it was booked, began or ended, whichever is the latest. */
   at: number;
   underWay: boolean;
   /** 0: an edit. */
@@ -10,21 +10,21 @@ export interface Slot {
 }
 
 export interface Window {
-  /** Milliseconds until so many more fit in, at the soonest; more than fit in at all are as many as do. */
+  /** Milliseconds until this many more fit, at the earliest. A count above the maximum is treated as the maximum. */
   delay(at: number, count?: number): number;
-  /** Counts the slot as so many, from its time on, whenever that is changed. */
+  /** Counts the slot this many times, at its time, even if that changes later. */
   add(slot: Slot, count?: number): void;
-  /** Nothing that was added matters any more. */
+  /** Whether no added entry matters any longer. */
   isIdle(at: number): boolean;
 }
 
-/** What is under way for longer has come into effect, or will not. */
+/** A call in progress for longer than this has taken effect, or will not. */
 const longestMs = 10_000;
 
-/** The latest moment at which it can have come into effect, seen from now. */
+/** The latest time at which it can have taken effect, as seen from now. */
 const effect = ({ at, underWay }: Slot, now: number) => (underWay ? Math.min(now, at + longestMs) : at);
 
-/** No more than `most` in `ms`; 0: as many as one likes. */
+/** At most `most` in `ms`; 0: no limit. */
 export function createWindow(most: number, ms: number): Window | undefined {
   if (most <= 0) return undefined;
   const counts = new Map<Slot, number>();

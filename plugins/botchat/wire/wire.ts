@@ -38,8 +38,9 @@ export function codeOf(thrown: unknown): string {
   const refusal = typeof message === "string" ? proxyWords.find(([words]) => words.test(message))?.[1] : undefined;
   if (refusal !== undefined) return refusal;
   // The SOCKS client reports errors only as text: `connect ECONNREFUSED <address>`.
-  const told = typeof code !== "string" && typeof message === "string" ? /^[a-z]+ (E[A-Z0-9_]{2,30})\b/.exec(message)?.[1] : undefined;
-  if (told !== undefined) return told;
+  const systemCode =
+    typeof code !== "string" && typeof message === "string" ? /^[a-z]+ (E[A-Z0-9_]{2,30})\b/.exec(message)?.[1] : undefined;
+  if (systemCode !== undefined) return systemCode;
   if (typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code)) return code;
   return typeof name === "string" && /^\w{1,60}$/.test(name) ? name : "UNKNOWN";
 }

@@ -1,4 +1,4 @@
-/** What the credentials of a mailbox open: the calls of the API, the address of the mailbox, and the label that is watched. */
+/** What a mailbox's credentials give access to: the API calls, the mailbox's address, and the watched label. */
 import type { PluginHost } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
@@ -12,7 +12,7 @@ import { createTokens } from "./tokens.ts";
 export interface Opened {
   readonly address: string;
   readonly wanted: Wanted;
-  /** Only when it was asked for just now. */
+  /** Set only if it was requested just now. */
   readonly profile?: Profile;
 }
 
@@ -20,9 +20,9 @@ export interface Access {
   readonly api: Api;
   /** Identifies the credentials in use. Rejects when they cannot be read. */
   login(): Promise<string>;
-  /** Opens the mailbox, and asks Google only the first time for the same credentials. */
+  /** Opens the mailbox. Google is asked only the first time for the same credentials. */
   open(): Promise<Opened>;
-  /** The mailbox that was opened last. */
+  /** The most recently opened mailbox. */
   opened(): Opened | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface AccessOptions {
   readonly store: PluginHost["store"];
   readonly now: () => number;
   readonly secret: (value: unknown, key: string) => string;
-  /** Path of the settings below `hooks.gmail`; empty, or with its dot. */
+  /** Path of the settings below `hooks.gmail`: empty, or ending in a dot. */
   readonly at: string;
   readonly signal: AbortSignal;
 }
@@ -42,7 +42,7 @@ export function createAccess(settings: GmailSettings, { store, now, secret, at, 
   const isService = settings.serviceAccount !== undefined;
   const tokensFor = (scope: string, subject?: string) =>
     createTokens(credentials, { scope, ...(subject === undefined ? {} : { subject }), now, signal });
-  // A user's permission holds both scopes; a service account reads as the mailbox, and takes notices as itself.
+  // A user's permission has both scopes. A service account reads as the mailbox, and receives notifications as itself.
   const mailTokens = tokensFor(readScope, isService ? settings.account : undefined);
   const noticeTokens = settings.emulator ? withoutToken : isService ? tokensFor(pubsubScope) : mailTokens;
   const api = createApi({ roots: settings.roots, mailTokens, noticeTokens, signal });
@@ -64,7 +64,7 @@ export function createAccess(settings: GmailSettings, { store, now, secret, at, 
         throw new SourceError(
           "setup",
           `The credentials open the mailbox ${address} and not ${settings.account}.`,
-          `Correct hooks.gmail.${at}account, or give the permission as ${settings.account}.`,
+          `Correct hooks.gmail.${at}account, or grant the permission as ${settings.account}.`,
         );
       opened = { login: current, address, wanted: { label: await labelIdOf(settings.label, api), includeOwn: settings.includeOwn } };
       return { ...opened, profile };
@@ -74,7 +74,7 @@ export function createAccess(settings: GmailSettings, { store, now, secret, at, 
 
 const systemLabel = /^(?:INBOX|STARRED|IMPORTANT|UNREAD|CATEGORY_[A-Z]+)$/;
 
-/** Users know labels by their names, the API by their ids. */
+/** Users know labels by name, the API by id. */
 async function labelIdOf(label: string, api: Pick<Api, "labels">): Promise<string> {
   if (systemLabel.test(label)) return label;
   const labels = await api.labels();

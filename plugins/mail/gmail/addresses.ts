@@ -1,16 +1,16 @@
-/** Addresses of a header field (RFC 5322, 3.4), and words that are encoded in it (RFC 2047). */
+/** Parses addresses of a header field (RFC 5322, 3.4) and its encoded words (RFC 2047). */
 import type { Mailbox } from "../source.ts";
 
-/** What is not clearly an address is a name without one, so that no sender is taken for another. */
+/** Text that is not clearly an address becomes a name without one, so that no sender is mistaken for another. */
 export function readAddresses(value: string): readonly Mailbox[] {
   const entries = divide(value);
   if (entries === undefined) return value.trim() === "" ? [] : [{ name: decodeWords(value) }];
   return entries.map(readOne);
 }
 
-/** Encoded words that the server left as they were. */
+/** Decodes encoded words that the server left unchanged. */
 export function decodeWords(text: string): string {
-  // Space between two encoded words is no part of the text.
+  // Space between two encoded words is not part of the text.
   return text
     .replace(/(=\?[^?\s]+\?[bq]\?[^?\s]*\?=)\s+(?==\?[^?\s]+\?[bq]\?)/gi, "$1")
     .replace(/=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bq])\?([^?\s]*)\?=/gi, (word, charset: string, kind: string, content: string) => {
@@ -44,7 +44,7 @@ function readOne(entry: string): Mailbox {
   return bare?.[1] === undefined ? { name: decodeWords(entry.trim()) } : { address: bare[1] };
 }
 
-/** At the commas that are in no quotes, comments or angles; `undefined` where one of these does not end. */
+/** Splits at commas outside quotes, comments and angle brackets; `undefined` if one of these is not closed. */
 function divide(value: string): readonly string[] | undefined {
   const entries: string[] = [];
   let entry = "";

@@ -1,4 +1,4 @@
-/** The calls of the Gmail API and of Pub/Sub that the gateway makes. It reads; nothing in the mailbox is changed. */
+/** The calls of the Gmail API and of Pub/Sub that the gateway makes. It only reads; nothing in the mailbox is changed. */
 import { call, type Tokens } from "./request.ts";
 
 export interface Profile {
@@ -6,7 +6,7 @@ export interface Profile {
   readonly historyId: string;
 }
 
-/** A mail as history and lists name it; lists leave the labels out, and history may. */
+/** A mail as named in history and lists. Lists contain no labels, and history may not. */
 export interface Named {
   readonly id: string;
   readonly threadId?: string;
@@ -14,7 +14,7 @@ export interface Named {
 }
 
 export interface HistoryRecord {
-  /** Increases, with gaps; a 64-bit number as a text. */
+  /** Increases, with gaps; a 64-bit number as text. */
   readonly id: string;
   readonly messagesAdded?: readonly { readonly message: Named }[];
   readonly labelsAdded?: readonly { readonly labelIds?: readonly string[]; readonly message: Named }[];
@@ -30,7 +30,7 @@ export interface Part {
 
 export interface Message extends Named {
   readonly snippet?: string;
-  /** Epoch milliseconds as a text. */
+  /** Epoch milliseconds as text. */
   readonly internalDate?: string;
   readonly payload?: Part;
 }
@@ -43,16 +43,16 @@ export interface ReceivedNotice {
 export interface Api {
   profile(): Promise<Profile>;
   labels(): Promise<readonly { readonly id: string; readonly name: string }[]>;
-  /** Every page. `historyId`: the newest of the mailbox. Rejects with the status 404 when `start` is too old. */
+  /** All pages. `historyId` is the newest record of the mailbox. Rejects with status 404 if `start` is too old. */
   history(start: string, label: string): Promise<{ readonly records: readonly HistoryRecord[]; readonly historyId: string }>;
-  /** Every page, newest first; `after`: epoch seconds. */
+  /** All pages, newest first; `after` is in epoch seconds. */
   messages(label: string, after: number): Promise<readonly Named[]>;
-  /** Rejects with the status 404 when it is gone. */
+  /** Rejects with status 404 if the mail is gone. */
   message(id: string, format: "full" | "metadata"): Promise<Message>;
-  /** The bytes of a part, base64url. */
+  /** The bytes of a part, as base64url. */
   attachment(message: string, id: string): Promise<string>;
   watch(topic: string, label: string): Promise<{ readonly historyId: string; readonly expiration: string }>;
-  /** Waits for a bounded time at the server. */
+  /** The server holds the call for a limited time. */
   pull(subscription: string): Promise<readonly ReceivedNotice[]>;
   acknowledge(subscription: string, ackIds: readonly string[]): Promise<void>;
 }

@@ -1,36 +1,36 @@
-/** What is new in a Gmail mailbox: the records of its history, and where these are missing, mails by their time. */
+/** Finds new mail in a Gmail mailbox: by its history or, if records are missing, by time. */
 import type { Changes, Cursor, LastRead } from "../source.ts";
 import type { Api } from "./api.ts";
 import { candidatesIn, type Place, placeAfter, type Wanted } from "./history.ts";
 import { ApiError } from "./request.ts";
 
-/** What was read of which mailbox, and from where it is read on. */
+/** What was read of which mailbox, and where reading continues. */
 export interface GmailCursor extends Place {
   readonly address: string;
   readonly label: string;
-  /** When reading began, epoch milliseconds. */
+  /** When reading began, in epoch milliseconds. */
   readonly began: number;
-  /** After a gap in the history, and at a start in the past, mails are also listed by their time; a list may be late too. */
+  /** After a gap in the history, and for a start in the past, mails are also listed by time. Such a list may lag too. */
   readonly relist?: { readonly from: number; readonly until: number };
 }
 
 export interface ChangeReader {
-  /** Reads what came after a cursor. `hasNew`: a mail is listed that was not listed before. */
+  /** Reads what came after a cursor. `hasNew`: a mail appeared that was not listed before. */
   read(cursor: GmailCursor, before: LastRead, wanted: Wanted): Promise<Omit<Changes, "again"> & { readonly hasNew: boolean }>;
-  /** The newest record of a mail that was listed; empty when there is none. */
+  /** The newest record of a listed mail; empty if there is none. */
   recordOf(id: string): string;
   /** A mail is gone or no longer wanted: it is not listed again unless a newer record names it. */
   leaveOut(id: string): void;
 }
 
 const hourMs = 3_600_000;
-/** How long a list by time is repeated, because it may be late. */
+/** How long a list by time is repeated, because it may lag. */
 export const lateMs = 600_000;
 
 export function createChangeReader({ api, now }: { readonly api: Api; readonly now: () => number }): ChangeReader {
-  /** The newest record of each mail that was listed. */
+  /** The newest record of each listed mail. */
   let listed = new Map<string, string>();
-  /** Mails that are gone or no longer wanted, by the record with which they were. */
+  /** Mails that are gone or no longer wanted, by the record that showed it. */
   let unwanted = new Map<string, string>();
 
   /** Oldest first. */
@@ -38,7 +38,7 @@ export function createChangeReader({ api, now }: { readonly api: Api; readonly n
     return [...(await api.messages(wanted.label, Math.floor(from / 1_000)))].reverse();
   }
 
-  /** The history is gone; its present end is asked for first, so that no mail falls in between. */
+  /** The history is gone. Its current end is requested first, so that no mail is missed in between. */
   async function afterGap(cursor: GmailCursor, { lastSync }: LastRead): Promise<GmailCursor> {
     const { historyId } = await api.profile();
     const { address, label, began } = cursor;
@@ -77,7 +77,7 @@ export function createChangeReader({ api, now }: { readonly api: Api; readonly n
   };
 }
 
-/** `undefined`: the history no longer reaches back so far. */
+/** `undefined` if the history no longer goes back that far. */
 async function historyFrom(api: Api, start: string, label: string): Promise<Awaited<ReturnType<Api["history"]>> | undefined> {
   try {
     return await api.history(start, label);

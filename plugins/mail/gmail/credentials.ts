@@ -1,4 +1,4 @@
-/** What the gateway identifies itself with to Google: an OAuth client with a refresh token of the user, or a service account. */
+/** The gateway's identity for Google: an OAuth client with a user's refresh token, or a service account. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
@@ -11,7 +11,7 @@ export interface ClientCredentials {
   readonly clientSecret: string;
   readonly tokenUri: string;
   readonly refreshToken: string;
-  /** When the user gave the refresh token, epoch milliseconds; absent: unknown. */
+  /** When the user granted the refresh token, in epoch milliseconds; absent if unknown. */
   readonly grantedAt?: number;
 }
 
@@ -31,7 +31,10 @@ export interface CredentialsReader {
 
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
 
-/** Read at each call: a reference may lead to another value later. `at` is the path of the settings below `hooks.gmail`, with its dot. */
+/**
+ * Reads the credentials at each call, because a reference may lead to another value later. `at` is the path of the settings below
+ * `hooks.gmail`, with its dot.
+ */
 export function createCredentials(
   settings: GmailSettings,
   {
@@ -68,7 +71,7 @@ export function createCredentials(
   };
 }
 
-/** Differs whenever the credentials differ, and says nothing about them. */
+/** Differs whenever the credentials differ, without revealing them. */
 export function identityOf(credentials: Credentials): string {
   return createHash("sha256").update(JSON.stringify(credentials)).digest("hex").slice(0, 32);
 }
@@ -95,7 +98,7 @@ function readClient(
   if (!isText(client_id) || !isText(client_secret))
     throw new SourceError(
       "setup",
-      `hooks.gmail.${key} holds no OAuth client.`,
+      `hooks.gmail.${key} contains no OAuth client.`,
       "Download the JSON of an OAuth client of the type Desktop app from the Google Cloud console.",
     );
   return { kind: "client", clientId: client_id, clientSecret: client_secret, tokenUri: isText(token_uri) ? token_uri : defaultTokenUri };
@@ -108,7 +111,7 @@ function readService(
   if (!isText(client_email) || !isText(private_key))
     throw new SourceError(
       "setup",
-      `hooks.gmail.${key} holds no service account.`,
+      `hooks.gmail.${key} contains no service account.`,
       "Download a JSON key of the service account from the Google Cloud console.",
     );
   return {

@@ -1,4 +1,4 @@
-/** How a mailbox is announced new mail, by its `mode`: taken from a subscription, posted to the gateway, or not at all. */
+/** How a mailbox is notified of new mail, by its `mode`: from a subscription, by posts to the gateway, or not at all. */
 
 import type { GmailSettings } from "../settings.ts";
 import { type NoticeStatus, SourceError } from "../source.ts";
@@ -6,14 +6,14 @@ import { createNotices, type Notices } from "./notices.ts";
 import { createPush, type Push } from "./push.ts";
 
 interface Doorbell {
-  /** Absent: the mailbox is polled. */
+  /** Absent if the mailbox is polled. */
   readonly notices?: Notices;
   readonly push?: Push;
 }
 
 type Parts = Omit<Parameters<typeof createNotices>[0], "account" | "topic" | "subscription"> & { readonly at: string };
 
-/** What is missing in the settings is a fault of the notices: the mailbox is polled all the same. */
+/** Missing settings are a fault of the notifications; the mailbox is still polled. */
 export function createDoorbell(account: string, settings: GmailSettings, { at, ...parts }: Parts): Doorbell {
   const { mode, push, certificates } = settings;
   if (mode === "poll") return {};
@@ -32,7 +32,7 @@ export function createDoorbell(account: string, settings: GmailSettings, { at, .
   };
 }
 
-/** A whole name, or the last part of one in the project of the settings. */
+/** A full name, or the last part of one in the project of the settings. */
 function nameOf(kind: string, name: string | undefined, project: string | undefined): string | undefined {
   if (name === undefined || name.includes("/")) return name;
   return project === undefined ? undefined : `projects/${project}/${kind}/${name}`;

@@ -1,8 +1,8 @@
-/** Which mails of a history are new ones that run, and where the next look begins. */
+/** Selects the new mails to run from a history, and where the next look begins. */
 import type { HistoryRecord, Named } from "./api.ts";
 
 export interface Wanted {
-  /** Id of the label that is watched. */
+  /** Id of the watched label. */
   readonly label: string;
   readonly includeOwn: boolean;
 }
@@ -13,27 +13,27 @@ export interface Candidate {
   readonly record: string;
 }
 
-/** Where reading goes on. Ids of history records are 64-bit numbers as texts. */
+/** Where reading continues. Ids of history records are 64-bit numbers as text. */
 export interface Place {
   /** The next look lists what came after this record. */
   readonly start: string;
-  /** Becomes `start` with the first look that begins at `due`, epoch milliseconds. `quiet`: the list was empty, and this is where it ended. */
+  /** Becomes `start` with the first look at or after `due` (epoch milliseconds). `quiet`: the list was empty, and this is its end. */
   readonly mark?: { readonly record: string; readonly due: number; readonly quiet: boolean };
 }
 
 /** A record may be listed late, after a newer one. */
 const lateMs = 600_000;
-/** In a quiet mailbox the start moves on before Google forgets it. */
+/** In a quiet mailbox the start advances before Google drops it. */
 const quietMs = 86_400_000;
 
-/** Own mail that the user sent to themselves is in the inbox as well. */
+/** Mail that the user sent to themselves has the inbox label too. */
 export function isWanted(labels: readonly string[], { includeOwn }: Wanted): boolean {
   const has = (label: string) => labels.includes(label);
   if (has("SPAM") || has("TRASH") || has("DRAFT")) return false;
   return !has("SENT") || (includeOwn && has("INBOX"));
 }
 
-/** Oldest first, each once. */
+/** Oldest first, without duplicates. */
 export function candidatesIn(records: readonly HistoryRecord[], wanted: Wanted): readonly Candidate[] {
   const newest = new Map<string, string>();
   const add = (record: string, { id, labelIds }: Named, isLabelled: boolean) => {
@@ -49,8 +49,8 @@ export function candidatesIn(records: readonly HistoryRecord[], wanted: Wanted):
 }
 
 /**
- * After a look that began at `began`. A record becomes the start only ten minutes after it was listed, and only with a look that lists
- * everything behind the old start once more: until then a late record, whose id is lower, is still found.
+ * The place after a look that began at `began`. A record becomes the start only ten minutes after it was listed, with a look that lists
+ * everything after the old start once more. Until then a late record, whose id is lower, is still found.
  */
 export function placeAfter(
   { start, mark }: Place,
@@ -59,7 +59,7 @@ export function placeAfter(
   if (mark !== undefined && began >= mark.due) return { start: mark.record };
   const newest = records.reduce((best, { id }) => (isNewer(id, best) ? id : best), start);
   if (isNewer(newest, start)) {
-    // A later record would put the end of the wait off again and again.
+    // A later record would postpone the end of the wait again and again.
     return mark !== undefined && !mark.quiet ? { start, mark } : { start, mark: { record: newest, due: began + lateMs, quiet: false } };
   }
   return { start, mark: mark ?? { record: historyId, due: began + quietMs, quiet: true } };

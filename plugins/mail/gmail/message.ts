@@ -1,4 +1,4 @@
-/** One mail as the Gmail API gives it: already parsed, so that only its parts have to be chosen. Attachments are not fetched. */
+/** One mail from the Gmail API. It is already parsed, so only its parts have to be selected. Attachments are not fetched. */
 import type { Attachment, Header, Mail } from "../source.ts";
 import { oneLine } from "../text.ts";
 import { decodeWords, readAddresses } from "./addresses.ts";
@@ -10,12 +10,12 @@ const headerNames = new Set([
 ]);
 const maxHeaders = 200;
 const maxHeaderLength = 20_000;
-/** A mail with more parts is read only so far. */
+/** Further parts of a mail are ignored. */
 const maxParts = 2_000;
 const maxAttachments = 100;
-/** HTML takes more room than the text in it. */
+/** HTML needs more space than its text. */
 const maxHtmlBytes = 100_000;
-/** A longer text is not fetched for its beginning. */
+/** A longer text is not fetched for its beginning alone. */
 const maxTextBytes = 2 * 1_048_576;
 
 interface Chosen {
@@ -23,7 +23,7 @@ interface Chosen {
   readonly part: Part;
 }
 
-/** `fetchPart` resolves with the bytes of a part that came without them, base64url. */
+/** `fetchPart` resolves with the bytes of a part that was sent without them, as base64url. */
 export async function readMessage(
   message: Message,
   { maxBytes, fetchPart }: { readonly maxBytes: number; readonly fetchPart: (attachmentId: string) => Promise<string> },
@@ -35,13 +35,13 @@ export async function readMessage(
   if (data === undefined && size > maxTextBytes) return { ...mail, attachments, bodyError: "the text of the mail is too long" };
   const encoded = data ?? (attachmentId === undefined ? "" : await fetchPart(attachmentId));
   const most = text.kind === "html" ? maxHtmlBytes : maxBytes * 2;
-  // Four characters hold three bytes.
+  // Four characters encode three bytes.
   const bytes = Buffer.from(encoded.slice(0, Math.ceil(most / 3) * 4), "base64url");
   const cut = encoded.length > Math.ceil(most / 3) * 4;
   return { ...mail, attachments, text: { kind: text.kind, value: decode(bytes, { declared: charsetOf(text.part), cut }), cut } };
 }
 
-/** What the header of the mail says. */
+/** Reads the header of a mail. */
 export function readEnvelope({ id, threadId, labelIds = [], snippet, internalDate, payload = {} }: Message): Mail {
   const headers = (payload.headers ?? []).slice(0, maxHeaders * 10).map(({ name, value }) => ({
     name: name.toLowerCase(),
@@ -71,7 +71,7 @@ function outlineOf(root: Part): { readonly text?: Chosen; readonly attachments: 
   let plain: Part | undefined;
   let html: Part | undefined;
   const attachments: Attachment[] = [];
-  // A stack of its own: a mail may be nested deeper than calls can be.
+  // Uses its own stack, because a mail may be nested deeper than the call stack allows.
   const left: Part[] = [root];
   for (let seen = 0; seen < maxParts; seen += 1) {
     const part = left.pop();
@@ -99,10 +99,10 @@ function charsetOf(part: Part): string {
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(headerOf(part, "content-type"))?.[1] ?? "windows-1252";
 }
 
-/** The API gives most texts as UTF-8, whatever the mail declares, and some as they were. */
+/** The API returns most texts as UTF-8, whatever the mail declares, and some unchanged. */
 function decode(bytes: Uint8Array, { declared, cut }: { readonly declared: string; readonly cut: boolean }): string {
   try {
-    // As a stream, because half a character at the cut is no error.
+    // Decoded as a stream, because half a character at the end is not an error.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: cut });
   } catch {
     return decoderFor(declared).decode(bytes);
@@ -119,7 +119,7 @@ function decoderFor(charset: string): TextDecoder {
 
 const escaped: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
 
-/** A summary comes escaped for a web page. */
+/** A summary is escaped for HTML. */
 function plainText(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (all, name: string) => escaped[name] ?? all);
 }

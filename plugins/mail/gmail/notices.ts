@@ -1,4 +1,4 @@
-/** Notices that mail has come: the order to Gmail to publish them, which ends after seven days, and taking them from a subscription. */
+/** Notifications of new mail: requests Gmail to publish them, which lasts for seven days, and pulls them from a subscription. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Json, PluginHost } from "service-gateway/sdk";
 import { type NoticeStatus, SourceError } from "../source.ts";
@@ -9,7 +9,7 @@ export interface Notice {
   readonly historyId: string;
 }
 
-/** What Gmail was asked to announce, as it is stored. */
+/** What Gmail was requested to announce, as stored. */
 interface Order {
   readonly topic: string;
   readonly label: string;
@@ -20,17 +20,17 @@ interface Order {
 
 export interface Notices {
   status(): NoticeStatus;
-  /** Orders notices where there is no order, or one that is due, and begins to take them. Never rejects. */
+  /** Requests notifications if there is no valid request, and starts to pull them. Never rejects. */
   keep(mailbox: { readonly address: string; readonly label: string }): Promise<void>;
 }
 
 const dayMs = 86_400_000;
 const orderAgainMs = 60_000;
 const longestBackOffMs = 60_000;
-/** A server that answers at once, and empty, is not asked without a pause. */
+/** Pause after an immediate empty answer, so that the server is not called without one. */
 const shortestPullMs = 500;
 const maxSilentFailures = 3;
-/** A server that refuses does so at once; one that waits has accepted. */
+/** A refusal comes at once; a server that waits has accepted. */
 const acceptedMs = 2_000;
 
 export function createNotices({
@@ -46,7 +46,7 @@ export function createNotices({
 }: {
   readonly account: string;
   readonly topic: string;
-  /** Absent: notices are posted to the gateway. */
+  /** Absent if notifications are posted to the gateway. */
   readonly subscription?: string;
   readonly api: Pick<Api, "watch" | "pull" | "acknowledge">;
   readonly store: PluginHost["store"];
@@ -61,7 +61,7 @@ export function createNotices({
   let pullFault: SourceError | undefined;
   let isPulling = false;
 
-  /** At the first look of a process the order has to last for two days more. */
+  /** At the first look of a process the request must be valid for two more days. */
   function isDue(wanted: Pick<Order, "topic" | "label" | "address">, isFirst: boolean): boolean {
     if (order === undefined || order.topic !== wanted.topic || order.label !== wanted.label || order.address !== wanted.address)
       return true;
@@ -125,7 +125,7 @@ export function createNotices({
 
   return {
     status() {
-      // An order that lasts is renewed in time after an outage.
+      // A subscription that is still valid is renewed in time after an outage.
       const isCovered = orderFault?.error.kind === "outage" && order !== undefined && order.expires - now() > dayMs;
       const fault = (isCovered ? undefined : orderFault?.error) ?? pullFault;
       return { ...(order === undefined ? {} : { expires: order.expires }), ...(fault === undefined ? {} : { fault }) };
@@ -139,7 +139,7 @@ export function createNotices({
   };
 }
 
-/** Base64 of `{ "emailAddress", "historyId" }`, the id as a number or a text; `undefined`: it is something else. */
+/** Base64 of `{ "emailAddress", "historyId" }`, the id as a number or a text; `undefined` for anything else. */
 export function readNotice(data: unknown): Notice | undefined {
   try {
     const { emailAddress, historyId } = JSON.parse(Buffer.from(String(data), "base64").toString("utf8")) as {
@@ -154,7 +154,7 @@ export function readNotice(data: unknown): Notice | undefined {
 }
 
 function asFault(error: unknown): SourceError {
-  return error instanceof SourceError ? error : new SourceError("outage", String(error), "It is tried again by itself.");
+  return error instanceof SourceError ? error : new SourceError("outage", String(error), "It is retried automatically.");
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

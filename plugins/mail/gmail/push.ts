@@ -1,17 +1,20 @@
-/** Notices that Pub/Sub posts to the gateway. Anybody can post there, so each must carry a token that Google signed for this gateway. */
+/**
+ * Notifications that Pub/Sub posts to the gateway. Any client can post there, so each must carry a token that Google signed for this
+ * gateway.
+ */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { SourceError } from "../source.ts";
 import { type Notice, readNotice } from "./notices.ts";
 import { send } from "./request.ts";
 
 export interface Push {
-  /** The status to answer with: 204 when the notice has rung, 401 without a valid token, 503 when that could not be found out. */
+  /** The status to answer with: 204 if the notification was accepted, 401 without a valid token, 503 if that could not be checked. */
   receive(authorization: string | undefined, body: unknown): Promise<204 | 400 | 401 | 503>;
 }
 
 interface Expected {
   readonly audience: string;
-  /** The service account that the subscription posts as. */
+  /** The service account with which the subscription posts. */
   readonly email: string;
 }
 
@@ -31,9 +34,9 @@ interface KnownKeys {
 
 const issuers = ["https://accounts.google.com", "accounts.google.com"];
 const maxTokenLength = 8_192;
-/** Clocks differ a little. */
+/** Allows for small differences between clocks. */
 const skewMs = 30_000;
-/** An unknown key is looked for again, but not for each request that names one. */
+/** Shortest pause between look-ups of unknown keys, so that not each request causes one. */
 const lookAgainMs = 1_000;
 
 export function createPush({
@@ -44,7 +47,7 @@ export function createPush({
   onNotice,
 }: {
   readonly expected: Expected;
-  /** Address of Google's public keys, as a JSON Web Key Set. */
+  /** URL of Google's public keys, as a JSON Web Key Set. */
   readonly certificates: string;
   readonly now: () => number;
   readonly signal: AbortSignal;
@@ -69,7 +72,7 @@ export function createPush({
     if (token === undefined || token.length > maxTokenLength) return false;
     const [head = "", claims = "", signature = ""] = token.split(".");
     const { alg, kid } = readJson(head);
-    // The key of a foreign token is not even asked for.
+    // The key of a token for another recipient is not even fetched.
     if (alg !== "RS256" || typeof kid !== "string" || !isFor(readJson(claims), expected, now())) return false;
     const key = await keyOf(kid);
     return key !== undefined && verify("RSA-SHA256", Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, "base64url"));

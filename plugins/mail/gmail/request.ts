@@ -1,8 +1,8 @@
-/** Requests to Google: with a time-out, a bound on what is read, and each failure as a cause that a user can act on. */
+/** Requests to Google, with a timeout, a limit on the answer, and failures described so that a user can act on them. */
 import { SourceError } from "../source.ts";
 
 export interface Tokens {
-  /** An access token that is valid. `refused`: one that the API no longer accepts. */
+  /** A valid access token. `refused` is one that the API no longer accepts. */
   token(refused?: string): Promise<string>;
 }
 
@@ -20,7 +20,7 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
-/** Where Google answered with an error. */
+/** Google answered with an error. */
 export class ApiError extends SourceError {
   readonly status: number;
 
@@ -35,11 +35,11 @@ export class ApiError extends SourceError {
   }
 }
 
-/** Parsing a larger answer would hold other work up; of such a mail only the header fields are read. */
+/** Parsing a larger answer would delay other work; for such a mail only the header fields are read. */
 const maxAnswerBytes = 4 * 1_048_576;
-const again = "It is tried again by itself.";
+const again = "It is retried automatically.";
 
-/** Resolves with whatever status; rejects when there was no answer, or one that is too large. */
+/** Resolves with any status. Rejects if there was no answer, or one that is too large. */
 export async function send(url: string, { method = "GET", headers = {}, body, timeoutMs = 30_000, signal }: Sending): Promise<Answer> {
   const { host } = new URL(url);
   try {
@@ -60,7 +60,7 @@ export async function send(url: string, { method = "GET", headers = {}, body, ti
   }
 }
 
-/** A call of an API, with an access token that is renewed once when it is refused. */
+/** Calls an API with an access token, which is renewed once if it is refused. */
 export async function call(
   tokens: Tokens,
   url: string,
@@ -85,7 +85,7 @@ interface GoogleError {
   readonly details?: readonly { readonly reason?: string; readonly metadata?: Readonly<Record<string, string>> }[];
 }
 
-/** `doing` is what the gateway wanted, such as `read the mailbox`. The text of the answer is left out: it may quote what was asked. */
+/** `doing` is what the gateway attempted, such as `read the mailbox`. The answer's text is left out, because it may quote the request. */
 export function errorOf({ status, headers, body }: Answer, doing: string): ApiError {
   const { error = {} } = (body ?? {}) as { readonly error?: GoogleError | string };
   const { errors = [], details = [], status: code } = typeof error === "string" ? {} : error;
@@ -95,18 +95,18 @@ export function errorOf({ status, headers, body }: Answer, doing: string): ApiEr
   const made = (kind: SourceError["kind"], fix: string) => new ApiError(kind, said, fix, { status, retryAfterMs });
   if (status === 429 || status >= 500 || reasons.some((reason) => /rateLimitExceeded|RATE_LIMIT/i.test(reason)))
     return made("outage", again);
-  // The token is a new one, so the permission is good; this passes by itself, or the permission ends.
+  // The token is new, so the permission is valid. Either this passes on its own, or the permission ends.
   if (status === 401) return made("outage", again);
   const disabled = details.find(({ reason }) => reason === "SERVICE_DISABLED");
   if (disabled !== undefined) return made("setup", switchOn(disabled.metadata?.activationUrl));
   if (reasons.some((reason) => /SCOPE_INSUFFICIENT|insufficientPermissions/i.test(reason)))
-    return made("setup", "Give the permission again, and leave every box ticked.");
+    return made("setup", "Grant the permission again, and leave every box ticked.");
   if (status === 403) return made("setup", "Check what the credentials are allowed to do in the Google Cloud console.");
   if (status === 404) return made("setup", "Check the names in hooks.gmail.");
   return made("outage", again);
 }
 
-/** Only an address of Google's own is shown. */
+/** Shows only URLs of Google. */
 function switchOn(activationUrl: string | undefined): string {
   const isGoogle = activationUrl !== undefined && /^https:\/\/([a-z0-9-]+\.)*google\.com\/[\w./?=&%-]*$/i.test(activationUrl);
   return isGoogle ? `Switch the API on: ${activationUrl}` : "Switch the API on in the Google Cloud console.";
@@ -126,14 +126,13 @@ async function readText(response: Response, host: string): Promise<string> {
   let size = 0;
   for await (const piece of response.body ?? []) {
     size += piece.length;
-    if (size > maxAnswerBytes)
-      throw new SourceError("too_large", `${host} sent more than may be read at once.`, "It is tried again with less.");
+    if (size > maxAnswerBytes) throw new SourceError("too_large", `${host} sent too much data at once.`, "It is retried with less.");
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** A proxy in between may answer with a page. */
+/** A proxy in between may answer with a web page. */
 function parse(text: string): unknown {
   try {
     return text === "" ? undefined : JSON.parse(text);

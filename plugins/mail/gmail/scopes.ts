@@ -1,3 +1,6 @@
-/** What the gateway asks Google for: to read mail, and to take notices. It never asks to change or to send mail. */
+/**
+ * The permissions that the gateway requests from Google: to read mail, and to receive notifications. It never requests to change or send
+ * mail.
+ */
 export const readScope = "https://www.googleapis.com/auth/gmail.readonly";
 export const pubsubScope = "https://www.googleapis.com/auth/pubsub";

@@ -1,4 +1,4 @@
-/** A Gmail mailbox, read by the REST API. A look lists what the history holds; a notice only says when to look. */
+/** A Gmail mailbox, read through the REST API. A look lists the history's new mails; a notification only says when to look. */
 import type { PluginHost } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
 import type { Cursor, Depth, Mail, MailSource } from "../source.ts";
@@ -12,11 +12,11 @@ import type { Push } from "./push.ts";
 import { ApiError } from "./request.ts";
 
 export interface GmailSource extends MailSource {
-  /** Absent: notices are not posted to the gateway. */
+  /** Absent if notifications are not posted to the gateway. */
   readonly push?: Push;
 }
 
-/** After a notice, and after a mail: its record, or the next one, may not be listed yet. */
+/** Looks after a notification or a mail are repeated, because its record, or the next one, may be listed late. */
 const lookAgainMs = [3_000, 10_000, 30_000];
 const pollWithoutNoticesMs = 30_000;
 
@@ -30,7 +30,7 @@ export function createGmailSource(
   }: {
     readonly host: Pick<PluginHost, "store" | "now">;
     readonly secret: (value: unknown, key: string) => string;
-    /** Path of the settings below `hooks.gmail`; empty, or with its dot. */
+    /** Path of the settings below `hooks.gmail`: empty, or ending in a dot. */
     readonly at: string;
   },
 ): GmailSource {
@@ -40,7 +40,7 @@ export function createGmailSource(
   const { api, login, open, opened } = createAccess(settings, { store, now, secret, at, signal });
   const changes = createChangeReader({ api, now });
   let ring = (): void => {};
-  /** The newest notice, and how many looks found nothing new since. */
+  /** The newest notification, and how many looks have found nothing new since. */
   let announced = "0";
   let looksInVain = lookAgainMs.length;
 
@@ -70,7 +70,7 @@ export function createGmailSource(
     return lookAgainMs[looksInVain] ?? (fault === undefined ? undefined : pollWithoutNoticesMs);
   }
 
-  /** `undefined`: it is gone. */
+  /** `undefined` if it is gone. */
   async function messageOf(id: string, format: "full" | "metadata") {
     try {
       return await api.message(id, format);
@@ -80,7 +80,7 @@ export function createGmailSource(
     }
   }
 
-  /** An empty cursor begins in the past, with mails listed by their time; a cursor of another mailbox or label begins now. */
+  /** An empty cursor begins in the past, with mails listed by time. A cursor of another mailbox or label begins now. */
   async function placeOf(stored: Cursor, { address, label, from }: { address: string; label: string; from: number }) {
     const cursor = stored as unknown as Partial<GmailCursor>;
     if (cursor.address === address && cursor.label === label) return { cursor: cursor as GmailCursor, isNew: false };

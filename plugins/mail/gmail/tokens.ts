@@ -1,4 +1,4 @@
-/** Access tokens: fetched when one is needed, used until they end, and never asked for again with credentials that Google has withdrawn. */
+/** Access tokens: requested when needed, used until they expire, and never requested again with credentials that Google has withdrawn. */
 import { createPrivateKey, sign } from "node:crypto";
 import { SourceError } from "../source.ts";
 import { type ClientCredentials, type Credentials, type CredentialsReader, identityOf, type ServiceCredentials } from "./credentials.ts";
@@ -11,10 +11,10 @@ interface Issued {
 }
 
 const dayMs = 86_400_000;
-/** A token is renewed before it ends, because a request takes time. */
+/** A token is renewed before it expires, because a request takes time. */
 const marginMs = 60_000;
 
-/** `subject`: the mailbox that a service account reads; absent: it acts as itself. */
+/** `subject`: the mailbox that a service account reads; without it, the account acts as itself. */
 export function createTokens(
   credentials: CredentialsReader,
   {
@@ -46,7 +46,7 @@ export function createTokens(
       throw error;
     }
     const { access_token, expires_in = 3_600 } = answer.body as { readonly access_token?: string; readonly expires_in?: number };
-    if (typeof access_token !== "string") throw new SourceError("outage", "Google issued no access token.", "It is tried again by itself.");
+    if (typeof access_token !== "string") throw new SourceError("outage", "Google issued no access token.", "It is retried automatically.");
     issued = { identity, token: access_token, until: now() + expires_in * 1_000 - marginMs };
     return access_token;
   }
@@ -65,7 +65,7 @@ function refreshFields({ clientId, clientSecret, refreshToken }: ClientCredentia
   return { grant_type: "refresh_token", client_id: clientId, client_secret: clientSecret, refresh_token: refreshToken };
 }
 
-/** RFC 7523: the service account signs who it is and what it wants. */
+/** RFC 7523: the service account signs its identity and its request. */
 function assertionFields(
   { email, privateKey, keyId, tokenUri }: ServiceCredentials,
   { scope, subject, now }: { readonly scope: string; readonly subject: string | undefined; readonly now: () => number },
@@ -106,13 +106,13 @@ function refusalOf(answer: Awaited<ReturnType<typeof send>>, credentials: Creden
   return errorOf(answer, "issue an access token");
 }
 
-/** It is tried again, because a delegation takes effect hours after it was given. */
+/** Retried, because a delegation takes effect hours after it was granted. */
 const noDelegation = ({ email }: ServiceCredentials): [string, string] => [
-  `Google does not let the service account ${email} read this mailbox.`,
+  `Google does not allow the service account ${email} to read this mailbox.`,
   "Ask an administrator of the Google Workspace for domain-wide delegation with the scope gmail.readonly, and check account.",
 ];
 
-/** All causes have one code; the age of the permission says which one is likely. */
+/** All causes have the same code; the age of the permission shows which one is likely. */
 function withdrawnGrant({ grantedAt }: ClientCredentials, now: number): SourceError {
   const age = grantedAt === undefined ? undefined : now - grantedAt;
   const cause =
@@ -124,6 +124,6 @@ function withdrawnGrant({ grantedAt }: ClientCredentials, now: number): SourceEr
   return new SourceError(
     "revoked",
     `Google no longer accepts the permission to read the mailbox (invalid_grant). ${cause}`,
-    "Publish the app in the Google Cloud console if its status is Testing, then give the permission again.",
+    "Publish the app in the Google Cloud console if its status is Testing, then grant the permission again.",
   );
 }

@@ -7,7 +7,7 @@ import { faultOf } from "./faults.ts";
 
 export type Credentials = { readonly pass: string } | { readonly accessToken: string };
 
-/** For the handshake, the greeting and the login together. */
+/** Time limit for handshake, greeting and login together. */
 const connectMs = 30_000;
 
 export async function connect(
@@ -20,13 +20,13 @@ export async function connect(
     host,
     port,
     secure: mode === "tls",
-    // Without it the library would go on in plain text where the server offers no STARTTLS.
+    // Without this option the library would continue in plain text if the server offers no STARTTLS.
     ...(mode === "tls" ? {} : { doSTARTTLS: mode === "starttls" }),
     ...(ca === undefined ? {} : { tls: { ca } }),
     ...(fingerprint === undefined ? {} : { transport: pinnedTransport({ ...encryption, fingerprint }) }),
     auth: { user, ...credentials },
     logger: false,
-    // By default it would wait for 15 s before the server may ring.
+    // By default it would wait for 15 s before the server may send notifications.
     autoIdleDelay: 100,
     maxIdleTime: 4 * 60_000,
     socketTimeout: 5 * 60_000,
@@ -34,10 +34,10 @@ export async function connect(
     greetingTimeout: 10_000,
     maxLiteralSize: 1_048_576,
     maxResponseSize: 524_288,
-    // So many take about 60 ms to read.
+    // Reading this many takes about 60 ms.
     maxResponseTokens: 30_000,
   });
-  // What goes wrong is seen by the call that waits; without a listener it would end the process.
+  // The waiting call reports the error; without a listener it would end the process.
   client.on("error", () => {});
   try {
     await answeredIn(connectMs, { client, host }, client.connect());

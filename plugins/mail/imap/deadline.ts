@@ -1,4 +1,4 @@
-/** A server that takes a command and never answers: the connection is given up, so that the next look has a new one. */
+/** Closes the connection to a server that accepts a command and never answers, so that the next look opens a new one. */
 import type { ImapFlow } from "imapflow";
 import { SourceError } from "../source.ts";
 
@@ -7,11 +7,11 @@ interface Asked {
   readonly host: string;
 }
 
-/** A server that works on a long search says so from time to time. */
+/** During a long search a server reports progress from time to time. */
 const stallMs = 20_000;
 const lookMs = 1_000;
 
-/** Rejects, and closes the connection, when nothing came for `stallMs`. */
+/** Rejects, and closes the connection, if nothing arrived for `stallMs`. */
 export function withoutStall<T>({ client, host }: Asked, running: Promise<T>): Promise<T> {
   let received = client.stats().received;
   let quietSince = performance.now();
@@ -24,7 +24,7 @@ export function withoutStall<T>({ client, host }: Asked, running: Promise<T>): P
   return race(running, { client, host }, { everyMs: lookMs, isLate });
 }
 
-/** Rejects, and closes the connection, when it is not done in time. */
+/** Rejects, and closes the connection, if the command is not done in time. */
 export function answeredIn<T>(ms: number, asked: Asked, running: Promise<T>): Promise<T> {
   return race(running, asked, { everyMs: ms, isLate: () => true });
 }
@@ -37,7 +37,7 @@ async function race<T>(
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setInterval(() => {
     if (!isLate()) return;
-    reject(new SourceError("outage", `${host} does not answer.`, "It is tried again by itself."));
+    reject(new SourceError("outage", `${host} does not answer.`, "It is retried automatically."));
     client.close();
   }, everyMs);
   try {

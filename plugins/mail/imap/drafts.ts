@@ -1,4 +1,4 @@
-/** The drafts folder of a mailbox that is read by IMAP. */
+/** The drafts folder of an IMAP mailbox. */
 import type { ImapFlow } from "imapflow";
 import { type DraftFolder, SourceError } from "../source.ts";
 import { withoutStall } from "./deadline.ts";
@@ -13,7 +13,7 @@ export function createDraftFolder({
   readonly host: string;
   readonly user: string;
   readonly connected: () => Promise<ImapFlow>;
-  /** Opens the folder again for which the server rings. */
+  /** Reopens the folder for which the server sends notifications. */
   readonly settle: () => Promise<void>;
 }): DraftFolder {
   async function over<T>(work: (open: ImapFlow) => Promise<T>): Promise<T> {
@@ -37,7 +37,7 @@ export function createDraftFolder({
         }
       });
       await settle();
-      if (!found) throw new SourceError("outage", `${host} could not search the drafts.`, "It is tried again by itself.");
+      if (!found) throw new SourceError("outage", `${host} could not search the drafts.`, "It is retried automatically.");
       return found.length > 0;
     },
     store: ({ text, begins }) =>
@@ -52,8 +52,8 @@ export function createDraftFolder({
           const reason = responseText === "" ? "" : ` (${responseText.slice(0, 200)})`;
           throw new SourceError(
             "setup",
-            `${host} does not take a draft into ${path}${reason}.`,
-            "Check the room and the rights of the mailbox.",
+            `${host} does not accept a draft in ${path}${reason}.`,
+            "Check the free space and the permissions of the mailbox.",
           );
         }
       }),
@@ -62,7 +62,7 @@ export function createDraftFolder({
 
 async function pathOf(open: ImapFlow, host: string): Promise<string> {
   const folders = (await open.list()).filter(({ specialUse }) => specialUse === "\\Drafts");
-  // What the server says counts more than a name that looks like it.
+  // The server's own statement takes precedence over a name that looks right.
   const folder = folders.find(({ specialUseSource }) => specialUseSource === "extension") ?? folders[0];
   if (folder !== undefined) return folder.path;
   throw new SourceError(

@@ -7,13 +7,13 @@ import { SourceError } from "../source.ts";
 
 export interface Encryption {
   readonly mode: "tls" | "starttls" | "none";
-  /** Certificates that sign the server's, as PEM text; absent: those that Node trusts. */
+  /** Certificates that sign the server's, as PEM text; if absent, those that Node trusts. */
   readonly ca?: string;
   /** SHA-256 of the server's own certificate, as hexadecimal digits. */
   readonly fingerprint?: string;
 }
 
-/** `read` returns the text of a file that the configuration names. Throws for what would send a password unprotected. */
+/** `read` returns the text of a file that the configuration names. Throws if a password would be sent unprotected. */
 export function encryptionOf(
   tls: TlsSetting,
   { host, read }: { readonly host: string; readonly read: (file: string) => string },
@@ -31,8 +31,8 @@ export function encryptionOf(
 }
 
 /**
- * A pinned certificate is compared by its fingerprint, before anything is sent over the connection. Node offers
- * no way to accept a certificate that it does not trust, so the comparison needs a transport of its own.
+ * A pinned certificate is compared by its fingerprint before anything is sent. Node cannot accept a certificate that it does not trust, so
+ * the comparison needs a transport of its own.
  */
 export function pinnedTransport({ ca, fingerprint }: Encryption & { readonly fingerprint: string }): ImapTransport {
   const options: ConnectionOptions = { rejectUnauthorized: ca !== undefined, ...(ca === undefined ? {} : { ca }) };
@@ -58,7 +58,7 @@ function otherCertificate(host: string, found: string): SourceError {
   const pairs = found.match(/../g)?.join(":") ?? "none";
   return new SourceError(
     "setup",
-    `The certificate of ${host} is another one than tls.fingerprint256 names: ${pairs}.`,
+    `The certificate of ${host} does not match tls.fingerprint256: ${pairs}.`,
     "Set tls.fingerprint256 to the new one if you know that the server has changed its certificate.",
   );
 }

@@ -1,4 +1,4 @@
-/** What went wrong with a mail server, as a cause that a user can act on. */
+/** Describes a failure of a mail server as a cause that a user can act on. */
 import { SourceError } from "../source.ts";
 
 export function faultOf(error: unknown, host: string): SourceError {
@@ -20,10 +20,10 @@ export function faultOf(error: unknown, host: string): SourceError {
     return new SourceError(
       "login",
       `${host} refused the user name or the password.`,
-      "Correct user and password; many providers want an app password here.",
+      "Correct user and password; many providers require an app password here.",
     );
   if (code !== undefined && /TooLarge|TooMany|NESTING/.test(code))
-    return new SourceError("too_large", `${host} sent more than may be read at once (${code}).`, "It is tried again with less.");
+    return new SourceError("too_large", `${host} sent too much data at once (${code}).`, "It is retried with less.");
   if (tlsFailed === true && /STARTTLS/.test(message ?? ""))
     return new SourceError(
       "setup",
@@ -38,6 +38,6 @@ export function faultOf(error: unknown, host: string): SourceError {
   return new SourceError(
     "outage",
     `The connection to ${host} failed: ${message ?? code ?? "unknown error"}.`,
-    "It is tried again by itself.",
+    "It is retried automatically.",
   );
 }

@@ -1,4 +1,4 @@
-/** How a mailbox logs in: with a password, or by OAuth. */
+/** The login of a mailbox: with a password, or by OAuth. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
 import type { ImapSettings } from "../settings.ts";
@@ -9,7 +9,7 @@ import { createOAuthTokens } from "./oauth.ts";
 export interface ImapLogin {
   /** Identifies the credentials without containing them. */
   id(): string;
-  /** Runs `connect` with credentials; once more with fresh ones where a token was refused that ended before its time. */
+  /** Calls `connect` with credentials; once more with new ones if a token was refused before its expiry. */
   with<T>(connect: (credentials: Credentials) => Promise<T>): Promise<T>;
 }
 

@@ -1,4 +1,4 @@
-/** One mail over IMAP: its envelope, the header fields that matter, and its text; attachments are not fetched. */
+/** One mail over IMAP: its envelope, the relevant header fields, and its text. Attachments are not fetched. */
 import type { FetchMessageObject, ImapFlow, MessageAddressObject } from "imapflow";
 import type { Depth, Header, Mail, Mailbox } from "../source.ts";
 import { outlineOf } from "./structure.ts";
@@ -8,10 +8,10 @@ const headerNames = [
   ...["x-auto-response-suppress", "return-path", "content-type", "references"],
 ];
 
-/** What comes after that in a header was not written by a server that can be trusted: those write at the top. */
+/** A trusted server writes its fields at the top of the header, so the rest is ignored. */
 const maxHeaderBytes = 131_072;
 
-/** HTML takes more room than the text in it. */
+/** HTML needs more space than its text. */
 const maxHtmlBytes = 100_000;
 
 interface Asked {
@@ -22,7 +22,7 @@ interface Asked {
   readonly maxBytes: number;
 }
 
-/** `undefined`: it is gone. */
+/** `undefined` if it is gone. */
 export async function readMail(client: ImapFlow, asked: Asked): Promise<Mail | undefined> {
   const { id, folder, uid, depth, maxBytes } = asked;
   const nothing: Mail = { id, folder, from: [], to: [], cc: [], replyTo: [], subject: "", headers: [], attachments: [] };
@@ -73,7 +73,7 @@ function mailboxes(list: readonly MessageAddressObject[] = []): readonly Mailbox
   return list.map(({ name, address }) => ({ ...(name ? { name } : {}), ...(address ? { address } : {}) }));
 }
 
-/** RFC 5322, 2.2.3: a line that begins with a space goes on with the field before it. */
+/** RFC 5322, 2.2.3: a line that begins with a space continues the field before it. */
 function readHeaders(text: string): readonly Header[] {
   const lines = text.replace(/\r?\n[ \t]+/g, " ").split(/\r?\n/);
   return lines.flatMap((line) => {

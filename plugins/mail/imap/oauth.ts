@@ -1,21 +1,21 @@
-/** Logs in by OAuth: access tokens are asked for with a refresh token, and a refresh token that the provider replaces is stored. */
+/** Logs in by OAuth: requests access tokens with a refresh token, and stores a refresh token that the provider replaces. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
 import { isLoopback, type OAuthSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
 
 export interface OAuthTokens {
-  /** Identifies what the configuration says, without containing it. */
+  /** Identifies the configured values without containing them. */
   login(): string;
-  /** Whether `access` asks the provider. */
+  /** Whether `access` has to call the provider. */
   isFresh(): boolean;
-  /** One that is valid for a minute at least. */
+  /** An access token that is valid for at least a minute. */
   access(): Promise<string>;
-  /** The server refused the last one: the next is a new one. */
+  /** The server refused the last token, so the next one is new. */
   forget(): void;
 }
 
-/** What the provider sends is short. */
+/** The provider's answers are short. */
 const maxAnswerCharacters = 100_000;
 const answerMs = 20_000;
 
@@ -41,7 +41,7 @@ export function createOAuthTokens(
       .update(JSON.stringify([tokenUrl, clientId, configured()]))
       .digest("hex");
 
-  /** The newest refresh token that grew out of the configured one. */
+  /** The newest refresh token derived from the configured one. */
   async function latest(): Promise<string> {
     const kept = (await host.store.get(place)) as { readonly login?: string; readonly refreshToken?: string } | null;
     // Read as a secret, so that the log leaves it out.
@@ -54,7 +54,7 @@ export function createOAuthTokens(
     if (clientSecret !== undefined) form.set("client_secret", secret(clientSecret, "clientSecret"));
     if (scope !== undefined) form.set("scope", scope);
     const { access_token: token, expires_in: seconds, refresh_token: rotated } = await ask(url, form);
-    if (typeof token !== "string") throw new SourceError("outage", `${url.host} sent no access token.`, "It is tried again by itself.");
+    if (typeof token !== "string") throw new SourceError("outage", `${url.host} sent no access token.`, "It is retried automatically.");
     if (typeof rotated === "string" && rotated !== "")
       await host.store.set(place, { login: login(), refreshToken: secret(rotated, "refreshToken") });
     const lifeMs = (typeof seconds === "number" && seconds > 0 ? seconds : 300) * 1_000;
@@ -87,7 +87,7 @@ async function ask(url: URL, form: URLSearchParams): Promise<{ readonly [field: 
     status = response.status;
     text = (await response.text()).slice(0, maxAnswerCharacters);
   } catch {
-    throw new SourceError("outage", `${url.host} does not answer, which gives out access tokens.`, "It is tried again by itself.");
+    throw new SourceError("outage", `${url.host}, which issues access tokens, does not answer.`, "It is retried automatically.");
   }
   const answer = parsed(text);
   if (status === 200) return answer;
@@ -95,16 +95,16 @@ async function ask(url: URL, form: URLSearchParams): Promise<{ readonly [field: 
   if (code === "invalid_grant")
     throw new SourceError(
       "revoked",
-      `${url.host} does not accept the refresh token any more (invalid_grant).`,
-      "Log in again and set oauth.refreshToken to the new refresh token. Refresh tokens end by a changed password, a withdrawn consent and long disuse.",
+      `${url.host} no longer accepts the refresh token (invalid_grant).`,
+      "Log in again and set oauth.refreshToken to the new refresh token. Refresh tokens end after a changed password, a withdrawn consent or long disuse.",
     );
   if (status === 400 || status === 401)
     throw new SourceError(
       "login",
-      `${url.host} refused to give out an access token (${code}).`,
+      `${url.host} refused to issue an access token (${code}).`,
       "Check oauth.clientId, oauth.clientSecret and oauth.scope.",
     );
-  throw new SourceError("outage", `${url.host} gave out no access token (${code}).`, "It is tried again by itself.");
+  throw new SourceError("outage", `${url.host} issued no access token (${code}).`, "It is retried automatically.");
 }
 
 function parsed(text: string): { readonly [field: string]: unknown } {

@@ -1,4 +1,4 @@
-/** A mailbox that is read by IMAP, over one connection at a time. Nothing in it is changed: folders are opened read-only. */
+/** An IMAP mailbox, read over one connection at a time. Nothing in it is changed: folders are opened read-only. */
 import type { ImapFlow } from "imapflow";
 import type { ImapSettings } from "../settings.ts";
 import { type Cursor, type Depth, type Found, type Mail, type MailSource, SourceError } from "../source.ts";
@@ -12,14 +12,14 @@ import { readMail } from "./message.ts";
 
 /** How far a folder was read. */
 interface Place {
-  /** UIDVALIDITY: ids of another one name other mails. */
+  /** UIDVALIDITY: with another value, ids name other mails. */
   readonly validity: string;
   readonly uid: number;
 }
 
 type Reading<T> = (client: ImapFlow, validity: string, next: number) => Promise<T>;
 
-/** A server that is there answers at once. */
+/** A working server answers at once. */
 const answerMs = 3_000;
 const dayMs = 86_400_000;
 const windowSize = 10_000;
@@ -40,11 +40,11 @@ export function createImapSource(
   const { host, folders, tls } = settings;
   let client: ImapFlow | undefined;
   let closed = false;
-  /** What ended the connection: the call that waits learns only that it ended. */
+  /** What ended the connection; the waiting call only sees that it ended. */
   let limit: unknown;
   let ring = (): void => {};
 
-  /** The connection, known to answer; a new one where it does not. */
+  /** The connection, known to respond; a new one if it does not. */
   async function connected(): Promise<ImapFlow> {
     if (client?.usable === true && (await answers(client))) return client;
     client?.close();
@@ -52,7 +52,7 @@ export function createImapSource(
     limit = undefined;
     const encryption = encryptionOf(tls, { host, read });
     const fresh = await login.with((credentials) => connect(settings, { credentials, encryption }));
-    // It was closed while it connected.
+    // The source was closed while it connected.
     if (closed) fresh.close();
     client = fresh;
     fresh.on("error", (error) => {
@@ -79,14 +79,14 @@ export function createImapSource(
   async function openedFor<T>(open: ImapFlow, folder: string, read: Reading<T>): Promise<T> {
     const lock = await open.getMailboxLock(folder, { readOnly: true });
     try {
-      if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is tried again by itself.");
+      if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is retried automatically.");
       return await read(open, String(open.mailbox.uidValidity), open.mailbox.uidNext);
     } finally {
       lock.release();
     }
   }
 
-  /** A folder without a place, or one that was made again, is searched by time, from `from` on, epoch milliseconds. */
+  /** A folder without a place, or one that was recreated, is searched by time, beginning at `from` (epoch milliseconds). */
   async function changesIn(folder: string, cursor: Cursor, from: number): Promise<readonly Found[]> {
     const place = cursor[folder] as unknown as Place | undefined;
     return inFolder(folder, async (open, validity, next) => {
@@ -95,10 +95,10 @@ export function createImapSource(
       const uids: number[] = [];
       for (const one of wanted) {
         const found = await open.search(one, { uid: true });
-        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is tried again by itself.");
+        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is retried automatically.");
         for (const uid of found) uids.push(uid);
       }
-      // A range to the end holds the last mail even when that is older.
+      // A range to the end includes the last mail even if that is older.
       const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
       return fresh.map((uid) => ({ id: idOf({ account, folder, validity, uid }), next: { [folder]: { validity, uid } }, renumbered }));
     });
@@ -121,7 +121,7 @@ export function createImapSource(
     async changesSince(cursor, { lastMail, since }) {
       const found: Found[] = [];
       for (const folder of folders) found.push(...(await changesIn(folder, cursor, since ?? lastMail)));
-      // The server rings for the folder that is open: that is the first one.
+      // The server notifies only about the open folder, so the first one is opened last.
       if (first !== undefined && second !== undefined) await inFolder(first, async () => {});
       return { found, next: Object.assign({}, cursor, ...found.map(({ next }) => next)) };
     },
@@ -154,10 +154,10 @@ async function answers(client: ImapFlow): Promise<boolean> {
   }
 }
 
-/** Ranges of numbers, each with so many that the answer is below the limits of a response, and the last one to the end. */
+/** Splits a range of numbers so that each answer stays below the limits of a response. The last part has no upper end. */
 function windows(first: number, next: number): readonly string[] {
   const count = Math.ceil((next - first) / windowSize);
-  // Numbers with gaps that wide are not asked for one by one.
+  // Numbers with gaps that wide are not requested one by one.
   if (count <= 1 || count > maxWindows) return [`${first}:*`];
   return Array.from({ length: count }, (_, at) => {
     const from = first + at * windowSize;
@@ -179,7 +179,7 @@ function idOf({
   return `${account}:${folder}:${validity}:${uid}`;
 }
 
-/** The name of a folder may hold colons. */
+/** The name of a folder may contain colons. */
 function placeOf(id: string, account: string): { readonly folder: string; readonly validity: string; readonly uid: number } {
   const [uid = "", validity = "", ...folder] = id
     .slice(account.length + 1)

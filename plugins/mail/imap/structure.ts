@@ -1,9 +1,9 @@
-/** Which part of a mail is its text, and what else it carries. */
+/** Finds the text part of a mail, and its attachments. */
 import type { MessageStructureObject } from "imapflow";
 import type { Attachment } from "../source.ts";
 import { oneLine } from "../text.ts";
 
-/** A mail with more parts is read only so far. */
+/** Further parts of a mail are ignored. */
 const maxParts = 2_000;
 const maxAttachments = 100;
 
@@ -16,7 +16,7 @@ export function outlineOf(root: MessageStructureObject): Outline {
   let plain: string | undefined;
   let html: string | undefined;
   const attachments: Attachment[] = [];
-  // A stack of its own: a mail may be nested deeper than calls can be.
+  // Uses its own stack, because a mail may be nested deeper than the call stack allows.
   const left: MessageStructureObject[] = [root];
   for (let seen = 0; seen < maxParts; seen += 1) {
     const node = left.pop();

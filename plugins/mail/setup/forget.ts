@@ -1,4 +1,4 @@
-/** Forgets where reading goes on, so that a mailbox that is set up again begins with the mails that come then. */
+/** Removes the reading position, so that a mailbox that is set up again begins with the mails that arrive then. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CliCall } from "service-gateway/sdk";
 import type { MailboxName } from "../handover.ts";
@@ -6,17 +6,17 @@ import { isHeld } from "../lease.ts";
 import { createLedger } from "../ledger.ts";
 import { kept, type Steps } from "./steps.ts";
 
-/** A gateway follows an edit of the configuration within seconds. */
+/** A gateway applies an edit of the configuration within seconds. */
 const patienceMs = 10_000;
 const lookMs = 100;
 
 export async function forgetMailbox(call: CliCall, steps: Steps, mailbox: MailboxName): Promise<void> {
   const ledger = createLedger(call, mailbox.source, mailbox.account);
   const begun = (await ledger.progress()) ?? (await ledger.start());
-  if (begun === undefined) await steps.step("place", "Looking", async () => kept("It is not known where reading would go on."));
+  if (begun === undefined) await steps.step("place", "Looking", async () => kept("No reading position is stored."));
   else
-    await steps.change("place", "forget where reading goes on", async () => {
-      // A gateway that still reads would write it again.
+    await steps.change("place", "forget the reading position", async () => {
+      // A gateway that is still reading would write it again.
       for (let left = patienceMs; left > 0 && (await isHeld(call, mailbox)); left -= lookMs) await sleep(lookMs);
       await ledger.forget();
     });

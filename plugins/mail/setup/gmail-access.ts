@@ -1,4 +1,4 @@
-/** The calls of a setup to Google, with the credentials that the mailbox is to have. */
+/** A setup's calls to Google, with the credentials that the mailbox will have. */
 import type { CliCall } from "service-gateway/sdk";
 import { type Api, createApi } from "../gmail/api.ts";
 import { createCredentials } from "../gmail/credentials.ts";
@@ -12,9 +12,9 @@ export interface GmailAccess {
   readonly api: Api;
   readonly cloud: Cloud;
   readonly mailTokens: Tokens;
-  /** Gmail announces no more mail of this mailbox. */
+  /** Stops Gmail's announcements of this mailbox. */
   stop(): Promise<void>;
-  /** The subject of the newest mail with a label; `undefined`: there is none. */
+  /** The subject of the newest mail with a label; `undefined` if there is none. */
   newestSubject(label: string): Promise<string | undefined>;
 }
 
@@ -28,7 +28,7 @@ export function openAccess(call: CliCall, { at }: { readonly at: string }, setti
   const tokensFor = (scope: string, subject?: string) =>
     createTokens(credentials, { scope, ...(subject === undefined ? {} : { subject }), now, signal });
   const mailTokens = tokensFor(readScope, isService ? settings.account : undefined);
-  // An emulator knows no tokens, and is to get none of Google's.
+  // An emulator has no tokens, and must not receive Google's.
   const noticeTokens = settings.emulator ? withoutToken : isService ? tokensFor(pubsubScope) : mailTokens;
   const user = `${settings.roots.gmail}/gmail/v1/users/me/`;
   return {
@@ -36,7 +36,7 @@ export function openAccess(call: CliCall, { at }: { readonly at: string }, setti
     cloud: createCloud(settings, noticeTokens, signal),
     mailTokens,
     async stop() {
-      await callApi(mailTokens, `${user}stop`, { method: "POST", doing: "stop to announce mail", signal });
+      await callApi(mailTokens, `${user}stop`, { method: "POST", doing: "stop announcing mail", signal });
     },
     async newestSubject(label) {
       const get = (path: string) => callApi(mailTokens, `${user}${path}`, { doing: "read the mailbox", signal });

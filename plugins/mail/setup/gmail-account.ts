@@ -1,4 +1,4 @@
-/** What `webhooks gmail setup` is to bring about: the settings of the mailbox, from its options and what is set already. */
+/** The target of `webhooks gmail setup`: the settings of the mailbox, from its options and the existing settings. */
 import { resolve } from "node:path";
 import type { CliCall, Json } from "service-gateway/sdk";
 import { type GmailSettings, gmailMailboxesIn } from "../settings.ts";
@@ -8,18 +8,18 @@ import { sinceOf, textOf, textOrAsk, UsageError } from "./options.ts";
 export type GmailSection = { readonly [key: string]: Json };
 
 export interface MailboxPlace {
-  /** Mail address of the mailbox, as the configuration spells it. */
+  /** Mail address of the mailbox, as written in the configuration. */
   readonly address: string;
   /** The name of the mailbox in the gateway. */
   readonly name: string;
-  /** Below `hooks.gmail`: nothing for the section itself, or `accounts` and a name. */
+  /** Below `hooks.gmail`: empty for the section itself, or `accounts` and a name. */
   readonly path: readonly string[];
-  /** The same with its dots, as the rest of the plugin names it. */
+  /** The same path with dots, as used by the rest of the plugin. */
   readonly at: string;
   readonly existing?: GmailSection;
 }
 
-/** The section itself where it is about this mailbox, or one of its accounts. */
+/** The section itself if it is about this mailbox, otherwise one of its accounts. */
 export async function placeOf(call: CliCall): Promise<MailboxPlace> {
   const given = await textOrAsk(call, "account", { question: "Mail address of the mailbox" });
   if (!/^[^\s@"\\[\]]+@[^\s@"\\[\]]+$/.test(given)) throw new UsageError(`--account is the mail address of the mailbox, not "${given}".`);
@@ -35,10 +35,10 @@ export async function placeOf(call: CliCall): Promise<MailboxPlace> {
 export interface WantedGmail extends MailboxPlace {
   /** Whether the mailbox was set up before. */
   readonly existed: boolean;
-  /** What the configuration is to hold. */
+  /** The settings that the configuration should contain. */
   readonly wanted: { readonly [key: string]: Json };
   readonly mode: GmailSettings["mode"];
-  /** Where Google posts notices to; only with the mode `push`. */
+  /** The URL to which Google posts notifications; only in mode `push`. */
   readonly pushEndpoint?: string;
   /** How far back reading begins, in milliseconds. */
   readonly sinceMs?: number;
@@ -88,7 +88,7 @@ function pushOf(call: CliCall, existing: GmailSection): { readonly endpoint: str
   return { endpoint, email };
 }
 
-/** The settings as the watcher would have them. */
+/** The settings as the watcher would see them. */
 export async function settingsOf(call: CliCall, { path, existing = {} }: MailboxPlace, wanted: GmailSection): Promise<GmailSettings> {
   const defaults = { enabled: true, maxBytes: 20_000, maxCatchUp: 50, maxPerHour: 60, requireAuth: false, includeOwn: false };
   const one = { ...defaults, ...existing, ...wanted, enabled: true };
@@ -98,7 +98,7 @@ export async function settingsOf(call: CliCall, { path, existing = {} }: Mailbox
   return settings.settings;
 }
 
-/** By key: what the configuration lacks or has otherwise. */
+/** The settings that the configuration lacks or that differ, by key. */
 export function changesIn({ existing = {}, wanted }: Pick<WantedGmail, "existing" | "wanted">): GmailSection {
   const isKnown = (key: string, value: Json) => JSON.stringify(existing[key]) === JSON.stringify(value);
   return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => !isKnown(key, value)));

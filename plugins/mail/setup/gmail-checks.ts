@@ -1,4 +1,4 @@
-/** Whether the mailbox of Gmail can be read with its credentials. */
+/** Whether the Gmail mailbox can be read with its credentials. */
 import type { CliCall } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
@@ -30,7 +30,7 @@ export async function checkGmail(
       throw new SourceError(
         "setup",
         `The credentials open the mailbox ${emailAddress} and not ${address}.`,
-        "Give the permission as the user of that mailbox.",
+        "Grant the permission as the user of that mailbox.",
       );
     return well(`${emailAddress} can be read.`);
   });
@@ -52,6 +52,6 @@ export async function checkGmail(
     newest = await access.newestSubject(label);
     return well(newest === undefined ? `${settings.label} has no mail yet.` : `The newest mail of ${settings.label} can be read.`);
   });
-  // A proof for the person; what is redirected may end in a log.
+  // Proof for the person at the terminal; redirected output may end up in a log.
   if (newest !== undefined && call.terminal !== undefined) call.say(`        its subject:    ${oneLine(newest) || "(empty)"}`);
 }

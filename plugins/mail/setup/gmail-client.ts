@@ -1,4 +1,4 @@
-/** The OAuth client of a credentials file, with the addresses that the file names for it. */
+/** The OAuth client of a credentials file, with the URLs that the file gives for it. */
 import { SourceError } from "../source.ts";
 
 export interface OAuthClient {
@@ -6,18 +6,18 @@ export interface OAuthClient {
   readonly clientSecret: string;
   readonly authUri: string;
   readonly tokenUri: string;
-  /** Where a permission is given back. */
+  /** The URL that revokes a permission. */
   readonly revokeUri: string;
   readonly project?: string;
 }
 
-/** `text` is the JSON of the Google Cloud console. */
+/** `text` is the JSON from the Google Cloud console. */
 export function readClientFile(text: string): OAuthClient {
   const { client_id, client_secret, auth_uri, token_uri, project_id } = installedIn(text);
   if (typeof client_id !== "string" || typeof client_secret !== "string")
     throw new SourceError(
       "setup",
-      "The file of the credentials holds no OAuth client of the type Desktop app.",
+      "The file of the credentials contains no OAuth client of the type Desktop app.",
       "Create one at https://console.cloud.google.com/apis/credentials and download its JSON.",
     );
   const tokenUri = typeof token_uri === "string" ? token_uri : "https://oauth2.googleapis.com/token";

@@ -1,9 +1,9 @@
-/** Topic, permission and subscription in Google Cloud, by which Gmail announces mail. */
+/** Topic, permission and subscription in Google Cloud, through which Gmail announces mail. */
 import { ApiError, call as callApi, type Tokens } from "../gmail/request.ts";
 import type { GmailSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
 
-/** Gmail publishes as this account. */
+/** The account with which Gmail publishes. */
 const publisher = "serviceAccount:gmail-api-push@system.gserviceaccount.com";
 const publisherRole = "roles/pubsub.publisher";
 const maxTries = 5;
@@ -20,15 +20,15 @@ interface Policy {
 
 export interface Cloud {
   hasTopic(topic: string): Promise<boolean>;
-  /** `false`: another program was quicker. */
+  /** `false` if another program was faster. */
   makeTopic(topic: string): Promise<boolean>;
   mayPublish(topic: string): Promise<boolean>;
   letPublish(topic: string): Promise<void>;
-  /** Rejects when it is there with other settings. */
+  /** Rejects if it exists with other settings. */
   hasSubscription(subscription: string, settings: SubscriptionSettings): Promise<boolean>;
-  /** `false`: another program was quicker. */
+  /** `false` if another program was faster. */
   makeSubscription(subscription: string, settings: SubscriptionSettings): Promise<boolean>;
-  /** `false`: there was none. */
+  /** `false` if there was none. */
   remove(name: string): Promise<boolean>;
 }
 
@@ -41,7 +41,7 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
   const ask = (path: string, doing: string, more: { readonly method?: "GET" | "POST" | "PUT" | "DELETE"; readonly json?: object } = {}) =>
     callApi(tokens, `${roots.pubsub}/v1/${path}`, { doing, signal, ...more });
 
-  /** `undefined`: it is not there. */
+  /** `undefined` if it does not exist. */
   async function look(path: string, doing: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     try {
       return (await ask(path, doing)) as Readonly<Record<string, unknown>>;
@@ -87,7 +87,7 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
       if (existing.topic === topic && (pushConfig?.pushEndpoint ?? "") === (push?.endpoint ?? "")) return true;
       throw new SourceError(
         "setup",
-        `${subscription} is there with other settings.`,
+        `${subscription} exists with other settings.`,
         "Name another one with --subscription, or delete it in the Google Cloud console.",
       );
     },
@@ -96,7 +96,7 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
         push === undefined
           ? {}
           : { pushConfig: { pushEndpoint: push.endpoint, oidcToken: { serviceAccountEmail: push.email, audience: push.endpoint } } };
-      // Without a policy of expiration it ends after 31 days in which no mail comes.
+      // Without an expiration policy the subscription ends after 31 days without mail.
       const settings = { topic, ackDeadlineSeconds: 60, messageRetentionDuration: "86400s", expirationPolicy: {}, ...pushConfig };
       return make(subscription, settings, "create the subscription");
     },
@@ -117,13 +117,13 @@ const isPublisherIn = ({ bindings = [] }: Policy = {}): boolean =>
 
 const statusOf = (error: unknown) => (error instanceof ApiError ? error.status : undefined);
 
-/** In many organisations a policy lets no account of another domain in. */
+/** In many organizations a policy forbids accounts of other domains. */
 function refusedPublisher(error: unknown): unknown {
   const status = statusOf(error);
   if (status === undefined || status >= 500 || status === 401 || status === 429) return error;
   return new SourceError(
     "setup",
-    `Google does not let Gmail publish to the topic (${status}): probably a policy of the organisation, iam.allowedPolicyMemberDomains.`,
+    `Google does not allow Gmail to publish to the topic (${status}): probably a policy of the organisation, iam.allowedPolicyMemberDomains.`,
     "An administrator can allow gmail-api-push@system.gserviceaccount.com. Until then the mailbox is polled, which needs no topic.",
   );
 }

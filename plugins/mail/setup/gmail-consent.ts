@@ -34,7 +34,7 @@ export async function askPermission(
       redirect_uri: landing.redirectUri,
       scope: scopes.join(" "),
       access_type: "offline",
-      // Without it a second permission comes without a refresh token.
+      // Without this parameter, a second permission has no refresh token.
       prompt: "consent",
       code_challenge: createHash("sha256").update(verifier).digest("base64url"),
       code_challenge_method: "S256",
@@ -54,7 +54,7 @@ export async function askPermission(
   }
 }
 
-/** Where the browser is sent to. Requests with another state are not the answer that is waited for. */
+/** The address to which the browser is redirected. Requests with another state are ignored. */
 async function openLanding(
   state: string,
 ): Promise<{ readonly redirectUri: string; readonly answer: Promise<URLSearchParams>; close(): void }> {
@@ -80,7 +80,7 @@ async function openLanding(
 async function landed(answer: Promise<URLSearchParams>, signal: AbortSignal): Promise<URLSearchParams> {
   const ended = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   const late = new Promise<never>((_, reject) => {
-    ended.addEventListener("abort", () => reject(new SourceError("setup", "The permission was not given.", again)), { once: true });
+    ended.addEventListener("abort", () => reject(new SourceError("setup", "The permission was not granted.", again)), { once: true });
   });
   return await Promise.race([answer, late]);
 }
@@ -152,7 +152,7 @@ async function exchange(
   return { refreshToken: refresh_token, accessToken: access_token, scopes: granted };
 }
 
-/** The address is printed as well, for where no browser opens. */
+/** The URL is printed too, in case no browser opens. */
 function openBrowser(url: string): void {
   const command = process.platform === "darwin" ? "open" : process.platform === "win32" ? "explorer" : "xdg-open";
   const opener = spawn(command, [url], { stdio: "ignore", detached: true });

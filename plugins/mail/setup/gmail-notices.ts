@@ -1,4 +1,4 @@
-/** Steps by which Gmail announces mail: topic, the right to publish, subscription, and the order to announce. */
+/** The steps by which Gmail announces mail: topic, the right to publish, subscription, and the request to announce. */
 import type { CliCall, Json } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
 import type { GmailAccess } from "./gmail-access.ts";
@@ -15,7 +15,7 @@ interface Names {
   readonly subscription: string;
 }
 
-/** What setup has created for a mailbox, so that teardown removes nothing else. */
+/** What the setup created for a mailbox, so that teardown removes nothing else. */
 export interface Made {
   readonly topic?: string;
   readonly subscription?: string;
@@ -23,7 +23,7 @@ export interface Made {
 
 export const madePlace = (address: string) => `gmail-made:${address.toLowerCase()}`;
 
-/** Resolves with the settings of the notices; `undefined`: Google refuses them. */
+/** Resolves with the settings of the notifications; `undefined` if Google refuses them. */
 export async function prepareNotices(
   call: CliCall,
   steps: Steps,
@@ -49,12 +49,12 @@ export async function prepareNotices(
   }
   const { cloud, api } = access;
   const topicFound = await ensured(steps, {
-    ...{ step: "topic", doing: "Looking at the topic", well: `${topic} is there.`, missing: `create ${topic}` },
+    ...{ step: "topic", doing: "Checking the topic", well: `${topic} is there.`, missing: `create ${topic}` },
     isThere: () => cloud.hasTopic(topic),
     make: () => cloud.makeTopic(topic),
   });
   if (topicFound === "made") await noteMade(call, address, { topic });
-  const publisher = await steps.attempt("publisher", "Looking at who may publish", () =>
+  const publisher = await steps.attempt("publisher", "Checking who may publish", () =>
     found(steps, {
       ...{ well: "Gmail may publish to the topic.", missing: "let Gmail publish to the topic" },
       isThere: () => cloud.mayPublish(topic),
@@ -67,8 +67,8 @@ export async function prepareNotices(
   }
   const push = pushEndpoint === undefined ? {} : { push: { endpoint: pushEndpoint, email: settings.push?.serviceAccount ?? "" } };
   const subscriptionFound = await ensured(steps, {
-    ...{ step: "subscription", doing: "Looking at the subscription" },
-    ...{ well: `${subscription} is there, and never expires.`, missing: `create ${subscription}` },
+    ...{ step: "subscription", doing: "Checking the subscription" },
+    ...{ well: `${subscription} exists, and never expires.`, missing: `create ${subscription}` },
     isThere: () => cloud.hasSubscription(subscription, { topic, ...push }),
     make: () => cloud.makeSubscription(subscription, { topic, ...push }),
   });
@@ -87,16 +87,16 @@ export async function prepareNotices(
 }
 
 interface Piece {
-  /** What is said when it is there. */
+  /** The detail shown if it exists. */
   readonly well: string;
   /** What a dry run would do. */
   readonly missing: string;
   isThere(): Promise<boolean>;
-  /** `false`: another program was quicker. */
+  /** `false` if another program was faster. */
   make(): Promise<boolean>;
 }
 
-/** It was there, it was made now, or a dry run has found that it is missing. */
+/** It existed, it was created now, or a dry run has found that it is missing. */
 type Found = "there" | "made" | "missing";
 
 async function found({ dryRun }: Steps, { well, missing, isThere, make }: Piece): Promise<Result<Found>> {
@@ -108,7 +108,7 @@ async function found({ dryRun }: Steps, { well, missing, isThere, make }: Piece)
 const ensured = (steps: Steps, { step, doing, ...piece }: Piece & { readonly step: string; readonly doing: string }): Promise<Found> =>
   steps.step(step, doing, () => found(steps, piece));
 
-/** A mailbox that is polled needs no topic. */
+/** A polled mailbox needs no topic. */
 async function removeAgain(
   { store }: CliCall,
   steps: Steps,
@@ -129,7 +129,8 @@ async function noteMade({ store }: CliCall, address: string, made: Made): Promis
   await store.update(madePlace(address), (before) => ({ ...((before ?? {}) as Made), ...made }) as Json);
 }
 
-function namesOf(call: CliCall, { at, wanted }: WantedGmail): Names {
+/** Throws a usage error when they cannot be known. */
+export function namesOf(call: CliCall, { at, wanted }: WantedGmail): Names {
   const whole = (kind: "topics" | "subscriptions", value: Json | undefined): string => {
     const name = typeof value === "string" ? value : defaultName;
     if (name.includes("/")) return name;

@@ -1,4 +1,4 @@
-/** The step that ends with a permission to read the mailbox: one that is stored is kept, else the user is asked. */
+/** The step that obtains a permission to read the mailbox: a stored one is kept, otherwise the user is asked. */
 import type { CliCall, Json } from "service-gateway/sdk";
 import { readGrant, writeGrant } from "../gmail/grants.ts";
 import { call as callApi } from "../gmail/request.ts";
@@ -12,7 +12,7 @@ import { askPermission } from "./gmail-consent.ts";
 import { isSet } from "./options.ts";
 import { done, kept, type Steps } from "./steps.ts";
 
-/** `false`: a dry run has found that there is none yet. */
+/** `false` if a dry run has found that there is none yet. */
 export async function givePermission(call: CliCall, steps: Steps, wanted: WantedGmail, settings: GmailSettings): Promise<boolean> {
   const isService = settings.serviceAccount !== undefined;
   const client = isService ? undefined : await readClient(call, steps, wanted);
@@ -25,7 +25,7 @@ export async function givePermission(call: CliCall, steps: Steps, wanted: Wanted
   }
   const scopes = wanted.mode === "poll" ? [readScope] : [readScope, pubsubScope];
   if (await isPermitted(call, wanted, settings, { client, scopes })) {
-    await steps.step("permission", "Looking at the permission", async () => kept("It is stored and valid."));
+    await steps.step("permission", "Checking the permission", async () => kept("It is stored and valid."));
     return true;
   }
   await steps.change("permission", "ask you in the browser for the permission to read the mailbox, and store it", () =>
@@ -68,11 +68,11 @@ async function ask(call: CliCall, { address }: WantedGmail, { roots }: GmailSett
   const { emailAddress } = (await callApi(tokens, url, { doing: "open the mailbox", signal: call.signal })) as {
     readonly emailAddress: Json;
   };
-  // Before it is stored: the browser may be logged in to another account.
+  // Checked before it is stored, because the browser may be logged in to another account.
   if (String(emailAddress).toLowerCase() !== address.toLowerCase())
     throw new SourceError(
       "setup",
-      `The permission was given for ${emailAddress}, and not for ${address}.`,
+      `The permission was granted for ${emailAddress}, and not for ${address}.`,
       "Run the command again and choose the other user in the browser.",
     );
   const { clientId, revokeUri } = client;

@@ -1,4 +1,4 @@
-/** `webhooks gmail teardown`: takes back what setup has made, at Google and here. */
+/** `webhooks gmail teardown`: undoes the setup, at Google and here. */
 import type { CliAnswer, CliCall } from "service-gateway/sdk";
 import { deleteGrant, type Grant, readGrant } from "../gmail/grants.ts";
 import { send } from "../gmail/request.ts";
@@ -17,9 +17,11 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
     const place = await placeOf(call);
     const names = { source: "gmail", account: place.address };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
-      // Google first: afterwards the credentials are not known. What Google refuses keeps no mailbox here.
-      const ends = [await removeNotices(call, steps, place), await returnPermission(call, steps, place)];
+      // Notices first: they need the credentials of the configuration. The mailbox is removed here even if Google refuses.
+      const noticesEnded = await removeNotices(call, steps, place);
       await removeSettings(call, steps, place);
+      // A mailbox that is still watched would ask its owner for a new login.
+      const ends = [noticesEnded, await returnPermission(call, steps, place)];
       await forgetMailbox(call, steps, { source: "gmail", account: place.name });
       const ok = !ends.includes(false);
       return steps.answer(names, [ok ? ending(steps) : "Everything else was done. Correct what failed, as it says above."], { ok });
@@ -28,7 +30,7 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
 
 const ending = ({ dryRun }: Steps) => (dryRun ? "This was a dry run: nothing was changed." : "The mailbox itself was not changed.");
 
-/** `false`: something is left at Google. */
+/** `false` if something is left at Google. */
 async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): Promise<boolean> {
   const { address, existing } = place;
   const made = ((await call.store.get(madePlace(address))) ?? {}) as Made;
@@ -39,15 +41,15 @@ async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): 
     await steps.step("notices", "Looking", async () => kept(all.length > 0 ? left : "Nothing was made at Google for this mailbox."));
     return true;
   }
-  const tell = (detail: string, work: (google: GmailAccess) => Promise<unknown>) =>
+  const attempt = (detail: string, work: (google: GmailAccess) => Promise<unknown>) =>
     steps.attempt("notices", detail, async (): Promise<Result<true>> => {
       if (!steps.dryRun) await work(openAccess(call, place, await settingsOf(call, place, {})));
       return { outcome: steps.dryRun ? "would" : "done", detail, value: true };
     });
-  const isStopped = !isAnnounced || (await tell("stop the announcements of Gmail", ({ stop }) => stop())) === true;
+  const isStopped = !isAnnounced || (await attempt("stop the announcements of Gmail", ({ stop }) => stop())) === true;
   let left = 0;
-  for (const name of all) if ((await tell(`delete ${name}`, ({ cloud }) => cloud.remove(name))) === undefined) left += 1;
-  // What could not be deleted is still known to be ours.
+  for (const name of all) if ((await attempt(`delete ${name}`, ({ cloud }) => cloud.remove(name))) === undefined) left += 1;
+  // What could not be deleted remains recorded as ours.
   if (!steps.dryRun && left === 0) await call.store.delete(madePlace(address));
   return isStopped && left === 0;
 }
@@ -60,20 +62,20 @@ async function removeSettings(call: CliCall, steps: Steps, { path, at, existing 
   }
   await steps.change("configuration", `remove the mailbox from hooks.gmail${at === "" ? "" : `.${at.slice(0, -1)}`}`, async () => {
     if (path.length > 0) await preset.set(path, undefined);
-    // The section itself also holds what is no part of the mailbox.
+    // The section also contains settings that do not belong to the mailbox.
     else for (const key of owned) await preset.set([key], undefined);
   });
 }
 
-/** `false`: Google has not taken it back, and it is still stored for another try. */
+/** `false` if Google has not revoked it; it stays stored for another attempt. */
 async function returnPermission(call: CliCall, steps: Steps, { address }: MailboxPlace): Promise<boolean> {
   const grant = await readGrant(call.store, address);
   if (grant === undefined) {
     await steps.step("permission", "Looking", async () => kept("No permission is stored."));
     return true;
   }
-  const detail = "give the permission back to Google and forget it";
-  const returned = await steps.attempt("permission", "Giving the permission back", async (): Promise<Result<true>> => {
+  const detail = "revoke the permission and delete it";
+  const returned = await steps.attempt("permission", "Revoking the permission", async (): Promise<Result<true>> => {
     if (steps.dryRun) return { outcome: "would", detail, value: true };
     await revoke(call, grant);
     await deleteGrant(call.store, address);
@@ -93,7 +95,7 @@ async function revoke({ signal }: CliCall, { refreshToken, revokeUri = "https://
   }).catch((error: unknown) => {
     throw error instanceof SourceError ? new SourceError("setup", error.message, byHand) : error;
   });
-  // 400: it was withdrawn before.
+  // 400: it was already withdrawn.
   if (answer.status !== 200 && answer.status !== 400)
-    throw new SourceError("setup", `Google did not take the permission back (${answer.status}).`, byHand);
+    throw new SourceError("setup", `Google did not revoke the permission (${answer.status}).`, byHand);
 }

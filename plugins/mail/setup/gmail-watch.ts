@@ -33,10 +33,10 @@ export const runGmail = (call: CliCall): Promise<CliAnswer> =>
       throw new SourceError(
         "setup",
         `There is no mailbox ${place.address}.`,
-        `\`${call.program} webhooks gmail setup --account ${place.address}\` makes one.`,
+        `\`${call.program} webhooks gmail setup --account ${place.address}\` creates one.`,
       );
     const watched = await settingsOf(call, place, {});
-    // Posted notices arrive at a gateway; here the mailbox is polled.
+    // Push notifications go to a gateway, so the mailbox is polled here.
     const settings = watched.mode === "push" ? { ...watched, mode: "poll" as const, pollSeconds: 30 } : watched;
     const source = createGmailSource(place.name, settings, { host: call, secret: call.preset("gmail").secret, at: place.at });
     return runMailbox(call, { source: "gmail", account: place.name }, settings, source);

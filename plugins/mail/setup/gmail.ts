@@ -1,10 +1,10 @@
-/** `webhooks gmail setup`: permission, mailbox, notices and configuration, each looked at before it is changed. */
+/** `webhooks gmail setup`: permission, mailbox, notifications and configuration, each checked before it is changed. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
 import { type GmailAccess, openAccess } from "./gmail-access.ts";
 import { changesIn, placeOf, settingsOf, type WantedGmail, wantedGmail } from "./gmail-account.ts";
 import { checkGmail } from "./gmail-checks.ts";
-import { prepareNotices } from "./gmail-notices.ts";
+import { namesOf, prepareNotices } from "./gmail-notices.ts";
 import { givePermission } from "./gmail-permission.ts";
 import { prepareHooks } from "./hook-server.ts";
 import { answered, isSet } from "./options.ts";
@@ -19,6 +19,8 @@ export const setupGmail = (call: CliCall): Promise<CliAnswer> =>
     const names = { source: "gmail", account: address };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
       const settings = await settingsOf(call, wanted, wanted.wanted);
+      // What is missing on the command line is said before the user gives a permission.
+      if (wanted.mode !== "poll") namesOf(call, wanted);
       const permitted = await givePermission(call, steps, wanted, settings);
       const access = openAccess(call, wanted, settings);
       const isSetUp = wanted.existed && Object.keys(changesIn(wanted)).length === 0;
@@ -31,7 +33,7 @@ export const setupGmail = (call: CliCall): Promise<CliAnswer> =>
     });
   });
 
-/** Settings of the notices. Where Google refuses them, the mailbox is polled. */
+/** Settings of the notifications. If Google refuses them, the mailbox is polled. */
 async function noticesOf(
   call: CliCall,
   steps: Steps,
@@ -52,13 +54,13 @@ async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail & {
   const changes = changesIn(wanted);
   const place = ["hooks.gmail", ...(at === "" ? [] : [at.slice(0, -1)])].join(".");
   if (Object.keys(changes).length === 0) {
-    await steps.step("configuration", "Looking at the configuration", async () => kept(`${place} is as it should be.`));
+    await steps.step("configuration", "Checking the configuration", async () => kept(`${place} is correct.`));
     return;
   }
   await steps.change("configuration", `set ${Object.keys(changes).join(", ")} of ${place}`, async () => {
     try {
       if (existing === undefined) await preset.set(path, changes);
-      // The credentials last: with them the mailbox is watched.
+      // Credentials are written last, because the mailbox is watched once they are set.
       else for (const [key, value] of Object.entries(changes).sort(credentialsLast)) await preset.set([...path, key], value);
     } catch (error) {
       await undo();
@@ -72,7 +74,8 @@ const credentialsLast = ([one]: readonly [string, Json], [other]: readonly [stri
 
 async function nextLines(call: CliCall, { dryRun }: Steps): Promise<readonly string[]> {
   if (dryRun) return ["This was a dry run: nothing was changed."];
-  const status = `\`${call.program} webhooks gmail status\` shows how the mailbox is.`;
-  if ((await call.gateway()) === undefined) return [`No gateway runs; the next start reads the mailbox: ${call.program} gateway`, status];
-  return ["The running gateway follows by itself within seconds.", status];
+  const status = `\`${call.program} webhooks gmail status\` shows the state of the mailbox.`;
+  if ((await call.gateway()) === undefined)
+    return [`No gateway is running; the next start reads the mailbox: ${call.program} gateway`, status];
+  return ["The running gateway applies this within seconds.", status];
 }

@@ -7,7 +7,7 @@ type Preset = ReturnType<CliCall["preset"]>;
 
 export async function prepareHooks(steps: Steps, preset: Preset, source: string): Promise<void> {
   const { enabled, hasToken, path, answeredBy, problem } = await preset.hooks();
-  await steps.step("mapping", "Looking at the mappings", async () => {
+  await steps.step("mapping", "Checking the mappings", async () => {
     if (answeredBy === undefined)
       throw new SourceError(
         "setup",
@@ -16,13 +16,13 @@ export async function prepareHooks(steps: Steps, preset: Preset, source: string)
       );
     if (problem !== undefined) throw new SourceError("setup", `Deliveries at ${path} are refused: ${problem.reason}`, problem.fix);
     const by = answeredBy === "preset" ? `the preset ${source}` : "a mapping of yours";
-    return enabled ? kept(`At ${path} answers ${by}.`) : done(`At ${path} answers ${by}.`);
+    return enabled ? kept(`Requests to ${path} are answered by ${by}.`) : done(`Requests to ${path} are answered by ${by}.`);
   });
   if (steps.dryRun) {
     await steps.step("hooks.token", "Looking for the hook token", async () =>
-      hasToken ? kept("It is set.") : { outcome: "would", detail: "make a token in a file beside the configuration", value: undefined },
+      hasToken ? kept("It is set.") : { outcome: "would", detail: "create a token in a file beside the configuration", value: undefined },
     );
-    await steps.step("hooks.enabled", "Looking at the hook server", async () =>
+    await steps.step("hooks.enabled", "Checking the hook server", async () =>
       enabled ? kept("The hook server is on.") : { outcome: "would", detail: "switch the hook server on", value: undefined },
     );
     return;

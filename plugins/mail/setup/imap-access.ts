@@ -1,4 +1,4 @@
-/** How a command logs in to a mailbox and reads the files that its settings name. */
+/** Logs in to a mailbox for a command, and reads the files that its settings name. */
 import type { CliCall } from "service-gateway/sdk";
 import { createImapLogin, type ImapLogin } from "../imap/login.ts";
 import type { ImapSettings } from "../settings.ts";

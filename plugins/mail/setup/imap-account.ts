@@ -1,4 +1,6 @@
-/** What `webhooks imap setup` is to bring about: the settings of the account, from its options, what is set already, the provider and questions. */
+/**
+ * The target of `webhooks imap setup`: the settings of the account, from its options, the existing settings, the provider and questions.
+ */
 import { resolve } from "node:path";
 import type { CliCall, Json } from "service-gateway/sdk";
 import type { ImapSettings } from "../settings.ts";
@@ -16,9 +18,9 @@ export interface WantedAccount {
 }
 
 export interface Password {
-  /** As the configuration names it. */
+  /** The reference as written in the configuration. */
   readonly reference: Json;
-  /** Typed at the prompt: to be written to the file of the reference. */
+  /** Typed at the prompt; it will be written to the file of the reference. */
   readonly typed?: string;
 }
 
@@ -57,7 +59,7 @@ export async function wantedAccount(
   };
 }
 
-/** The settings that the configuration lacks or has otherwise, by key. */
+/** The settings that the configuration lacks or that differ, by key. */
 export function changesTo(
   { existing = defaults, settings, pollSeconds }: WantedAccount,
   password: Password | undefined,
@@ -79,7 +81,7 @@ export function changesTo(
   return Object.fromEntries(changed);
 }
 
-/** What the schema fills in need not be written. */
+/** Defaults of the schema need not be written. */
 const defaults: Existing = { port: 993, tls: true, folders: ["INBOX"] };
 
 const isSame = (one: Json, other: Json | undefined): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -87,7 +89,7 @@ const isSame = (one: Json, other: Json | undefined): boolean => JSON.stringify(o
 const noHost = (user: string) =>
   `--host is missing: the mail server of ${user} is not known here. Your provider names it in its help on IMAP.`;
 
-/** A certificate that is named for the same kind of encryption stays. */
+/** A certificate configured for the same kind of encryption is kept. */
 function tlsOf(call: CliCall, existing: ImapSettings["tls"] | undefined): ImapSettings["tls"] | undefined {
   const text = textOf(call, "tls");
   if (text === undefined) return existing;
@@ -95,7 +97,7 @@ function tlsOf(call: CliCall, existing: ImapSettings["tls"] | undefined): ImapSe
   return isSame ? existing : text === "starttls" ? text : text === "true";
 }
 
-/** `undefined`: the mailbox logs in by OAuth. */
+/** `undefined` if the mailbox logs in by OAuth. */
 export async function passwordOf(call: CliCall, { account, existing, provider }: WantedAccount): Promise<Password | undefined> {
   const [variable, file] = [textOf(call, "password-env"), textOf(call, "password-file")];
   if (variable !== undefined && file !== undefined) throw new UsageError("Give --password-env or --password-file, not both.");

@@ -1,4 +1,4 @@
-/** The certificate of a server on this machine that no authority has signed, such as that of Proton Mail Bridge. */
+/** The certificate of a server on this machine that no authority has signed, such as Proton Mail Bridge's. */
 import { once } from "node:events";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -7,7 +7,7 @@ import { SourceError } from "../source.ts";
 
 const answerMs = 10_000;
 
-/** The encryption of the settings, with the certificate that the server shows now as the only one that is accepted from now on. */
+/** The encryption of the settings, with the server's current certificate as the only one accepted from now on. */
 export async function pinnedTls({
   host,
   port,

@@ -1,4 +1,6 @@
-/** Whether a mailbox can be read with its settings: the server, the login, the folders and the newest mail. Nothing in it is changed. */
+/**
+ * Checks whether a mailbox can be read with its settings: server, login, folders and the newest mail. It changes nothing in the mailbox.
+ */
 import { connect as connectPlain } from "node:net";
 import type { ImapFlow } from "imapflow";
 import type { CliCall } from "service-gateway/sdk";
@@ -17,7 +19,7 @@ import type { Result, Steps } from "./steps.ts";
 const reachMs = 15_000;
 const mostNames = 20;
 
-/** Resolves with the encryption that the mailbox is read with: a certificate that the server of this machine signed itself is pinned. */
+/** Resolves with the encryption to use: a certificate that a server on this machine signed itself is pinned. */
 export async function checkMailbox(
   call: Pick<CliCall, "say" | "terminal">,
   steps: Steps,
@@ -28,7 +30,7 @@ export async function checkMailbox(
     outcome,
   }: Pick<WantedAccount, "settings" | "provider"> & {
     readonly access: ReturnType<typeof imapAccess>;
-    /** Of checks that succeed: nothing was changed by them. */
+    /** The outcome of successful checks; they change nothing. */
     readonly outcome: "done" | "kept";
   },
 ): Promise<ImapSettings["tls"]> {
@@ -42,7 +44,7 @@ export async function checkMailbox(
     const first = await logIn(settings, access);
     const pinned = isUntrusted(first) && isLoopback(host) ? await pinnedTls(settings) : undefined;
     const last = pinned === undefined ? first : await logIn({ ...settings, tls: pinned }, access);
-    // The server answers to a login only over the connection that was asked for.
+    // The server only answered the login because it accepted the requested connection.
     if ("fault" in last && last.fault.kind !== "login" && last.fault.kind !== "revoked") throw last.fault;
     return { ...well(encryptionText(pinned ?? settings.tls)), value: { login: last, tls: pinned ?? settings.tls } };
   });
@@ -54,7 +56,7 @@ export async function checkMailbox(
     let newest: string | undefined;
     await steps.step("folders", "Opening the folders", async () => {
       const [first, ...others] = folders;
-      // The first one last: its newest mail is read next.
+      // The first folder is opened last, because its newest mail is read next.
       for (const folder of [...others, first ?? "INBOX"]) await openFolder(client, folder, host);
       return well(`${folders.join(", ")} can be opened.`);
     });
@@ -62,7 +64,7 @@ export async function checkMailbox(
       newest = await newestSubject(client, host);
       return well(newest === undefined ? `${folders[0]} has no mail yet.` : `The newest mail of ${folders[0]} can be read.`);
     });
-    // A proof for the person; what is redirected may end in a log.
+    // Proof for the person at the terminal; redirected output may end up in a log.
     if (newest !== undefined && call.terminal !== undefined) call.say(`        its subject:    ${newest === "" ? "(empty)" : newest}`);
   } finally {
     client.close();
@@ -103,10 +105,10 @@ function reach({ host, port }: Pick<ImapSettings, "host" | "port">): Promise<voi
 }
 
 function encryptionText(tls: ImapSettings["tls"]): string {
-  if (tls === false) return "None, which is allowed to a server on this machine.";
+  if (tls === false) return "None, which is allowed for a server on this machine.";
   const { mode, fingerprint256 } = typeof tls === "object" ? tls : { mode: tls === true ? "tls" : tls };
   const how = mode === "starttls" ? "TLS by STARTTLS" : "TLS from the start";
-  return `${how}, with ${fingerprint256 === undefined ? "a trusted certificate" : "the certificate that is pinned"}.`;
+  return `${how}, with ${fingerprint256 === undefined ? "a trusted certificate" : "the pinned certificate"}.`;
 }
 
 function withWishOf(provider: Provider | undefined, { message, fix }: SourceError): SourceError {
@@ -123,7 +125,7 @@ async function openFolder(client: ImapFlow, folder: string, host: string): Promi
   }
 }
 
-/** `undefined`: the open folder is empty. */
+/** `undefined` if the open folder is empty. */
 async function newestSubject(client: ImapFlow, host: string): Promise<string | undefined> {
   try {
     if (client.mailbox === false || client.mailbox.exists === 0) return undefined;

@@ -1,4 +1,4 @@
-/** Which mailbox of the configuration `webhooks imap setup` is about, and the name of a new one. */
+/** Selects the mailbox of the configuration that `webhooks imap setup` works on, and the name of a new one. */
 import type { CliCall } from "service-gateway/sdk";
 import type { ImapSettings } from "../settings.ts";
 import { accountOf, textOf, textOrAsk } from "./options.ts";
@@ -7,11 +7,11 @@ type Accounts = Readonly<Record<string, Partial<ImapSettings>>>;
 
 interface Named {
   readonly account: string;
-  /** Absent: it is set already, or was not asked for yet. */
+  /** Absent if it is already set, or was not asked for yet. */
   readonly user?: string;
 }
 
-/** By `--account`; without it the mailbox with this user, or a new one with the local part of the address as its name. */
+/** By `--account`. Without it, the mailbox with this user, or a new one named after the local part of the address. */
 export async function namedMailbox(call: CliCall, accounts: Accounts): Promise<Named> {
   const given = textOf(call, "user");
   if (textOf(call, "account") !== undefined) return { account: await accountOf(call), ...(given === undefined ? {} : { user: given }) };
@@ -31,7 +31,7 @@ export async function namedMailbox(call: CliCall, accounts: Accounts): Promise<N
   return { account: await accountOf(call, missing), user };
 }
 
-/** Empty: the address has no letter that a name may have. */
+/** Empty if the address has no letter that a name may contain. */
 function nameFor(user: string): string {
   const local = user.includes("@") ? user.slice(0, user.lastIndexOf("@")) : user;
   return local

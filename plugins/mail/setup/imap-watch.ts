@@ -28,14 +28,14 @@ export const runImap = (call: CliCall): Promise<CliAnswer> =>
     const preset = call.preset("imap");
     const section = (await preset.settings()) as Section | undefined;
     const known = section?.accounts ?? {};
-    // Also one that no gateway is to watch.
+    // Includes a mailbox that no gateway should watch.
     const all = { accounts: Object.fromEntries(Object.entries(known).map(([name, one]) => [name, { ...one, enabled: true }])) };
     const settings = imapMailboxesIn(all).get(account);
     if (settings === undefined)
       throw new SourceError(
         "setup",
         `There is no mailbox ${account}.`,
-        `\`${call.program} webhooks imap setup --account ${account}\` makes one.`,
+        `\`${call.program} webhooks imap setup --account ${account}\` creates one.`,
       );
     const source = createImapSource(account, settings, imapAccess(call, account, settings));
     return runMailbox(call, { source: "imap", account }, settings, source);

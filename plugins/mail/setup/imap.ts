@@ -1,4 +1,4 @@
-/** `webhooks imap setup` and `teardown`: a mailbox is checked, written into the configuration, and taken out again. */
+/** `webhooks imap setup` and `teardown`: check a mailbox, write it into the configuration, and remove it again. */
 import { existsSync } from "node:fs";
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import type { ImapSettings } from "../settings.ts";
@@ -49,7 +49,7 @@ export const setupImap = (call: CliCall): Promise<CliAnswer> =>
 
 async function checkProvider(steps: Steps, { provider, existing }: WantedAccount): Promise<void> {
   if (provider === undefined) return;
-  await steps.step("provider", "Looking at the provider", async () => {
+  await steps.step("provider", "Checking the provider", async () => {
     const { name, wants, refusesPasswords = false } = provider;
     if (refusesPasswords && existing?.oauth === undefined) throw new SourceError("setup", `${name} is not set up with a password.`, wants);
     return existing === undefined ? done(`${name}. ${wants}`) : kept(`${name}.`);
@@ -103,7 +103,7 @@ async function writeAccount(
 ): Promise<void> {
   const at = `hooks.imap.accounts.${account}`;
   if (existed && Object.keys(changes).length === 0) {
-    await steps.step("configuration", "Looking at the configuration", async () => kept(`${at} is as it should be.`));
+    await steps.step("configuration", "Checking the configuration", async () => kept(`${at} is correct.`));
     return;
   }
   const write = async (): Promise<void> => {
@@ -121,12 +121,10 @@ async function writeAccount(
 
 async function nextLines(call: CliCall, { dryRun }: Steps, { isNew }: { readonly isNew: boolean }): Promise<readonly string[]> {
   if (dryRun) return ["This was a dry run: nothing was changed."];
-  const status = `\`${call.program} webhooks imap status\` shows how the mailbox is.`;
-  if ((await call.gateway()) === undefined) return [`No gateway runs; the next start reads the mailbox: ${call.program} gateway`, status];
-  return [
-    isNew ? "The running gateway begins to read the mailbox by itself within seconds." : "The running gateway follows by itself.",
-    status,
-  ];
+  const status = `\`${call.program} webhooks imap status\` shows the state of the mailbox.`;
+  if ((await call.gateway()) === undefined)
+    return [`No gateway is running; the next start reads the mailbox: ${call.program} gateway`, status];
+  return [isNew ? "The running gateway starts to read the mailbox within seconds." : "The running gateway applies this.", status];
 }
 
 export const teardownImap = (call: CliCall): Promise<CliAnswer> =>

@@ -1,4 +1,4 @@
-/** Options of the commands of mail, read and checked. */
+/** Reads and checks the options of the mail commands. */
 import type { CliAnswer, CliCall } from "service-gateway/sdk";
 import { SourceError } from "../source.ts";
 
@@ -7,7 +7,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Runs a command: wrong options end with 2, what cannot be done with 1 and its cure. */
+/** Runs a command: wrong options end with 2, failures with 1 and their remedy. */
 export async function answered(run: () => Promise<CliAnswer>): Promise<CliAnswer> {
   try {
     return await run();

@@ -1,4 +1,4 @@
-/** Mail providers whose server is known by the domain of an address, and what each wants before it lets a program in. */
+/** Mail providers that are known by the domain of an address, and what each requires before a program can log in. */
 
 export interface Provider {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Provider {
   readonly tls?: "starttls";
   /** What the user has to do, in one or two sentences. */
   readonly wants: string;
-  /** True: it lets no program in with a password. */
+  /** True if programs cannot log in with a password. */
   readonly refusesPasswords?: boolean;
 }
 
@@ -15,41 +15,41 @@ const gmail: Provider = {
   name: "Gmail",
   host: "imap.gmail.com",
   wants:
-    "Google wants an app password: turn on 2-Step Verification, then create one at https://myaccount.google.com/apppasswords. Without one, use the setup of gmail.",
+    "Google requires an app password: turn on 2-Step Verification, then create one at https://myaccount.google.com/apppasswords. Without one, use the setup of gmail.",
 };
 const outlook: Provider = {
   name: "Outlook",
   host: "outlook.office365.com",
   refusesPasswords: true,
   wants:
-    "Microsoft lets no program in with a password: basic authentication for IMAP is off. Register an application with Microsoft and set oauth of the mailbox by hand, or let a rule in Outlook forward the mail to a mailbox of another provider.",
+    "Microsoft does not accept passwords from programs: basic authentication for IMAP is off. Register an application with Microsoft and set oauth of the mailbox by hand, or let a rule in Outlook forward the mail to a mailbox of another provider.",
 };
 const fastmail: Provider = {
   name: "Fastmail",
   host: "imap.fastmail.com",
-  wants: "Fastmail wants an app password with access to IMAP: Settings, Privacy & Security, Manage app passwords.",
+  wants: "Fastmail requires an app password with access to IMAP: Settings, Privacy & Security, Manage app passwords.",
 };
 const icloud: Provider = {
   name: "iCloud",
   host: "imap.mail.me.com",
-  wants: "Apple wants an app-specific password: https://account.apple.com, Sign-In and Security.",
+  wants: "Apple requires an app-specific password: https://account.apple.com, Sign-In and Security.",
 };
 const yahoo: Provider = {
   name: "Yahoo",
   host: "imap.mail.yahoo.com",
-  wants: "Yahoo wants an app password: Account Security, Generate app password.",
+  wants: "Yahoo requires an app password: Account Security, Generate app password.",
 };
 const gmx = (host: string): Provider => ({
   name: "GMX",
   host,
   wants:
-    "GMX lets programs in only after you have allowed it: Settings, POP3/IMAP. With two-factor authentication it wants an application-specific password.",
+    "GMX admits programs only after you have allowed it: Settings, POP3/IMAP. With two-factor authentication it requires an application-specific password.",
 });
 const webDe: Provider = {
   name: "WEB.DE",
   host: "imap.web.de",
   wants:
-    "WEB.DE lets programs in only after you have allowed it: settings, POP3/IMAP. With two-factor authentication it wants an application-specific password.",
+    "WEB.DE admits programs only after you have allowed it: settings, POP3/IMAP. With two-factor authentication it requires an application-specific password.",
 };
 const proton: Provider = {
   name: "Proton",
@@ -75,10 +75,10 @@ const byDomain: ReadonlyMap<string, Provider> = new Map(
   ).flatMap(([provider, domains]) => domains.map((domain) => [domain, provider] as const)),
 );
 
-/** By the address; else by the server, for a domain of one's own at a provider. */
+/** By the address; otherwise by the server, for a private domain at a provider. */
 export function providerOf(user: string, host?: string): Provider | undefined {
   const known = byDomain.get(user.slice(user.lastIndexOf("@") + 1).toLowerCase());
   if (host === undefined || known?.host === host) return known;
-  // A machine's own address says nothing about who answers there.
+  // The address of the machine itself does not identify a provider.
   return [...byDomain.values()].find((provider) => provider.host === host.toLowerCase() && provider.port === undefined);
 }

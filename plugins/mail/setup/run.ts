@@ -1,4 +1,4 @@
-/** `webhooks imap run` and `webhooks gmail run`: watches a mailbox in the foreground, and hands its mail over to a gateway by HTTP. */
+/** `webhooks imap run` and `webhooks gmail run`: watches a mailbox in the foreground, and submits its mail to a gateway over HTTP. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CliAnswer, CliCall, PluginHost, PluginLog } from "service-gateway/sdk";
 import type { MailboxName } from "../handover.ts";
@@ -21,12 +21,12 @@ export async function runMailbox(call: CliCall, mailbox: MailboxName, settings: 
   await ended(AbortSignal.any([call.signal, lost]));
   await watched.close();
   await lease.release();
-  if (call.signal.aborted) return { lines: ["Ended; the next start goes on from here."], data: { ok: true, account: mailbox.account } };
+  if (call.signal.aborted) return { lines: ["Ended; the next start continues from here."], data: { ok: true, account: mailbox.account } };
   return { lines: ["Another process reads this mailbox now."], data: null, failed: true };
 }
 
 async function ended(signal: AbortSignal): Promise<void> {
-  // A timer keeps the process where nothing else does, as between two looks.
+  // A timer keeps the process alive when nothing else does, such as between two looks.
   while (!signal.aborted) await sleep(60_000, undefined, { signal }).catch(() => {});
 }
 
@@ -43,26 +43,26 @@ async function destinationOf(call: CliCall, source: string): Promise<{ readonly 
   }
   const gateway = await call.gateway();
   if (gateway === undefined)
-    throw new SourceError("setup", "No gateway runs on this state.", `Start one with \`${call.program} gateway\`, or give --url.`);
+    throw new SourceError("setup", "No gateway is running on this state.", `Start one with \`${call.program} gateway\`, or give --url.`);
   return { url: new URL((await preset.hooks()).path, gateway.url), token };
 }
 
-/** What the watcher asks of a gateway, answered by calls to its webhook. */
+/** The part of a gateway that the watcher uses, implemented by calls to the gateway's webhook. */
 function hostOf(call: CliCall, to: { readonly url: URL; readonly token: string }): Host {
   return {
     store: call.store,
     now: call.now,
     log: logOf(call),
-    // The gateway that runs elsewhere knows its owner; this process has only the terminal.
+    // Only the gateway that runs elsewhere knows its owner; this process has only the terminal.
     notifyOwner: async () => false,
     async receive({ body }) {
       const { detail = "", code = "" } = (body ?? {}) as { readonly detail?: string; readonly code?: string };
       call.say(`A mail led to no run (${code}). ${detail}`);
       return { eventId: "", duplicate: false };
     },
-    // The preset begins the message with it: over HTTP it has no place of its own.
+    // Over HTTP there is no separate field for it, so the preset begins the message with it.
     hook: (_, payload, { key, origin = "" }) => post(to, { ...(payload as object), origin: `${origin}\n\n` }, key),
-    // What the agent replied is known to the gateway that took the mail.
+    // Only the gateway that accepted the mail knows the agent's reply.
     hookResult: async () => undefined,
   };
 }
@@ -85,7 +85,7 @@ async function post(
     readonly code?: string;
     readonly duplicate?: boolean;
   };
-  // The mail was accepted before, read in part or in another way.
+  // The mail was accepted before, in part or in another form.
   if (answer.code === "idempotency_conflict") return { eventId: "", duplicate: true };
   if (!response.ok)
     throw Object.assign(new Error(answer.error ?? `${url.host} answered ${response.status}.`), {
@@ -95,7 +95,7 @@ async function post(
   return { eventId: answer.eventId ?? "", duplicate: answer.duplicate === true };
 }
 
-/** Lines of the watcher that matter to the person in front of it; none holds a text of a mail. */
+/** Log lines that matter to the person at the terminal. None contains text of a mail. */
 function logOf(call: CliCall): PluginLog {
   const line = (fields: object, message: string): void => {
     const { hint } = fields as { readonly hint?: string };

@@ -4,7 +4,10 @@ import type { MailboxName } from "../handover.ts";
 import { createLedger } from "../ledger.ts";
 import { kept, type Steps } from "./steps.ts";
 
-/** Before the configuration: a running gateway begins to read as soon as that is written. Resolves with what takes it back. */
+/**
+ * Runs before the configuration is written, because a running gateway starts to read right afterwards. Resolves with a function that undoes
+ * it.
+ */
 export async function prepareStart(
   call: CliCall,
   steps: Steps,
@@ -17,11 +20,11 @@ export async function prepareStart(
   const begun = await ledger.progress();
   const planned = await ledger.start();
   if (begun !== undefined || planned !== undefined) {
-    await steps.step("start", "Looking where reading begins", async () =>
+    await steps.step("start", "Checking where reading begins", async () =>
       kept(
         begun === undefined
           ? `Reading begins with the mails since ${timeOf(planned ?? since)}.`
-          : "Reading has begun already, and goes on where it is; teardown lets it begin again.",
+          : "Reading has already begun and continues from its position; teardown resets it.",
       ),
     );
     return async () => {};

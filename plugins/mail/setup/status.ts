@@ -1,8 +1,8 @@
-/** `webhooks imap status` and `webhooks gmail status`: how each mailbox is, as the running gateway says. */
+/** `webhooks imap status` and `webhooks gmail status`: the state of each mailbox, as reported by the running gateway. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import { answered, textOf } from "./options.ts";
 
-/** A mailbox as the configuration has it, for when no gateway runs. */
+/** A mailbox as configured, for when no gateway is running. */
 export interface ConfiguredMailbox {
   readonly account: string;
   /** Such as `ada@example.org at imap.example.org`. */
@@ -36,7 +36,7 @@ export function showStatus(call: CliCall, source: string, configured: readonly C
       return [name, where, shown, time(lastMail), time(lastSync), [reason, fix].join(" ").trim()];
     });
     const head = ["account", "mailbox", "state", "last mail", "last read", ""];
-    const note = gateway === undefined ? [`No gateway runs; this is the configuration. Start one: ${call.program} gateway`] : [];
+    const note = gateway === undefined ? [`No gateway is running; this is the configuration. Start one: ${call.program} gateway`] : [];
     return { lines: [head, ...rows, ...note], data };
   });
 }

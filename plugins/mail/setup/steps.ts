@@ -1,19 +1,19 @@
-/** Steps of a setup: each looks first and changes only what is missing, says how it went, and the first that fails ends the setup. */
+/** Steps of a setup. Each checks first, changes only what is missing, and reports its result; the first failure ends the setup. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import { SourceError } from "../source.ts";
 
-/** `would`: a dry run has found that something is to change. */
+/** `would`: a dry run has found something to change. */
 type Outcome = "done" | "kept" | "would" | "failed";
 
 interface Step {
   readonly step: string;
   readonly outcome: Outcome;
-  /** One sentence; it holds no secret and no text of a mail. */
+  /** One sentence, without secrets or text of a mail. */
   readonly detail: string;
   readonly fix?: string;
 }
 
-/** What a step came to; a `SourceError` is its failure, with the cure. */
+/** The result of a step. A `SourceError` is its failure, with the remedy. */
 export interface Result<T = undefined> {
   readonly outcome: Exclude<Outcome, "failed">;
   readonly detail: string;
@@ -25,13 +25,13 @@ export const kept = (detail: string): Result => ({ outcome: "kept", detail, valu
 
 export interface Steps {
   readonly dryRun: boolean;
-  /** `doing` is shown when it takes more than a second. Rejects with `Stopped` when the step fails. */
+  /** `doing` is shown if it takes more than a second. Rejects with `Stopped` if the step fails. */
   step<T>(name: string, doing: string, work: () => Promise<Result<T>>): Promise<T>;
-  /** Makes a change, or only says what it would be: `detail` completes "would" and names what is done. */
+  /** Makes a change, or in a dry run only reports it: `detail` completes "would" and names the change. */
   change(name: string, detail: string, work: () => Promise<unknown>): Promise<void>;
-  /** A step that may fail without an end of the setup. `undefined`: it failed. */
+  /** A step whose failure does not end the setup. `undefined` if it failed. */
   attempt<T>(name: string, doing: string, work: () => Promise<Result<T>>): Promise<T | undefined>;
-  /** The answer of the command; `next` says what happens now. `ok` is false when an attempt failed that matters. */
+  /** The answer of the command; `next` says what happens now. `ok` is false if an important attempt failed. */
   answer(data: { readonly [key: string]: Json }, next: readonly string[], ending?: { readonly ok: boolean }): CliAnswer;
 }
 
@@ -42,7 +42,7 @@ class Stopped extends Error {
 
 const width = { outcome: 6, step: 14 } as const;
 
-/** Runs a setup from its first step to its last, or to the one that fails. */
+/** Runs a setup from its first step to its last, or to the first failure. */
 export async function runSteps(
   call: Pick<CliCall, "say" | "progress">,
   { dryRun, failed }: { readonly dryRun: boolean; readonly failed: { readonly [key: string]: Json } },
@@ -96,8 +96,8 @@ function endOf(error: unknown): undefined {
 
 function failureOf(error: unknown): { readonly detail: string; readonly fix?: string } {
   if (error instanceof SourceError) {
-    // A setup is not repeated by itself, unlike a look at a mailbox.
-    const fix = error.kind === "outage" && error.fix.startsWith("It is tried again") ? "Check the settings and the network." : error.fix;
+    // Unlike a look at a mailbox, a setup is not retried automatically.
+    const fix = error.kind === "outage" && error.fix.startsWith("It is retried") ? "Check the settings and the network." : error.fix;
     return { detail: error.message, fix };
   }
   const { message, hint } = error as Error & { readonly hint?: string };

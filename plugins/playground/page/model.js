@@ -20,7 +20,7 @@ export function createModel() {
     approves: false,
   };
   const listeners = [];
-  const tell = (event) => {
+  const emit = (event) => {
     for (const listener of listeners) listener(event);
   };
   let buffered = [];
@@ -39,7 +39,7 @@ export function createModel() {
     loading = false;
     for (const event of buffered) apply(event);
     buffered = [];
-    tell({ type: "state" });
+    emit({ type: "state" });
   }
 
   function receive(event) {
@@ -67,7 +67,7 @@ export function createModel() {
         );
       room.reactions.set(event.messageId, all);
     } else if (event.type === "action") showTyping(event);
-    tell(event);
+    emit(event);
   }
 
   function showTyping(event) {
@@ -75,7 +75,7 @@ export function createModel() {
     clearTimeout(model.typing.get(key)?.timer);
     const timer = setTimeout(() => {
       model.typing.delete(key);
-      tell({ type: "action", room: event.room });
+      emit({ type: "action", room: event.room });
     }, 5000);
     model.typing.set(key, { name: event.from.first_name, action: event.action, timer });
   }
@@ -86,11 +86,11 @@ export function createModel() {
       model.connected = true;
       // Events were missed while the connection was down, so the whole state is loaded again.
       load().catch(() => undefined);
-      tell({ type: "connection" });
+      emit({ type: "connection" });
     };
     source.onerror = () => {
       model.connected = false;
-      tell({ type: "connection" });
+      emit({ type: "connection" });
     };
     source.onmessage = ({ data }) => receive(JSON.parse(data));
   }
@@ -98,7 +98,7 @@ export function createModel() {
   return Object.assign(model, {
     connect,
     on: (listener) => listeners.push(listener),
-    tell,
+    emit,
     room: () => model.rooms.get(model.roomKey),
     person: () => model.people.find((person) => person.id === model.me),
     botOf: (room) => model.bots.find((bot) => bot.id === room?.bot) ?? model.bots.find((bot) => room?.members[bot.id] !== undefined),

@@ -202,7 +202,7 @@ function waitFor(
     });
     const timer = setTimeout(() => {
       end();
-      reject(new Error(`nothing on the platform fitted within ${ms} ms`));
+      reject(new Error(`nothing on the platform matched within ${ms} ms`));
     }, ms);
   });
 }

@@ -39,7 +39,7 @@ describe("pairing", () => {
 
   test("the same sender keeps the code and is told again after ten minutes only", async () => {
     const first = await pairing.request(who("1"));
-    expect(first?.tell).toBe(true);
+    expect(first?.notify).toBe(true);
     clock += 9 * minute;
     expect(await pairing.request(who("1"))).toEqual({ code: first?.code, tell: false });
     clock += minute;
@@ -48,7 +48,7 @@ describe("pairing", () => {
 
   test("the unit that told the code tells it again when it is run again: its first run may have died before the notice was kept", async () => {
     const first = await pairing.request(who("1", "default", "unit-a"));
-    expect(first?.tell).toBe(true);
+    expect(first?.notify).toBe(true);
     expect(await pairing.request(who("1", "default", "unit-a"))).toEqual(first);
     expect(await pairing.request(who("1", "default", "unit-b"))).toEqual({ code: first?.code, tell: false });
     clock += 10 * minute;

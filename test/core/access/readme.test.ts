@@ -5,7 +5,7 @@ import { type AccountAccess, authorize } from "../../../core/access/policy.ts";
 import { read } from "../../house/sources.ts";
 import { message } from "../agents/inbound.ts";
 
-const page = read("core/access/README.md");
+const page = read("examples/reference/access.md");
 
 test("the page names every code of the gate, and no other", () => {
   const source = ["policy", "refusals"].map((name) => read(`core/access/${name}.ts`)).join("\n");

@@ -70,7 +70,7 @@ describe("an agent writes", () => {
       "to no one else, whom a star lets in",
       { to: "56" },
       agent(),
-      "recipient_not_allowed: channels.irc.allowFrom does not name 56, and no pairing does",
+      "recipient_not_allowed: channels.irc.allowFrom does not name 56, and the sender is not paired",
     ],
     ["to no group that only a star lists", { to: "-6" }, agent(), "recipient_not_allowed: channels.irc.groups does not name -6"],
     ["to no group that is switched off", { to: "-8" }, agent(), "recipient_not_allowed: channels.irc.groups.-8.enabled is false."],
@@ -92,7 +92,7 @@ describe("an agent writes", () => {
     const hook = agent({ channel: "hooks", kind: "hook", authority: "hook", chat: { id: "hook", kind: "system" } });
     expect(await goes({}, hook, account(access))).toBe("42/- direct");
     expect(await goes({ to: "42" }, hook, account(access))).toBe("42/- direct");
-    expect(await goes({ to: "55" }, hook, account(access))).toContain("recipient_not_allowed: A turn that a hook caused");
+    expect(await goes({ to: "55" }, hook, account(access))).toContain("recipient_not_allowed: A turn caused by a hook");
     const mute = agent({ channel: "hooks", authority: "hook" }, null);
     expect(await goes({}, mute, account(access))).toContain("invalid_arguments: to is missing");
     expect(await goes({ to: "42" }, mute, account(access))).toContain("recipient_not_allowed");

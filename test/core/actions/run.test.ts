@@ -152,7 +152,7 @@ describe("what is said", () => {
     expect(await act("edit", { message: "far too long for one" })).toEqual({
       ok: false,
       code: "edit_too_long",
-      error: "The text would be 2 messages; an edit changes one.",
+      error: "The text would be 2 messages; an edit can change only one.",
     });
     expect(said).toEqual([]);
   });

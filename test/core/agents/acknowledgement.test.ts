@@ -26,5 +26,5 @@ test.each([
   const { warnings, refuse } = open(config, options);
   refuse();
   refuse();
-  expect(warnings).toEqual([{ path, text: `irc does not take ${emoji} as a reaction: choose another emoji` }]);
+  expect(warnings).toEqual([{ path, text: `irc does not accept ${emoji} as a reaction: choose another emoji` }]);
 });

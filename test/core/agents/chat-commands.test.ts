@@ -67,10 +67,10 @@ describe("/activation", () => {
   test("mention also where the configuration asks for none", async () => {
     const { say } = await open({ channels: { groups: { "*": { requireMention: false } } } });
     const group = { chat: "-100", group: true };
-    expect((await say("/activation", group)).text).toContain("As the configuration says");
+    expect((await say("/activation", group)).text).toContain("As set in the configuration");
     await say("/activation mention", group);
     expect(await say("hello", group)).toMatchObject({ reason: "mention_required" });
-    expect((await say("/activation loud", { ...group, mention: true })).text).toContain("I know `/activation always`");
+    expect((await say("/activation loud", { ...group, mention: true })).text).toContain("Use `/activation always`");
   });
 
   test("is for groups", async () => {
@@ -96,7 +96,7 @@ describe("/config", () => {
     expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("`messages.groupChat.historyLimit` is set.");
     expect(JSON.parse(file())).toMatchObject({ messages: { groupChat: { historyLimit: 7 } } });
     await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(7);
-    expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("has this value already");
+    expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("already has this value");
     expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is removed");
     expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is not set in the file");
     await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(50);
@@ -136,7 +136,7 @@ describe("/config", () => {
     ] as const)
       expect((await say(text)).text).toContain(said);
     for (const text of ["/config", "/config set", "/config set gateway.port", "/config unset", "/config paint it"])
-      expect((await say(text)).text).toContain("I know `/config get PATH`");
+      expect((await say(text)).text).toContain("Use `/config get PATH`");
     expect(file()).toBe(before);
   });
 

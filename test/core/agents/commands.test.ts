@@ -157,7 +157,7 @@ describe("commands of plugins", () => {
     for (const name of ["help", "hello", "Hello", "a b", "", "x".repeat(33)]) {
       expect(() => commands.add("other", { ...hello, name })).toThrow(PluginError);
     }
-    expect(() => commands.add("other", hello)).toThrow(/other.*\/hello is already that of greeter/);
+    expect(() => commands.add("other", hello)).toThrow(/other.*\/hello is already provided by greeter/);
   });
 
   test("that fail are an error that names plugin and command", async () => {
@@ -190,11 +190,11 @@ describe("the native commands", () => {
     for (const piece of ["`main`", "`agent:main:main`", "`local/small`", "Thinking: low", "answering for 12 s"])
       expect(status).toContain(piece);
     state.running.unshift({ sessionKey: "agent:main:main", doing: "fetching", startedAt: 40_000 });
-    expect(await say("/status")).toContain("Now: fetching files for 20 s, 2 at work in all");
+    expect(await say("/status")).toContain("Now: fetching files for 20 s, 2 running in total");
     const idle = setup();
     expect(await idle.say("/status")).toMatch(/no model, the engine `plain`[\s\S]*idle/);
     idle.state.waits = true;
-    expect(await idle.say("/status")).toContain("Now: a message waits for its turn, 0 at work in all");
+    expect(await idle.say("/status")).toContain("Now: a message waits for its turn, 0 running in total");
   });
 
   test("/stop ends what runs in this chat, and says when there is nothing", async () => {
@@ -224,7 +224,7 @@ describe("the native commands", () => {
     expect(await say("/model")).toMatch(/`local\/small`[\s\S]*- `cloud\/large` \(`big`\)/);
     expect(await say("/model BIG")).toContain("`cloud/large`");
     expect(settings).toEqual({ model: "cloud/large" });
-    expect(await say("/model evil/other")).toContain("no such model");
+    expect(await say("/model evil/other")).toContain("The model is unknown");
     expect(settings).toEqual({ model: "cloud/large" });
     expect(await say("/model default")).toContain("`local/small`");
     expect(settings).toEqual({});

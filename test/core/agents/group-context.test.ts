@@ -7,7 +7,7 @@ const said = (text: string, more: object = {}) => message(text, { chat: { id: "-
 test("each message is a line with who, which and when; an edit says so", () => {
   expect(renderGroupContext([said("bread\nand milk"), said("oat milk", { kind: "edit", sender: { id: "8", isBot: true } })])).toBe(
     [
-      "[context: said here since you were asked last, and not addressed to you]",
+      "[context: said here since your last turn, and not addressed to you]",
       "[context Ada (@ada) id:42 message:7 Fri 2026-11-20 14:09 UTC] bread",
       "and milk",
       "[context (bot) id:8 message:7 Fri 2026-11-20 14:09 UTC edited] oat milk",

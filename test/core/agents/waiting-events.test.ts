@@ -34,9 +34,9 @@ test("what was told is forgotten, what came meanwhile is not", async () => {
   await waiting.add("one", { id: "a", at: clock.now, text: "first" });
   const read = await waiting.of("one");
   await waiting.add("one", { id: "b", at: clock.now, text: "second" });
-  await waiting.told("one", read);
+  await waiting.remove("one", read);
   expect(textsOf(await waiting.of("one"))).toEqual(["second"]);
-  await waiting.told("one", await waiting.of("one"));
+  await waiting.remove("one", await waiting.of("one"));
   expect(await waiting.of("one")).toEqual([]);
 });
 

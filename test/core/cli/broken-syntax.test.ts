@@ -89,6 +89,6 @@ test.each([
 });
 
 test("a file of which nothing can be read has its one problem", async () => {
-  expect(await validate("[]")).toEqual(["1 error : the file must hold one object in braces"]);
+  expect(await validate("[]")).toEqual(["1 error : the file must contain one object in braces"]);
   expect(await validate(`{ "a": ${"[".repeat(100)}`)).toEqual([expect.stringContaining("nested more than 64 levels")]);
 });

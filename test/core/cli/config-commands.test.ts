@@ -109,13 +109,9 @@ describe("config", () => {
     [
       '{ "channels": { "telegram": { "botToken": "1:a" } } }',
       "warning",
-      /channels\.telegram: no plugin that is on provides this channel\. Load its plugin by plugins\.load\. Channels that are there: botchat\./,
+      /channels\.telegram: no enabled plugin provides this channel\. Load its plugin with plugins\.load\. Available channels: botchat\./,
     ],
-    [
-      '{ "channels": { "botchta": {} } }',
-      "warning",
-      /channels\.botchta: no plugin that is on provides this channel\. Did you mean botchat\?/,
-    ],
+    ['{ "channels": { "botchta": {} } }', "warning", /channels\.botchta: no enabled plugin provides this channel\. Did you mean botchat\?/],
     [
       '{ "channels": { "botchat": { "botToken": "1:a", "dmpolicy": "open" } } }',
       "warning",
@@ -171,7 +167,7 @@ describe("config", () => {
         models: { providers: { local: { api: "openai-compatible" } } },
       }),
     );
-    expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });
+    expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is valid.\n` });
   });
 
   test("an error in the host's part of a channel hides none in the channel's own, with accounts and without", async () => {
@@ -211,9 +207,9 @@ describe("config", () => {
     expect(listed.plugins.filter(({ state }) => state === "failed")).toMatchObject([{ id: "./second" }]);
   });
 
-  test("validate of a file in order exits with 0", async () => {
+  test("validate of a valid file exits with 0", async () => {
     const { home, file } = homeWith("{}");
-    expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is in order.\n` });
+    expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is valid.\n` });
   });
 
   test("a broken file is named with line and column", async () => {

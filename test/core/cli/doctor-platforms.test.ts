@@ -18,6 +18,6 @@ test("two accounts of a channel whose options do not tell who they are: one bot 
   const probes = [report("a", "1"), report("b", "2"), report("c", "1")];
   const found = checkPlatforms({ probes, accounts: probes } as unknown as Patient);
   expect(found).toMatchObject([
-    { verdict: "fail", path: "channels.chat.accounts.c", reason: expect.stringContaining("chat:a and chat:c are one bot (1)") },
+    { verdict: "fail", path: "channels.chat.accounts.c", reason: expect.stringContaining("chat:a and chat:c are the same bot (1)") },
   ]);
 });

@@ -66,7 +66,7 @@ describe("doctor", () => {
     expect(answer.findings.every(({ reason }) => reason.length > 0)).toBe(true);
     expect(existsSync(join(state, "state.db"))).toBe(false);
     const { out } = await run(["doctor", "--config", join(home, "config.jsonc")], { home });
-    expect(out).toMatch(/^✓ {2}configuration +\S+config\.jsonc is in order\n/);
+    expect(out).toMatch(/^✓ {2}configuration +\S+config\.jsonc is valid\n/);
     expect(out).toContain("\nAll is well.\n");
   });
 

@@ -48,7 +48,7 @@ describe("gateway", () => {
       join(state, "config.jsonc"),
       JSON.stringify({ gateway: { port: 0 }, hooks: { enabled: true, token: "a-token-0123456789abcdef" } }),
     );
-    await gateway.until(/taken over/);
+    await gateway.until(/reloaded/);
     const url = ready.exec(said)?.[1] ?? "";
     const answer = await fetch(`${url}/hooks/wake`, {
       method: "POST",

@@ -144,14 +144,14 @@ describe("hooks deliveries", () => {
     );
   });
 
-  test("--failed has those that failed in their mapping, and tells of requests that were refused at the door", async () => {
+  test("--failed has those that failed in their mapping, and tells of requests that were refused on arrival", async () => {
     expect((await send("shaped", { fail: true })).status).toBe(500);
     await fetch(`${gateway.gateway.url}/hooks/wake`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
     const { deliveries, refused } = await json("deliveries", "--failed");
     expect(deliveries[0]).toMatchObject({ hook: "shaped", path: "shaped", outcome: "failed", reason: "mapping_failed" });
     expect(deliveries.every(({ outcome }: { outcome: string }) => outcome === "failed" || outcome === "refused")).toBe(true);
     expect(refused.at(-1)).toMatchObject({ code: "unauthorized", status: 401, subPath: "wake" });
-    expect((await hooks("deliveries", "--failed")).out).toMatch(/refused at the door, .* with 401 unauthorized/);
+    expect((await hooks("deliveries", "--failed")).out).toMatch(/refused on arrival, .* with 401 unauthorized/);
   });
 
   test("a limit out of bounds is wrong usage", async () => {
@@ -244,7 +244,7 @@ describe("hooks replay", () => {
 
   test("one that has nothing to do after its mapping is told so", async () => {
     expect((await send("shaped", { skip: true })).status).toBe(204);
-    expect(await hooks("replay", "last")).toMatchObject({ code: 0, out: expect.stringContaining("which has nothing to do with it") });
+    expect(await hooks("replay", "last")).toMatchObject({ code: 0, out: expect.stringContaining("which needed no run") });
   });
 });
 
@@ -359,7 +359,7 @@ describe("hooks record", () => {
     const { file, started } = record("git", "--timeout", "1");
     await started.until(/Waiting/);
     await fetch(`${gateway.gateway.url}/hooks/git`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
-    expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("no delivery came to git within 1.0 s") });
+    expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("no delivery arrived at git within 1.0 s") });
     expect(existsSync(file)).toBe(false);
   });
 

@@ -126,7 +126,7 @@ test("the commands of the page on actions do what it says, short of doing it", a
 test("without a gateway a message is stored for the next one, what only looks works, and the rest says what is missing", async () => {
   await halt();
   const stored = await message("send", "--target", String(ada), "--message", "later");
-  expect(stored).toMatchObject({ code: 0, out: expect.stringContaining("the message is stored, and goes out when one does") });
+  expect(stored).toMatchObject({ code: 0, out: expect.stringContaining("The message is stored, and sent when one runs") });
   expect(await message("send", "--target", String(ada), "--message", "x", "--dry-run")).toMatchObject({ code: 0 });
   mkdirSync(join(directory, "state", "botchat"), { recursive: true });
   expect(await message("sticker-search", "--query", "cat")).toMatchObject({

@@ -4,7 +4,8 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { run, start, temporaryHome } from "./command.ts";
+import { start, temporaryHome } from "./command.ts";
+import { run } from "./desk.ts";
 
 /** A plugin `notes` with a preset of that name, whose commands are given as text. */
 function homeWith(commands: string, config: string = '{ "plugins": { "load": ["./notes"] } }'): string {

@@ -76,7 +76,10 @@ describe("sessions list", () => {
   });
 
   test("says which numbers --limit takes", async () => {
-    expect(await sessions("list", "--limit", "0")).toMatchObject({ code: 2, err: expect.stringContaining("--limit is from 1 to 1000") });
+    expect(await sessions("list", "--limit", "0")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--limit must be from 1 to 1000"),
+    });
   });
 });
 

@@ -98,7 +98,7 @@ describe("without a gateway", () => {
     const told = { code: 0, out: expect.stringContaining("sender_not_allowed") };
     const why = await run(["why"], { home });
     expect(why).toMatchObject(told);
-    expect(why.err).toMatch(/config\.jsonc:1:3: [^\n]+\. The state is read all the same: \S+\/\.service\.\n$/);
+    expect(why.err).toMatch(/config\.jsonc:1:3: [^\n]+\. The state is read anyway: \S+\/\.service\.\n$/);
     expect(await run(["why", "--state", directory], { home })).toMatchObject({ ...told, err: "" });
     const status = await run(["status"], { home });
     expect(status).toMatchObject({ code: 0, out: expect.stringMatching(/^gateway +not running\nconfig +\S+\n +\S+config\.jsonc:1:3: /) });
@@ -256,7 +256,7 @@ describe("without a gateway", () => {
     });
     expect(await run(["pairing", "deny", "chat", code], { home })).toMatchObject({
       code: 0,
-      out: "The request of Ann (42) is dropped. They can ask again.\n",
+      out: "The request of Ann (42) was denied. They can ask again.\n",
     });
     expect(await run(["pairing", "approve", "chat", code], { home })).toMatchObject({ code: 1 });
   });
@@ -273,7 +273,7 @@ describe("without a gateway", () => {
     );
     expect(await run(["pairing", "approve", "chat", code, "--account", "wrok"], { home })).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^chat has no account wrok; those that are there: work, home\.\nerror: No request for chat/),
+      err: expect.stringMatching(/^chat has no account wrok; configured accounts: work, home\.\nerror: No request for chat/),
     });
     const approved = await run(["pairing", "approve", "chat", code, "--account", "WORK"], { home });
     expect(approved).toMatchObject({ code: 0, err: "", out: expect.stringContaining("may write to chat (account work)") });

@@ -30,7 +30,7 @@ describe("options of plugins", () => {
     [{ server: "x", mode: "c" }, ['error channels.irc.mode is "c", but must be "a" or "b"']],
     [{ server: "x", nested: { ratio: 0 } }, ["error channels.irc.nested.ratio is 0, but must be a number of more than 0"]],
     [{ server: "x", nested: [] }, ["error channels.irc.nested is an empty list, but must be an object { ratio }"]],
-    [{ server: "x", tags: ["a", "a"] }, ["error channels.irc.tags holds the same element twice"]],
+    [{ server: "x", tags: ["a", "a"] }, ["error channels.irc.tags contains the same element twice"]],
     [{ server: "x", tags: ["a", 5] }, ["error channels.irc.tags[1] is 5, but must be a text"]],
     [{ server: "x", sever: 1 }, ["warning channels.irc.sever this key is not known"]],
     ["x", ['error channels.irc is "x", but must be an object']],

@@ -62,7 +62,7 @@ describe("a value as it is typed", () => {
   test.each([
     ["gatway.port", "Did you mean gateway?"],
     ["gateway.prt", "Did you mean gateway.port?"],
-    ["gateway.port.x", "Nothing can stand there."],
+    ["gateway.port.x", "No value is allowed there."],
     ["channels.chat.dmPolice", "Did you mean channels.chat.dmPolicy?"],
     ["channels.chat.__proto__", 'Write it as a.b[0].c, or a["key with.dots"].'],
   ])("%s is no key", async (path, hint) => {

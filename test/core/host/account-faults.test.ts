@@ -80,7 +80,7 @@ describe("an account whose close", () => {
     edit(desks({ b: { token: "22" } }));
     await soon(() => expect(desk.life).toContain("close c"));
     vi.advanceTimersByTime(pluginDeadlines.close);
-    await logged(/"account":"a","plugin":"acme","error":"[^"]*did not answer at close of desk:a within 10 s".*is given up/);
+    await logged(/"account":"a","plugin":"acme","error":"[^"]*did not answer at close of desk:a within 10 s".*was given up/);
     expect(log()).not.toContain("I am still here");
     await othersGoOn();
   });
@@ -151,7 +151,7 @@ describe("an account whose start, pause, update or menu misbehaves", () => {
   test.each(faults)("menu %s: the edit is taken over, and the log names the plugin", async (fault) => {
     const { edit, othersGoOn } = await start(brokenAt("menu", fault), desks({ a: { token: "1" } }));
     edit({ ...desks({ a: { token: "1" } }), commands: { native: false } });
-    await logged(/the configuration was taken over/);
+    await logged(/the configuration was reloaded/);
     if (fault !== "returns junk") await logged(/"plugin":"acme","error":"[^"]*menu of desk:a/);
     await othersGoOn();
   });
@@ -160,7 +160,7 @@ describe("an account whose start, pause, update or menu misbehaves", () => {
     const desk = createDesk(() => ({ update: () => misbehave(fault, { ms: 0 }) as never }));
     const { edit, othersGoOn } = await start(desk, desks({ a: { token: "1" } }));
     edit(desks({ a: { token: "1", label: "second" } }));
-    await logged(/the configuration was taken over/);
+    await logged(/the configuration was reloaded/);
     await logged(/"plugin":"acme","error":"[^"]*update of desk:a/);
     await othersGoOn();
   });

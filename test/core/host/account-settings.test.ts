@@ -83,7 +83,7 @@ test.each<[string, object, object, string]>([
   expect(listening(accounts, root)).toEqual([
     [
       `channels.botchat.${expected}, and channels.botchat.accounts.a listens there already`,
-      "Set channels.botchat.accounts.b.webhookPort to a port of its own, also where the paths differ.",
+      "Set channels.botchat.accounts.b.webhookPort to a port of its own, even if the paths differ.",
     ],
   ]);
 });

@@ -51,7 +51,7 @@ describe("probing an account", () => {
     expect(members).toHaveBeenCalledTimes(4);
     expect(groups.at(0)?.detail).toBe("there was no answer within 15 s");
     expect(groups.at(-1)?.detail).toMatch(/^it was not asked/);
-    expect(names).toEqual([{ name: "@ada", reason: "the channel cannot look names up" }]);
+    expect(names).toEqual([{ name: "@ada", reason: "the channel cannot look up names" }]);
   });
 
   test("a probe that throws is a failure of the account, and nothing else is asked", async () => {
@@ -69,12 +69,12 @@ describe("probing an account", () => {
     const { names, groupNames } = await probeAccount(account({ probe: well, resolve }, access), { names: true });
     expect(names).toEqual([
       { name: "i:@ada", id: "7" },
-      { name: "@room", reason: "it is a chat (-9) and no person" },
+      { name: "@room", reason: "it is a chat (-9) and not a person" },
       { name: "@none", reason: "nobody" },
     ]);
     expect(groupNames).toEqual([
       { name: "@room", id: "-9" },
-      { name: "@ada", reason: "it is a person (7) and no group" },
+      { name: "@ada", reason: "it is a person (7) and not a group" },
     ]);
   });
 });

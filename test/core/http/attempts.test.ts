@@ -62,7 +62,7 @@ describe("the hook token", () => {
     expect(await pipeline(port, [guess("4711", "203.0.113.7"), guess("4711", "203.0.113.8")])).toEqual([429, 404]);
     expect(log.lines.filter(({ level }) => level === "warn").map(({ message }) => message)).toEqual([
       "hook authentication is refused for a client after repeated failures",
-      "hook credentials of a client are not compared any more: it failed too often",
+      "hook credentials of a client are no longer compared: it failed too often",
     ]);
   });
 

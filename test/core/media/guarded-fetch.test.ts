@@ -283,7 +283,7 @@ describe("limits", () => {
 
   test.each([
     ["a body that drips", { quietMs: 300 }, "the server sends too slowly"],
-    ["all of it together", { totalMs: 400 }, "it did not come within 1 s"],
+    ["all of it together", { totalMs: 400 }, "it did not arrive within 1 s"],
   ])("%s is cut off", async (_name, more, message) => {
     handler = (_request, response) => {
       response.writeHead(200).write("x");
@@ -317,7 +317,7 @@ describe("limits", () => {
       silent.close();
     });
     const found = await refused("http://a.example/", { port: portOf(silent), limits: { quietMs: 300 } });
-    expect(found).toMatchObject({ reason: "media_unreachable", message: expect.stringMatching(/said nothing for 1 s|broke off/) });
+    expect(found).toMatchObject({ reason: "media_unreachable", message: expect.stringMatching(/sent nothing for 1 s|broke off/) });
   });
 
   test("a name service that does not answer is not waited for", async () => {

@@ -121,7 +121,7 @@ describe("files that an agent may send", () => {
   test("a refusal says what to do, and no path", async () => {
     await expect(openAllowed("../outside.txt", roots)).rejects.toMatchObject({
       message:
-        "outside.txt may not be sent: it lies neither in the workspace nor among the files of messages; put what is to be sent into the agent's workspace",
+        "outside.txt may not be sent: it is neither in the workspace nor among the files of messages; put files to send into the agent's workspace",
     });
   });
 });

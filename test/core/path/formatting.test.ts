@@ -101,7 +101,7 @@ test("a part that is longer than the channel takes is not sent, and the plugin i
   const { formatted, decisions } = await format([text({ chars: 10 }), text({ chars: 11 })]);
   expect(formatted).toMatchObject({ outcome: "failed", reason: "part_too_long" });
   expect(steps(formatted.sayings)).toEqual(["remove 1"]);
-  expect(decisions.at(-1)).toMatchObject({ plugin: "irc", verdict: "failed", detail: "A part has 11 characters; irc takes 10." });
+  expect(decisions.at(-1)).toMatchObject({ plugin: "irc", verdict: "failed", detail: "A part has 11 characters; irc accepts at most 10." });
 });
 
 const withFile: Reply = { ...said, media: [{ url: "http://files.example/a.png" }] };

@@ -96,7 +96,7 @@ test("what is wrong is told with the user's own file and line", async () => {
 });
 
 test("the example of the README runs as it stands", async () => {
-  const readme = readFileSync(join(import.meta.dirname, "../../../core/transforms/README.md"), "utf8");
+  const readme = readFileSync(join(import.meta.dirname, "../../../examples/reference/transforms.md"), "utf8");
   shop.write("build.ts", /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "");
   expect(await shop.run("build.ts", { build: { state: "passed", url: "" } })).toBeNull();
   const failed = { build: { state: "failed", url: "https://ci.example/7" } };

@@ -22,7 +22,7 @@ const walk = `(roots) => {
   return { count: seen.size, natives: [...natives].sort() };
 }`;
 
-/** Beside the language; `core/transforms/README.md` lists them. */
+/** Beside the language; `examples/reference/transforms.md` lists them. */
 const documented =
   "AbortController AbortSignal Buffer Intl TextDecoder TextEncoder URL URLSearchParams atob btoa clearInterval clearTimeout console crypto process setInterval setTimeout structuredClone";
 

@@ -44,7 +44,7 @@ describe("a call", () => {
     ["false", "a boolean"],
     ["[]", "a list"],
     ["() => 1", "a function"],
-    ["({ f() {} })", "The result.f is a function, which JSON cannot carry"],
+    ["({ f() {} })", "The result.f is a function, which JSON cannot represent"],
     ["({ n: 10n })", "a bigint"],
     ["({ s: Symbol() })", "a symbol"],
     ["({ n: NaN })", "The result.n is not a finite number"],

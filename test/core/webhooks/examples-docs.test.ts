@@ -14,7 +14,7 @@ import {
   temporaryDirectory,
 } from "../../support/gateway.ts";
 
-const page = read("core/webhooks/README.md");
+const page = read("examples/reference/webhooks.md");
 const [, examples = ""] = /\n## Five examples\n(.*?)\n## /s.exec(page) ?? [];
 const parts = examples
   .split("\n### ")

@@ -135,7 +135,7 @@ describe("why a match does not take a delivery", () => {
     [{ where: { code: "503" } }, 'payload.code is 503, not "503"'],
     [{ where: { labels: "x" } }, 'payload.labels is a list, not "x"'],
     [{ where: { repo: null } }, "payload.repo is an object, not null"],
-    [{ where: { "labels.0": { exists: false } } }, "payload.labels[0] is there, and must not be"],
+    [{ where: { "labels.0": { exists: false } } }, "payload.labels[0] is present, but must not be"],
     [{ where: { "a.b": { exists: true } } }, "payload.a.b is missing"],
     [{ where: { action: { matches: "^c" } } }, 'payload.action is "opened", which does not match ^c'],
     [{ where: { gone: { matches: "x" } } }, "payload.gone is null, which is not a text"],
@@ -206,7 +206,7 @@ describe("what is no match", () => {
 
   test("a path is written as it stands in an address", () => {
     expect(problemsOf({ path: "größe/a b" })).toEqual([
-      'path: is "größe/a b", but is compared with the address as it is. Write it as gr%C3%B6%C3%9Fe/a%20b.',
+      'path: is "größe/a b", but is compared with the address literally. Write it as gr%C3%B6%C3%9Fe/a%20b.',
     ]);
     expect(problemsOf({ path: "a?b" })).toEqual(['path: is "a?b", but must be a path without query']);
     expect(problemsOf({ path: "gr%C3%B6" })).toEqual([]);

@@ -133,7 +133,7 @@ describe("recordings", () => {
   test("are bounded in number, and make room when their reader leaves, also one who waits", async () => {
     const recordings = createRecordings({ secrets: () => [] });
     const readers = Array.from({ length: 32 }, () => recordings.next("ci")[Symbol.asyncIterator]());
-    expect(() => recordings.next("ci")).toThrow("32 recordings wait already.");
+    expect(() => recordings.next("ci")).toThrow("32 recordings are already waiting.");
     await readers[0]?.next();
     const waiting = readers[0]?.next();
     await readers[0]?.return?.();

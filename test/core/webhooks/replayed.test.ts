@@ -121,7 +121,7 @@ describe("a repetition leaves a trace", () => {
     expect((await service("hooks", "deliveries")).out).toContain("came 3 more");
     expect((await service("why", eventId)).out).toMatch(/again +came 3 times, last/);
     const last = (await service("why", "last")).out;
-    expect(last).toMatch(/^repeated \(the delivery came before\)/);
+    expect(last).toMatch(/^repeated \(the delivery arrived before\)/);
     expect(last).toContain(eventId);
     clock = at;
   });

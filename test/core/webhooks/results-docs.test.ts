@@ -5,7 +5,7 @@ import { readFixture } from "../../../core/webhooks/mapping/fixture.ts";
 import { read } from "../../house/sources.ts";
 import { createEngine, removeDirectory, startGateway } from "../../support/gateway.ts";
 
-const page = read("core/webhooks/README.md");
+const page = read("examples/reference/webhooks.md");
 const section = (heading: string): string => page.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
 
 test("the examples of results run as they are printed, and answer what they say", async () => {

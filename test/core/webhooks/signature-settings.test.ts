@@ -33,10 +33,10 @@ describe("secrets", () => {
 
   test("one that is no key of its scheme is refused, and not quoted", () => {
     const cases: readonly (readonly [SignatureSettings, string, string])[] = [
-      [{ scheme: "standard-webhooks" }, "not base64!", "secret is not base64 behind whsec_"],
-      [{ scheme: "standard-webhooks" }, "whsec_", "secret is not base64 behind whsec_"],
+      [{ scheme: "standard-webhooks" }, "not base64!", "secret is not base64 after whsec_"],
+      [{ scheme: "standard-webhooks" }, "whsec_", "secret is not base64 after whsec_"],
       [{ scheme: "standard-webhooks" }, "whsec_abc", "taken"],
-      [{ scheme: "standard-webhooks" }, "whsec_abcde", "secret is not base64 behind whsec_"],
+      [{ scheme: "standard-webhooks" }, "whsec_abcde", "secret is not base64 after whsec_"],
       [{ scheme: "standard-webhooks" }, "whpk_abcd", "secret is not a public key of 32 bytes in base64"],
       [{ scheme: "standard-webhooks" }, "whsk_abcd", "secret is a private key (whsk_...): use the public key (whpk_...)"],
       [{ scheme: "discord" }, "abcd", "secret is not a public key of 32 bytes in hex"],
@@ -93,13 +93,13 @@ describe("options", () => {
   test("hmac needs a header, and a payload that leaves nothing unsigned and nothing open", () => {
     const hmac = { scheme: "hmac", header: "X-S" } as const;
     expect(refusal({ scheme: "hmac" })).toContain("header is missing");
-    expect(refusal({ ...hmac, payload: "{timestamp}", timestampHeader: "X-T" })).toContain("payload must hold {body}");
+    expect(refusal({ ...hmac, payload: "{timestamp}", timestampHeader: "X-T" })).toContain("payload must contain {body}");
     expect(refusal({ ...hmac, payload: "{timestamp}.{body}" })).toContain(
-      "payload must hold {timestamp} exactly when timestampHeader is set",
+      "payload must contain {timestamp} exactly when timestampHeader is set",
     );
-    expect(refusal({ ...hmac, timestampHeader: "X-T" })).toContain("payload must hold {timestamp} exactly when timestampHeader is set");
+    expect(refusal({ ...hmac, timestampHeader: "X-T" })).toContain("payload must contain {timestamp} exactly when timestampHeader is set");
     expect(refusal({ ...hmac, payload: "{id}.{body}" })).toContain("idHeader is missing");
-    expect(refusal({ ...hmac, payload: "{id}{body}", idHeader: "X-I" })).toContain("payload must have a character behind {id}");
+    expect(refusal({ ...hmac, payload: "{id}{body}", idHeader: "X-I" })).toContain("payload must have a character after {id}");
     for (const payload of ["{body}{nonce}", "{body}{form}", "{body}}", "{{body}}", "{Body}", "{body}{constructor}"]) {
       expect(refusal({ ...hmac, payload }), payload).toContain("which is none of {body}, {timestamp}, {id} and {url}");
     }

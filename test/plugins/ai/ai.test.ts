@@ -335,7 +335,7 @@ describe("fallbacks", () => {
     server.script(hang());
     other.script(say("Here."));
     const { text } = await collect(
-      openEngine({ firstChunkMs: 60 }).engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never),
+      openEngine({ firstChunkMs: 1_000 }).engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never),
     );
     expect(text).toBe("Here.");
   });

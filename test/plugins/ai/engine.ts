@@ -6,7 +6,8 @@ export interface Warning {
   readonly [field: string]: unknown;
 }
 
-const patience = { firstChunkMs: 2_000, chunkMs: 2_000, retries: 2, retryDelayMs: 5, maxSteps: 5 };
+// Longer than a busy machine takes to send a large request.
+const patience = { firstChunkMs: 60_000, chunkMs: 60_000, retries: 2, retryDelayMs: 5, maxSteps: 5 };
 
 export function openEngine(options: Partial<typeof patience> = {}): {
   readonly engine: EngineDefinition;

@@ -303,7 +303,7 @@ describe("the menu", () => {
     ).toEqual(["help", "ok"]);
     expect(account.logs.filter(({ level }) => level === "error").map(({ message }) => message)).toEqual([
       expect.stringContaining("/help is a command of the gateway"),
-      expect.stringContaining("/ok is there twice"),
+      expect.stringContaining("/ok is listed twice"),
       expect.stringContaining('"no-dash" is not a command name'),
       expect.stringContaining("/empty has no description"),
     ]);

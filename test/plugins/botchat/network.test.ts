@@ -165,7 +165,7 @@ describe("timeoutSeconds is for all of a call", () => {
 
 describe("a blocked route", () => {
   const commands = [{ name: "help", summary: "What there is" }];
-  const failed = /^setMyCommands failed: .*check the network, the proxy and apiRoot; it is tried again$/;
+  const failed = /^setMyCommands failed: .*check the network, the proxy and apiRoot; it is retried$/;
 
   test("the menu is told of with what to do, and registered when the route is open again", async () => {
     const platform = await openPlatform();

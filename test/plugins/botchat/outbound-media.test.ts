@@ -109,10 +109,10 @@ describe("as what a file is sent", () => {
   });
 
   test.each([
-    ["voice", "a.wav", "audio/wav", "audio", /not as voice: that takes OGG with Opus, MP3 or M4A, this is audio\/wav/],
+    ["voice", "a.wav", "audio/wav", "audio", /not as voice: that requires OGG with Opus, MP3 or M4A, this is audio\/wav/],
     ["voice", "a.ogg", "audio/ogg; codecs=vorbis", "audio", /not as voice/],
     ["voice", "a.pdf", "application/pdf", "document", /not as voice/],
-    ["round-video", "a.mov", "video/quicktime", "video", /not as round-video: that takes MP4/],
+    ["round-video", "a.mov", "video/quicktime", "video", /not as round-video: that requires MP4/],
     ["sticker", "a.png", "image/png", "photo", /not as sticker/],
   ] as const)("%s of what is none: sent as it is, and told (%s)", (as, name, type, kind, omitted) => {
     const [part] = render("", { media: [file(name, type, { as })] });

@@ -221,7 +221,7 @@ describe("when the platform does not answer as it should", () => {
     const { platform, account } = await start({ polling: { ...quick, stallSeconds: 0.4 } });
     platform.faults.add({ method: "getUpdates", times: 1, kind: "drop" });
     platform.act.say(ada, ada, "one");
-    await until(() => account.logs.some(({ message }) => /opening the connections again/.test(message)), "the watchdog");
+    await until(() => account.logs.some(({ message }) => /reconnecting/.test(message)), "the watchdog");
     await until(() => account.received.length === 1 && platform.pending() === 0, "the update");
   });
 
@@ -248,7 +248,7 @@ describe("when the platform does not answer as it should", () => {
     const account = createTestAccount({ botToken: token, apiRoot, polling: { ...quick, stallSeconds: 0.4 } });
     await openConnection(account).start();
     await until(() => polls >= 2, "another poll");
-    expect(account.logs.some(({ message }) => /opening the connections again/.test(message))).toBe(true);
+    expect(account.logs.some(({ message }) => /reconnecting/.test(message))).toBe(true);
     expect(account.statuses.some(({ detail }) => /getUpdates: no answer \(TIMEOUT/.test(detail ?? ""))).toBe(true);
   });
 

@@ -29,7 +29,7 @@ describe("probe", () => {
   test("a token that is refused still tells whose it is, and is not in the sentence", async () => {
     const { connection } = await look({ botToken: `${bot}:revoked` });
     const said = await connection.probe?.();
-    expect(said).toMatchObject({ ok: false, identity: { id: String(bot) }, detail: expect.stringContaining("refuses the bot token") });
+    expect(said).toMatchObject({ ok: false, identity: { id: String(bot) }, detail: expect.stringContaining("rejects the bot token") });
     expect(said?.detail).not.toContain("revoked");
   });
 

@@ -105,7 +105,7 @@ describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) =>
       const error = await failure(say());
       expect(error).toBeInstanceOf(ChannelError);
       expect(error).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
-      expect(error.message).toMatch(/PROXY_AUTHENTICATION.*does not take the user and password of the option proxy/);
+      expect(error.message).toMatch(/PROXY_AUTHENTICATION.*does not accept the user and password of the option proxy/);
       expect((await failure(fetch())).message).toMatch(/PROXY_AUTHENTICATION|STATUS_407/);
     }
     expect(proxy.asked.length).toBeGreaterThan(0);

@@ -75,12 +75,12 @@ describe("telling the platform", () => {
     await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
     const detail = account.statuses.find(({ state }) => state === "waiting")?.detail;
     expect(detail).toContain(description);
-    expect(detail).toMatch(/does not take the webhook .*webhookUrl has to be an https address/);
+    expect(detail).toMatch(/rejects the webhook .*webhookUrl must be an https address/);
     expect(detail).not.toMatch(/cannot be reached|network|proxy/);
   });
 
   test.each([
-    ["deleteWebhook", "", /another program took the webhook of this bot away/],
+    ["deleteWebhook", "", /another program removed the webhook of this bot/],
     ["setWebhook", "?url=http://127.0.0.1:9/elsewhere", /another program set another webhook for this bot/],
   ])("is done again when another program's %s took it away, and what comes then arrives", async (method, query, words) => {
     const { platform, account } = await listening({ ...quick, stallSeconds: 0.1 });
@@ -133,7 +133,7 @@ describe("the listener", () => {
     await until(() => account.received.length === 1, "the update at the second try");
     await until(() => platform.pending() === 0, "the confirmation");
     expect(account.received[0]).toMatchObject({ lane: "botchat:default:1001", identity: "7000000001" });
-    const said = "the event could not be stored; its update stays with the platform and comes again";
+    const said = "the event could not be stored; its update stays with the platform and is delivered again";
     expect(account.statuses.slice(-2)).toMatchObject([{ state: "waiting", detail: said }, { state: "connected" }]);
   });
 

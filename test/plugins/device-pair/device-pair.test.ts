@@ -19,7 +19,7 @@ describe("a device is paired", () => {
     const { id, secret } = asked.body;
     expect(room.chat.sent.at(-1)).toMatchObject({
       chat: "7",
-      text: `\`Laptop\` (\`${id}\`) asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` lets it in, \`/pair revoke ${id}\` turns it down.`,
+      text: `\`Laptop\` (\`${id}\`) asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`,
     });
     expect(await room.collect(id, secret)).toMatchObject({ status: 202, body: { status: "pending" } });
 
@@ -40,7 +40,7 @@ describe("a device is paired", () => {
     expect(await room.collect(second.body.id, second.body.secret)).toMatchObject({ body: { status: "pending" } });
     expect(await room.say("/pair approve")).toContain("Approved: `Tablet`");
     expect(await room.say("/pair approve")).toContain("No device waits for approval");
-    expect(await room.say("/pair approve NOSUCHID")).toContain("No device waits under this id");
+    expect(await room.say("/pair approve NOSUCHID")).toContain("No waiting device has this id");
   });
 
   test("fetches its token again when the answer was lost, until it has used one", async () => {
@@ -231,7 +231,7 @@ test.each(["http://0.0.0.0:18789", "http://[::]:18789"])("%s is where it listens
 
 test("`/pair` with other words says what it knows", async () => {
   const room = await openRoom();
-  for (const text of ["/pair nonsense", "/pair approve A B", "/pair status now"]) expect(await room.say(text)).toContain("I know `/pair`");
+  for (const text of ["/pair nonsense", "/pair approve A B", "/pair status now"]) expect(await room.say(text)).toContain("Use `/pair`");
 });
 
 test("neither a token nor a secret nor a code, nor the gateway's token, stands in a log, in the state or in the chat", async () => {

@@ -102,11 +102,11 @@ describe("a Gmail mailbox that Google refuses", () => {
 
   test.each<[name: string, section: () => object, reason: RegExp]>([
     ["a file that is none", () => ({ credentials: "credentials.json" }), /hooks\.gmail\.credentials is not the JSON of a credentials file/],
-    ["a file without a client", () => ({ credentials: "{}" }), /hooks\.gmail\.credentials holds no OAuth client/],
+    ["a file without a client", () => ({ credentials: "{}" }), /hooks\.gmail\.credentials contains no OAuth client/],
     ["another mailbox", () => ({ account: "eve@example.net" }), /open the mailbox ada@example\.net and not eve@example\.net/],
     ["no mailbox", () => ({ account: undefined }), /hooks\.gmail\.account is not set/],
     ["a label that does not exist", () => ({ label: "Nowhere" }), /has no label "Nowhere"/],
-    ["a service account without a key", () => ({ serviceAccount: "{}" }), /hooks\.gmail\.serviceAccount holds no service account/],
+    ["a service account without a key", () => ({ serviceAccount: "{}" }), /hooks\.gmail\.serviceAccount contains no service account/],
   ])("needs a setup with %s", async (_, section, reason) => {
     await room.launch(section());
     await vi.waitFor(async () =>
@@ -129,7 +129,7 @@ describe("a Gmail mailbox that a service account reads", () => {
     accounts.service.mayRead = false;
     await room.launch(section);
     await room.state("needs_setup");
-    expect((await room.status())?.reason).toMatch(/does not let the service account reader@.* read this mailbox/);
+    expect((await room.status())?.reason).toMatch(/does not allow the service account reader@.* to read this mailbox/);
     accounts.service.mayRead = true;
     await room.state("ok");
     mailbox().deliver({ subject: "Delegated" });

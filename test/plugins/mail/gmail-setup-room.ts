@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
-import { type Finished, run, type Started, start, temporaryHome } from "../../core/cli/command.ts";
+import { type Finished, type Started, start, temporaryHome } from "../../core/cli/command.ts";
+import { run } from "../../core/cli/desk.ts";
 import { type Google, startGoogle } from "../../support/mail/google.ts";
 
 const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");

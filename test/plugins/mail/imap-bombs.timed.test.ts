@@ -1,7 +1,7 @@
 /** Mails that were made to cost: the event loop is not blocked for longer than 100 ms, and the next mail is read. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
-import { isWatched, type MeasuredGateway, startMeasured } from "../../support/mail/measured.ts";
+import { imapOn, isWatched, type MeasuredGateway, startMeasured } from "../../support/mail/measured.ts";
 import { letter } from "../../support/mail/reader.ts";
 
 let server: ScriptedServer;
@@ -10,7 +10,7 @@ let count = 0;
 
 beforeAll(async () => {
   server = await startImapServer();
-  gateway = await startMeasured(server, { pollSeconds: 5, maxPerHour: 1_000 });
+  gateway = await startMeasured({ imap: imapOn(server, { pollSeconds: 5, maxPerHour: 1_000 }) });
   await gateway.until(isWatched, 20_000);
   // What is loaded with the first mails of a process is not the cost of a mail.
   server.deliverAll([letter("Warm"), letter("Warm html", { headers: "Content-Type: text/html\n", body: "<p>warm</p>" })]);

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
-import { isWatched, type MeasuredGateway, startMeasured } from "../../support/mail/measured.ts";
+import { imapOn, isWatched, type MeasuredGateway, startMeasured } from "../../support/mail/measured.ts";
 import { letter } from "../../support/mail/reader.ts";
 
 let server: ScriptedServer;
@@ -18,9 +18,15 @@ afterEach(async () => {
 });
 
 const reconnects = 60;
+const hourMs = 3_600_000;
+/** How many of the ten thousand are read; a long run by hand takes more. */
+const readAfterDowntime = Number(process.env.MAILS_AFTER_DOWNTIME ?? 60);
+const tenThousand = Array.from({ length: 10_000 }, (_, at) => letter(`Number ${at}`));
+
+const settings = (account: object) => ({ imap: imapOn(server, { pollSeconds: 5, ...account }) });
 
 async function start(account: object = {}): Promise<MeasuredGateway> {
-  gateway = await startMeasured(server, { pollSeconds: 5, ...account });
+  gateway = await startMeasured(settings(account));
   await gateway.until(isWatched, 20_000);
   server.deliverAll([letter("First")]);
   await gateway.until(({ read }) => read === 1, 20_000);
@@ -31,13 +37,43 @@ test("10,000 mails at once wait for their hour, are asked for by their numbers o
   const { ask, until } = await start({ maxPerHour: 20 });
   const idle = await ask();
   const fetched = server.count("UID FETCH");
-  server.deliverAll(Array.from({ length: 10_000 }, (_, at) => letter(`Number ${at}`)));
+  server.deliverAll(tenThousand);
   const paused = await until(({ state }) => state.mail?.[0]?.state === "paused", 60_000);
   expect(paused.read).toBe(20);
   // The parts of each mail that ran, and of no other.
   expect(server.count("UID FETCH") - fetched).toBeLessThan(100);
   const after = await ask();
   expect(after.heapMb - idle.heapMb).toBeLessThan(40);
+}, 120_000);
+
+test("10,000 mails of a downtime are read hour by hour, each once and in their order, in little memory", async () => {
+  const maxPerHour = readAfterDowntime / 3;
+  // Drafts make a paused mailbox look at the time every five seconds.
+  const account = { maxPerHour, maxCatchUp: 10_000, reply: "draft" };
+  const { directory, ask, close } = await start(account);
+  const idle = await ask();
+  await close({ keep: true });
+  server.deliverAll(tenThousand);
+  let aheadMs = 2 * hourMs;
+  gateway = await startMeasured(settings(account), { directory, aheadMs });
+  for (const read of [1, 2, 3].map((hours) => hours * maxPerHour)) {
+    const measured = await gateway.until((now) => now.read >= read, readAfterDowntime * 100 + 30_000);
+    expect(measured.last).toBe(`Number ${read - 1}`);
+    expect(measured.residentMb - idle.residentMb).toBeLessThan(40);
+    aheadMs += 1.01 * hourMs;
+    gateway.ahead(aheadMs);
+  }
+}, 1_800_000);
+
+test("of 10,000 mails of a downtime the newest run, the others are left out at once, in little memory", async () => {
+  const { directory, ask, close } = await start();
+  const idle = await ask();
+  await close({ keep: true });
+  server.deliverAll(tenThousand);
+  gateway = await startMeasured(settings({}), { directory, aheadMs: 2 * hourMs });
+  const measured = await gateway.until(({ read }) => read === 50, 60_000);
+  expect(measured.last).toBe("Number 9999");
+  expect(measured.residentMb - idle.residentMb).toBeLessThan(40);
 }, 120_000);
 
 test("a server that cuts the connection again and again is read over one connection at a time, with flat memory", async () => {

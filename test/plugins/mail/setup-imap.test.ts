@@ -1,10 +1,11 @@
-/** `service webhooks imap setup` and `teardown`, in processes of their own, against a real IMAP server. */
+/** `service webhooks imap setup` and `teardown`, against a real IMAP server. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { run, temporaryHome } from "../../core/cli/command.ts";
+import { temporaryHome } from "../../core/cli/command.ts";
+import { run } from "../../core/cli/desk.ts";
 import { makeCertificate } from "../../support/mail/certificate.ts";
 import { hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
 import { startImapServer } from "../../support/mail/imap-server.ts";
@@ -236,7 +237,7 @@ test("without --account the name is the part of the address before the @, and a 
 
 test("a provider that is known needs no host, and says what it wants; Outlook refuses passwords, with what to do", async () => {
   const gmail = await imap("setup", "--user", "ada@googlemail.com");
-  expect(gmail).toMatchObject({ code: 2, err: expect.stringContaining("Google wants an app password") });
+  expect(gmail).toMatchObject({ code: 2, err: expect.stringContaining("Google requires an app password") });
   const outlook = await imap("setup", "--user", "ada@hotmail.com", "--password-env", "MAIL_PASSWORD");
   expect(outlook).toMatchObject({ code: 1, out: expect.stringContaining("basic authentication for IMAP is off") });
   expect(await imap("setup", "--user", "ada@nowhere.example")).toMatchObject({

@@ -106,7 +106,14 @@ service stats {
       ...(isRoot ? owner : {}),
       env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
     });
-    for (let left = 200; left > 0 && !(await isOpen(port)); left -= 1) await sleep(25);
+    // The port is open before the server knows its users.
+    const isReady = async () =>
+      (await isOpen(port)) &&
+      (await answerOf(["mailbox", "list", "-u", "ada"]).then(
+        () => true,
+        () => false,
+      ));
+    for (let left = 400; left > 0 && !(await isReady()); left -= 1) await sleep(25);
   }
   async function stop(): Promise<void> {
     const ended = new Promise((resolve) => server?.once("exit", resolve));
@@ -125,7 +132,8 @@ service stats {
         said += piece;
       });
       child.once("close", (code) => (code === 0 ? resolve(answer) : reject(new Error(`doveadm ${args[0]}: ${said}`))));
-      child.stdin.end(input ?? "");
+      // A command that ends before it has read its input fails with what it says.
+      child.stdin.on("error", () => {}).end(input ?? "");
     });
   const doveadm = async (args: readonly string[], input?: string) => void (await answerOf(args, input));
   const deliver = (mail: string, folder = "INBOX") => doveadm(["save", "-u", "ada", "-m", folder], mail.replace(/\r?\n/g, "\r\n"));

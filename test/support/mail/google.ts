@@ -99,6 +99,16 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
     faults,
     tunnels,
     calls,
+    /** `hooks.gmail` of a mailbox that is watched here. */
+    settings: (mode: "poll" | "pull") => ({
+      account: address,
+      credentials: accounts.clientFile(),
+      refreshToken: accounts.refreshToken(),
+      apiRoot: url,
+      pubsubRoot: url,
+      mode,
+      ...(mode === "pull" ? { topic, subscription } : {}),
+    }),
     /** How often a path was asked for. */
     callsOf: (path: RegExp) => calls.filter((one) => path.test(one.path)).length,
     async close() {

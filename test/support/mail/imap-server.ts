@@ -59,6 +59,8 @@ export async function startImapServer(
   };
 
   function accept(socket: Socket): void {
+    // An answer goes out in several pieces, and the second must not wait until the client has acknowledged the first.
+    socket.setNoDelay();
     all += 1;
     const session = serve(socket, shared, { encrypted: options.secure === true });
     sessions.set(socket, session);

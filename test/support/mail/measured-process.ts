@@ -1,6 +1,7 @@
 /**
- * A gateway in a process of its own that watches a mailbox, and says what that costs: `node test/support/mail/measured-process.ts CONFIG`.
+ * A gateway in a process of its own that watches a mailbox, and says what that costs: `node test/support/mail/measured-process.ts CONFIG [AHEAD]`.
  * Prints `ready`, and for each line that comes in one line of JSON, after a collection of garbage. The line `begin` counts from there on.
+ * AHEAD, and the line `ahead MS`, which is not answered, set its clock ahead of the machine's, in milliseconds.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
@@ -9,7 +10,7 @@ import mail from "../../../plugins/mail/index.ts";
 import { createEngine } from "../gateway.ts";
 import type { Measured } from "./measured.ts";
 
-const [configFile = ""] = process.argv.slice(2);
+const [configFile = "", aheadAtStart = "0"] = process.argv.slice(2);
 let read = 0;
 let last = "";
 const engine = createEngine(({ inbound }) => {
@@ -18,12 +19,19 @@ const engine = createEngine(({ inbound }) => {
   last = /Subject: (.{0,100})/.exec(inbound.text)?.[1] ?? "";
   return "read";
 });
-const gateway = await createGateway({ configFile, environment: {}, bundled: false, plugins: [mail, engine] });
+let ahead = Number(aheadAtStart);
+const now = () => Date.now() + ahead;
+const gateway = await createGateway({ configFile, environment: {}, bundled: false, plugins: [mail, engine], now });
 const delays = monitorEventLoopDelay({ resolution: 5 });
 delays.enable();
 let used = process.cpuUsage();
 console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {
+  const set = /^ahead (\d+)$/.exec(line)?.[1];
+  if (set !== undefined) {
+    ahead = Number(set);
+    continue;
+  }
   const found = delays.max;
   const { user, system } = process.cpuUsage(used);
   if (line === "begin") used = process.cpuUsage();

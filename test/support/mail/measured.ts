@@ -24,21 +24,39 @@ export interface Measured {
 }
 
 export interface MeasuredGateway {
+  readonly directory: string;
+  /** Sets its clock ahead of the machine's. */
+  ahead(ms: number): void;
   ask(line?: "begin" | "now"): Promise<Measured>;
-  /** Asks until it is as wanted; resolves with the last answer and with the worst block of all. */
+  /** Asks until it is as wanted; resolves with the last answer, and with the worst block and the most memory of all. */
   until(wanted: (measured: Measured) => boolean, ms: number): Promise<Measured>;
-  close(): Promise<void>;
+  close(options?: { readonly keep?: boolean }): Promise<void>;
 }
 
-export async function startMeasured(server: MailServer, account: object = {}): Promise<MeasuredGateway> {
-  const directory = temporaryDirectory();
+/** `hooks.imap` with one mailbox on a server. */
+export const imapOn = (server: MailServer, account: object = {}): object => ({
+  accounts: { ada: { host: "127.0.0.1", port: server.port, tls: false, user: server.user, password: server.password(), ...account } },
+});
+
+interface MeasuredOptions {
+  /** Of an earlier gateway, whose state goes on. */
+  readonly directory?: string;
+  /** How far its clock is ahead of the machine's. */
+  readonly aheadMs?: number;
+}
+
+export async function startMeasured(
+  mailboxes: { readonly imap?: object; readonly gmail?: object },
+  { directory = temporaryDirectory(), aheadMs = 0 }: MeasuredOptions = {},
+): Promise<MeasuredGateway> {
   const configFile = join(directory, "config.jsonc");
-  const ada = { host: "127.0.0.1", port: server.port, tls: false, user: server.user, password: server.password(), ...account };
-  const hooks = { enabled: true, token: "hook-token-of-the-test", imap: { accounts: { ada } } };
+  const hooks = { enabled: true, token: "hook-token-of-the-test", ...mailboxes };
   const config = { gateway: { port: 0 }, state: { dir: "state" }, agents: { defaults: { engine: "scripted" } }, hooks };
   writeFileSync(configFile, JSON.stringify(config));
   const file = fileURLToPath(new URL("measured-process.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--conditions=source", "--expose-gc", file, configFile], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--conditions=source", "--expose-gc", file, configFile, String(aheadMs)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async (): Promise<string> => String((await lines.next()).value);
   for (let line = await next(); line !== "ready"; ) line = await next();
@@ -47,23 +65,27 @@ export async function startMeasured(server: MailServer, account: object = {}): P
     return JSON.parse(await next()) as Measured;
   }
   return {
+    directory,
+    ahead: (ms) => void child.stdin.write(`ahead ${ms}\n`),
     ask,
     async until(wanted, ms) {
       const deadline = performance.now() + ms;
       let longestBlockMs = 0;
+      let residentMb = 0;
       for (;;) {
         const measured = await ask();
         longestBlockMs = Math.max(longestBlockMs, measured.longestBlockMs);
-        if (wanted(measured)) return { ...measured, longestBlockMs };
+        residentMb = Math.max(residentMb, measured.residentMb);
+        if (wanted(measured)) return { ...measured, longestBlockMs, residentMb };
         if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${JSON.stringify(measured)}`);
         await sleep(50);
       }
     },
-    async close() {
+    async close({ keep = false } = {}) {
       const ended = once(child, "exit");
       child.stdin.end();
       await ended;
-      removeDirectory(directory);
+      if (!keep) removeDirectory(directory);
     },
   };
 }

@@ -1,12 +1,12 @@
-/** What goes wrong between the gateway and the platform, and what came of each call: as a stream's seed draws it. */
+/** Faults between the gateway and the platform, and the result of each call, as determined by a stream's seed. */
 import type { Mishap, RecordedCall } from "../../../../plugins/playground/platform/index.ts";
 import type { Random } from "../../random.ts";
 import type { ChatCall } from "../judge.ts";
 
-/** What changes what people see in a chat. */
+/** Calls that change what people see in a chat. */
 const methods = ["sendMessage", "editMessageText", "deleteMessage"];
 
-/** Milliseconds that a call is on its way. */
+/** Milliseconds that a call takes to arrive. */
 const onItsWay = (random: Random) => Math.round(random.between(5, 205));
 
 const mishaps: readonly ((random: Random) => Mishap)[] = [
@@ -16,14 +16,14 @@ const mishaps: readonly ((random: Random) => Mishap)[] = [
   () => ({ kind: "garbage" }),
   () => ({ kind: "drop" }),
   () => ({ kind: "reset-before" }),
-  // Twice as often: what is repeated after it has been done is "not modified", or there twice.
+  // Listed twice, to be twice as frequent: a repetition of a completed call is "not modified", or a duplicate.
   () => ({ kind: "reset-after" }),
   () => ({ kind: "reset-after" }),
-  // Some of them longer than anybody waits, so that what was given up still comes into effect.
+  // Some are longer than any caller waits, so that a call that was given up still takes effect.
   (random) => ({ kind: "delay", ms: random.whole(1_000, 7_000) }),
 ];
 
-/** What happens to a call in the chat of a stream. Every one takes its time. */
+/** The fault of a call in the chat of a stream. Every call takes some time. */
 export function mishapOf(method: string, { random, faulty }: { readonly random: Random; readonly faulty: number }): Mishap | undefined {
   if (!methods.includes(method)) return undefined;
   const ms = onItsWay(random);
@@ -31,7 +31,7 @@ export function mishapOf(method: string, { random, faulty }: { readonly random: 
 }
 
 function fateOf({ status, description, fault }: RecordedCall): ChatCall["fate"] {
-  // Whether the bot was told of it or not.
+  // Whether or not the bot received the answer.
   if (fault !== "flood" && description?.startsWith("Too Many Requests") === true) return "limited";
   if (description?.includes("message is not modified") === true) return "unchanged";
   if (fault === "drop" || fault === "reset-before") return "unanswered";
@@ -41,7 +41,7 @@ function fateOf({ status, description, fault }: RecordedCall): ChatCall["fate"] 
   return fault === "flood" ? "flood" : "refused";
 }
 
-/** `undefined`: it changes nothing that people see. */
+/** `undefined` if it changes nothing that people see. */
 export function chatCallOf(call: RecordedCall): ChatCall | undefined {
   const { method, at, params } = call;
   if (!methods.includes(method)) return undefined;

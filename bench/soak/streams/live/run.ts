@@ -1,4 +1,4 @@
-/** Streams over real HTTP, at their real rates, on the real clock: many chats at once with one gateway, and what came of them. */
+/** Streams over real HTTP, at their real rates, on the real clock: many chats at once with one gateway. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Chance } from "../../../../plugins/playground/platform/index.ts";
 import { inWorkshop, type Workshop } from "../../../cases/processes.ts";
@@ -12,10 +12,10 @@ import { saysAll } from "./words.ts";
 
 export interface LiveRun {
   readonly seeds: readonly number[];
-  /** Chats that are busy at the same time, each with one stream after the other. */
+  /** Number of chats that are busy at the same time, each with one stream after the other. */
   readonly atOnce: number;
   readonly tell: (line: string) => void;
-  /** Options of the channel that are not as they should be: what comes of them must be told. */
+  /** Wrong channel options, whose violations must be reported. */
   readonly spoilt?: object;
 }
 
@@ -24,26 +24,26 @@ export interface LiveFindings {
   readonly outcomes: readonly Outcome[];
 }
 
-/** So that one bot has more to show than it may at times. */
+/** Enough that one bot sometimes has more to show than it may. */
 const atOnce = 100;
-/** Longer ones are for the clock that is played. */
+/** Longer streams run on the simulated clock. */
 const longestMs = 60_000;
-/** The answer of a group waits for its twenty messages a minute, and for each flood of the platform. */
+/** The reply in a group waits for its twenty messages a minute, and for each flood wait. */
 const mostMsForOne = 600_000;
 const lookEveryMs = 200;
 const tellEveryMs = 15_000;
 
-/** Milliseconds for which a stream is written. */
+/** How long a stream is written, in milliseconds. */
 export const writingMs = ({ text, tokensPerSecond }: Stream) => (text.length * 1_000) / (tokensPerSecond * charsOfToken);
 
-/** So many seeds from the first, without those of streams that are written for too long. */
+/** The first `count` seeds whose streams are not written for too long. */
 export function liveSeeds(count: number, first: number): readonly number[] {
   const seeds: number[] = [];
   for (let seed = first; seeds.length < count; seed += 1) if (writingMs(drawStream(createRandom(seed))) <= longestMs) seeds.push(seed);
   return seeds;
 }
 
-/** Prints what came of them; resolves with the number of rules that were broken. */
+/** Prints the result; resolves with the number of violated rules. */
 export async function runLive({ count, first }: { readonly count: number; readonly first: number }): Promise<number> {
   const began = performance.now();
   const tell = (line: string) => console.log(line);
@@ -81,12 +81,12 @@ export async function streamLive(workshop: Workshop, { seeds, atOnce, tell, spoi
       const outcome = await ended(stream, stage);
       open.delete(stream.chat);
       if (outcome !== undefined) outcomes.push(outcome);
-      // Whatever it is, the others would wait for it as long.
+      // Whatever the fault is, the other streams would wait just as long for it.
       else waiting.splice(0);
       for (const violation of faultsOf(stream, outcome)) complain(`${named(stream)}: ${violation}`);
     }
   };
-  /** Of calls outside of every stream there may be none. */
+  /** There may be no calls outside of the streams. */
   const strays = hear(stage, open);
   const progress = setInterval(() => tell(`${outcomes.length} of ${seeds.length} streams, ${open.size} under way`), tellEveryMs);
   try {
@@ -101,7 +101,7 @@ export async function streamLive(workshop: Workshop, { seeds, atOnce, tell, spoi
   }
 }
 
-/** Tells each stream what the platform saw of it; the rest is kept. */
+/** Passes to each stream what the platform saw of it; keeps the rest. */
 function hear({ platform }: Stage, open: ReadonlyMap<number, LiveStream>): readonly ChatCall[] {
   const strays: ChatCall[] = [];
   platform.on((event) => {

@@ -1,4 +1,6 @@
-/** A gateway in a process of its own, the platform with the limits of the real one, and a model that writes each stream at its rate. */
+/**
+ * A gateway in a process of its own, the platform with the rate limits of the real one, and a model that writes each stream at its rate.
+ */
 import { once } from "node:events";
 import { join } from "node:path";
 import { type Chance, createPlatform, type Platform } from "../../../../plugins/playground/platform/index.ts";
@@ -10,28 +12,28 @@ import { charsOfToken, type Stream } from "../stream.ts";
 
 export interface Stage {
   readonly platform: Platform;
-  /** How each stream that has ended did so, by its seed; a moment ago. */
+  /** How each finished stream ended, by seed, as of a moment ago. */
   ends(): ReadonlyMap<number, End>;
-  /** The gateway has not ended. */
+  /** Whether the gateway is still running. */
   isUp(): boolean;
-  /** Lets the gateway end; resolves with how it did. */
+  /** Stops the gateway; resolves with its exit code or signal. */
   stop(): Promise<number | string>;
   close(): Promise<void>;
 }
 
-/** Each seat has a person and a group of theirs. */
+/** Each seat has its own person and group. */
 export const personOf = (seat: number) => 1_001 + seat;
 export const groupOf = (seat: number) => -1_001_000_000_001 - seat;
 
-/** Those of the platform: the gateway's own are their default. */
+/** The platform's limits; the gateway's own limits are the defaults. */
 const limits = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
-/** What is never answered is given up after so long. */
+/** An unanswered call is given up after this time. */
 const timeoutSeconds = 5;
 const stopMs = 30_000;
-/** Many ask at the same time how theirs has ended. */
+/** Many streams ask at the same time how they ended. */
 const readEveryMs = 100;
 
-/** Settings are an account's: a bot for each pair of them. */
+/** Settings belong to an account, so each pair of settings has its own bot. */
 const accountOf = ({ mode, messageLimit }: Pick<Stream, "mode" | "messageLimit">) => `${mode}${messageLimit}`;
 export const botOf = (stream: Pick<Stream, "mode" | "messageLimit">) => `${accountOf(stream)}_bot`;
 const settings = (["partial", "block"] as const).flatMap((mode) => [1_000, 4_000].map((messageLimit) => ({ mode, messageLimit })));
@@ -51,7 +53,7 @@ export async function openStage(
     /** By seed. */
     readonly streams: ReadonlyMap<number, Stream>;
     readonly chance: Chance;
-    /** Goes before the options of the channel. */
+    /** Overrides the options of the channel. */
     readonly spoilt: object;
   },
 ): Promise<Stage> {

@@ -1,4 +1,4 @@
-/** One stream over real HTTP: somebody asks for it, and what the platform saw of the answer is noted until that has ended. */
+/** One stream over real HTTP: a person asks for it, and the platform's calls are recorded until it has ended. */
 import { cleanText, detectEntities, trimText } from "../../../../plugins/playground/platform/entities.ts";
 import type { Message, Mishap, Platform } from "../../../../plugins/playground/platform/index.ts";
 import { parseHtml } from "../../../../plugins/playground/platform/parse.ts";
@@ -14,13 +14,13 @@ export interface LiveStream {
   readonly seed: number;
   readonly stream: Stream;
   readonly chat: number;
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly began: number;
-  /** The platform has carried something out, or refused it. */
+  /** The platform has carried out a call, or refused it. */
   note(call: ChatCall): void;
-  /** What happens to the next call. */
+  /** The fault of the next call. */
   mishap(method: string): Mishap | undefined;
-  /** What is there now that it has ended. */
+  /** The result once the stream has ended. */
   outcome(end: End): Outcome;
 }
 
@@ -35,7 +35,7 @@ export function askFor(seed: number, { seat, platform }: { readonly seat: number
   const asked = platform.act.say(personOf(seat), chat, group ? `@${bot} stream ${seed}` : `stream ${seed}`, { bot });
   const settings = { streamMode: mode, textChunkLimit: messageLimit };
 
-  /** Whatever the bot has written there since. */
+  /** Everything that the bot has written there since. */
   function standing(): readonly Message[] {
     const rooms = [...platform.world.rooms.values()].filter((room) => room.chat.id === chat);
     return rooms
@@ -52,7 +52,7 @@ export function askFor(seed: number, { seat, platform }: { readonly seat: number
     mishap: (method) => mishapOf(method, { random, faulty }),
     outcome: ({ outcome, reason, unheard }) => ({
       calls: withSenders(calls, unheard),
-      // An answer that failed is followed by an apology.
+      // A failed reply is followed by an apology.
       shown: standing()
         .filter(({ text = "" }) => outcome !== "failed" || !text.startsWith("I sent you an answer"))
         .map(({ text = "", entities = [] }) => JSON.stringify([text, entities])),
@@ -66,7 +66,7 @@ export function askFor(seed: number, { seat, platform }: { readonly seat: number
   };
 }
 
-/** The outbox comes after the preview and counts its own sends without an answer: the others were the preview's. */
+/** The outbox sends after the preview and counts its own unanswered sends; the others were the preview's. */
 function withSenders(calls: readonly ChatCall[], unheard: number): readonly ChatCall[] {
   const silent = calls.filter(({ method, fate }) => method === "sendMessage" && (fate === "unknown" || fate === "unanswered"));
   const previews = new Set(silent.slice(0, Math.max(0, silent.length - unheard)));

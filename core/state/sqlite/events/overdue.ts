@@ -50,7 +50,7 @@ export function overdueWrites(context: WriteContext) {
     );
     const events = context.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 2", eventState.failed, row);
     const unsent = context.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", now, row);
-    const hint = `See in the entries before, and in the log, what it waited for; \`${programCommand} hooks replay\` runs a delivery again.`;
+    const hint = `The entries before and the log show what it waited for; \`${programCommand} hooks replay\` runs a delivery again.`;
     const decision = { at: now, station: "settled", plugin: "core", verdict: "failed", code: reason, hint } as const;
     appendDecisions(context, row, packDecisions([decision]));
     context.count("waiting", -events);

@@ -40,7 +40,7 @@ export function settlementWrites(context: WriteContext) {
   return {
     settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, row, allSent, unread]: PackedSettlement): boolean {
       context.requireFence();
-      // It lies with the platform, whatever became of the unit.
+      // The platform has it, whatever became of the unit.
       if (sent !== null) recordSent(context, sent);
       const unit = row ?? unitLedBy(context, unitId)?.id;
       if (unit === undefined) return false;

@@ -1,4 +1,4 @@
-/** What a channel declares, and what its options let pass. */
+/** Rules about a channel's declaration and its options. */
 import { checkDeclaration, isObject } from "../../../host/index.ts";
 import type { ChannelCapabilities, ChannelConnection, ChannelDefinition } from "../../../sdk/contract.ts";
 import { type Bench, readSection } from "../bench.ts";

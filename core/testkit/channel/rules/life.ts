@@ -1,4 +1,4 @@
-/** How a connection opens and closes. */
+/** Rules about opening and closing a connection. */
 import { reasonOf } from "../../../contract/index.ts";
 import { isThenable } from "../../../stations/index.ts";
 import { realWait } from "../../host/played-clock.ts";

@@ -1,4 +1,4 @@
-/** How a channel reads the events of its platform. */
+/** Rules about reading the platform's events. */
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { type Json, reasonOf } from "../../../contract/index.ts";
@@ -8,7 +8,7 @@ import { type Bench, isMessage, shown } from "../bench.ts";
 import { frozen, junkLike } from "../junk.ts";
 import type { Rule } from "../rule.ts";
 
-/** Times before are seconds taken for milliseconds, times after are microseconds. */
+/** An earlier time is probably seconds instead of milliseconds, a later one microseconds. */
 const earliestMs = Date.UTC(2000, 0);
 const latestMs = Date.UTC(2100, 0);
 

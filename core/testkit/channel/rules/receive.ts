@@ -28,7 +28,7 @@ async function keepsIdOfRepetition(bench: Bench): Promise<void> {
   const { test, connection, platform } = bench;
   await bench.meet("Hello");
   await bench.fail("repeat");
-  // What is written after the repetition is received after it.
+  // A message written after the repetition arrives after it.
   await platform.write("the last one");
   const seen = () => test.received.map((event) => ({ id: event.id, parsed: connection.parse(event.raw) }));
   const says = (text: string) => seen().filter(({ parsed }) => isMessage(parsed) && parsed.text.includes(text));
@@ -36,7 +36,7 @@ async function keepsIdOfRepetition(bench: Bench): Promise<void> {
     () => says("the last one").length > 0,
     () => "The message after a repetition was not received.",
   );
-  // A channel that knows the repetition by itself need not hand it in.
+  // A channel that recognizes the repetition itself need not submit it.
   const ids = [...new Set(says("Hello").map(({ id }) => id))];
   if (ids.length > 1)
     throw new Error(`An event that came twice has the ids ${ids.join(" and ")}: use the platform's id, so that it is answered once.`);

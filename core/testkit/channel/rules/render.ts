@@ -1,4 +1,4 @@
-/** How a channel makes messages of its platform out of a reply. */
+/** Rules about rendering a reply as messages of the platform. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -30,7 +30,7 @@ export function partsOf(bench: Bench, reply: Reply): readonly Part[] {
 const joined = (bench: Bench, parts: readonly Part[]) => parts.map((part) => bench.textOf(part)).join("");
 const withoutSpace = (text: string) => text.replace(/\s+/g, "");
 
-/** Distinct words, so that each that is lost or doubled is seen. */
+/** Distinct words, so that a lost or repeated one is noticed. */
 function words(count: number): string {
   return Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 }
@@ -85,7 +85,7 @@ async function cutsNoEntity(bench: Bench): Promise<void> {
   const { maxChars } = bench.definition.capabilities;
   for (const lead of ["", "x", "xx", "xxx"]) {
     const texts = partsOf(bench, textReply(lead + "a < b ".repeat(Math.ceil(maxChars / 3)))).flatMap(textsIn);
-    // Only where the channel escapes at all.
+    // Applies only to channels that escape text.
     if (!texts.some((text) => text.includes("&lt;"))) return;
     if (texts.some((text) => /&(?:l|lt)?$/.test(text) || /^(?:l?t)?;/.test(text)))
       throw new Error("A long text with < is cut in the middle of &lt;: cut before you escape.");

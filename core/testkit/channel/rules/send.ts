@@ -14,7 +14,7 @@ export async function prepare(bench: Bench, text: string): Promise<() => Promise
   return () => bench.connection.send(part, address, never);
 }
 
-/** The error of a send that has to fail. */
+/** The error of a send that must fail. */
 async function errorOf(bench: Bench, send: () => Promise<Receipt>, situation: string): Promise<ChannelError> {
   const outcome = await bench.ending(send());
   if (outcome === "late") throw new Error(`${situation}, and send does not end in time.`);
@@ -24,7 +24,7 @@ async function errorOf(bench: Bench, send: () => Promise<Receipt>, situation: st
   throw new Error(`${situation}, and send throws something else than a ChannelError: its fate would count as unknown.`, { cause: error });
 }
 
-/** An outcome that is known already, as a promise. */
+/** A known outcome, as a promise. */
 async function again(outcome: Ending<Receipt>): Promise<Receipt> {
   if (outcome === "late") return await new Promise(() => {});
   if ("error" in outcome) throw outcome.error;
@@ -111,7 +111,7 @@ async function waitsForLimit(bench: Bench): Promise<void> {
   const send = await prepare(bench, "Slowly");
   await bench.fail("limit");
   const outcome = await bench.ending(send());
-  // A channel may wait for its platform by itself.
+  // A channel may also do the waiting itself.
   if (outcome !== "late" && "value" in outcome) return;
   const { fate, retryable, retryAfterMs } = await errorOf(bench, () => again(outcome), "The platform asks for a wait");
   if (fate !== "not-sent" || !retryable) throw new Error("The platform asks for a wait: the error has to be not-sent and retryable.");
@@ -123,7 +123,7 @@ async function givesUpRefused(bench: Bench): Promise<void> {
   const send = await prepare(bench, "Hello");
   await bench.fail("refuse");
   let error: ChannelError | undefined;
-  // The channel may need a moment to learn of it.
+  // The channel may need a moment to notice the outage.
   for (const from = performance.now(); error === undefined && performance.now() - from < 5_000; await realWait(20)) {
     const outcome = await bench.ending(send());
     if (outcome === "late" || "error" in outcome) error = await errorOf(bench, () => again(outcome), "The platform refuses every message");

@@ -76,8 +76,8 @@ export function createCalling({ core, faults, bots, record }: CallingOptions): C
       if (fault?.kind === "delay" || fault?.ms !== undefined) await pause(fault.ms ?? 1000, response);
       const silent = fault?.kind === "drop" || fault?.kind === "reset-before";
       if (!silent) outcome ??= await invoke(bot, name, params, (leave) => response.once("close", leave));
-      const told = fault?.kind !== "reset-after" && !response.destroyed;
-      record?.({ ...recorded(core, bot, name, params, outcome, fault), ...(told ? {} : { status: 0 }) });
+      const answered = fault?.kind !== "reset-after" && !response.destroyed;
+      record?.({ ...recorded(core, bot, name, params, outcome, fault), ...(answered ? {} : { status: 0 }) });
       if (fault?.kind === "reset-before" || fault?.kind === "reset-after") {
         request.socket.resetAndDestroy();
         return;

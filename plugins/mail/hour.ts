@@ -1,0 +1,21 @@
+/** The hour over which the mails of a mailbox are counted: it begins with its first mail, and a restart does not begin another. */
+
+export type Hour = {
+  /** Epoch milliseconds. */
+  readonly begins: number;
+  readonly mails: number;
+};
+
+const hourMs = 3_600_000;
+
+/** Over are an hour that has passed and one that lies ahead, because the clock was set back. */
+const isOver = ({ begins }: Hour, now: number) => begins > now || begins + hourMs <= now;
+
+export function withOneMore(hour: Hour | undefined, now: number): Hour {
+  return hour === undefined || isOver(hour, now) ? { begins: now, mails: 1 } : { ...hour, mails: hour.mails + 1 };
+}
+
+/** Until when further mails wait, epoch milliseconds; `undefined` while more may run. */
+export function fullUntil(hour: Hour | undefined, maxPerHour: number, now: number): number | undefined {
+  return hour === undefined || isOver(hour, now) || hour.mails < maxPerHour ? undefined : hour.begins + hourMs;
+}
