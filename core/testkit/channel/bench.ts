@@ -16,7 +16,7 @@ type At = Omit<Received, "raw">;
 const usualPatienceMs = 10_000;
 
 /** A signal that is never aborted. */
-export const never = new AbortController().signal;
+export const never: AbortSignal = new AbortController().signal;
 
 /** What a rule works with. */
 export interface Bench {

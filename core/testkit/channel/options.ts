@@ -26,6 +26,7 @@ export type PlatformFailure = "away" | "back" | "cut" | "hang" | "limit" | "lose
  * - `edit`, `press`: the person edits a message, or presses a button.
  * - `files`: `write` takes a file, and `files` returns those that the bot sent.
  * - `groups`: there is a group; `write` and `read` take `group`, and `groups` names it.
+ * - `lasting`: the person's chat lasts while the process of the bot ends and another begins.
  * - `history`: it records every text that the bot wrote, edits included.
  * - `menu`, `reactions`, `typing`: it shows the bot's menu, reactions and typing.
  */
@@ -36,6 +37,7 @@ export type PlatformAbility =
   | "files"
   | "groups"
   | "history"
+  | "lasting"
   | "menu"
   | "press"
   | "reactions"

@@ -52,7 +52,7 @@ channelContract({
   options: {},
   fixtures,
   platform: {
-    can: ["cut", "limit", "refuse", "repeat"],
+    can: ["cut", "lasting", "limit", "refuse", "repeat"],
     async open() {
       const from = loopback.sent.length;
       let id = "";

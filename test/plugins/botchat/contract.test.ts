@@ -107,7 +107,7 @@ channelContract({
   platform: {
     can: [
       ...(["away", "back", "cut", "hang", "limit", "lose", "refuse"] as const),
-      ...(["acknowledge", "edit", "files", "groups", "history", "menu", "press", "reactions", "typing", "unconfirmed"] as const),
+      ...(["acknowledge", "edit", "files", "groups", "history", "lasting", "menu", "press", "reactions", "typing", "unconfirmed"] as const),
     ],
     open: openBotchat,
   },

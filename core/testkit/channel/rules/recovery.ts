@@ -148,6 +148,6 @@ export const recoveryRules: readonly Rule[] = [
   { title: "recovery > the connection is made again after an outage", needs: ["away", "back"], run: reconnects },
   { title: "recovery > an answer arrives once after a wait", needs: ["limit"], run: arrivesAfterWait },
   { title: "recovery > an answer arrives once after an outage", needs: ["away", "back"], run: arrivesAfterOutage },
-  { title: "recovery > a process killed after the platform's acceptance repeats at most once", needs: [], run: countsRepetition },
-  { title: "recovery > a process killed before the platform's acceptance loses nothing", needs: [], run: repeatsLost },
+  { title: "recovery > a process killed after the platform's acceptance repeats at most once", needs: ["lasting"], run: countsRepetition },
+  { title: "recovery > a process killed before the platform's acceptance loses nothing", needs: ["lasting"], run: repeatsLost },
 ];

@@ -42,7 +42,7 @@ export const groupId = 500;
 export const maxUnits = 200;
 export const abilities: readonly PlatformAbility[] = [
   ...(["away", "back", "cut", "hang", "limit", "lose", "refuse", "repeat"] satisfies PlatformFailure[]),
-  ...(["acknowledge", "edit", "files", "groups", "history", "menu", "press", "reactions", "typing", "unconfirmed"] as const),
+  ...(["acknowledge", "edit", "files", "groups", "history", "lasting", "menu", "press", "reactions", "typing", "unconfirmed"] as const),
 ];
 
 const seconds = 1_760_000_000;
