@@ -33,14 +33,14 @@ export interface OpenAccount {
   readonly holds: readonly string[];
   /** Calls into the connection whose answers are awaited. */
   readonly calls: UnderWay;
-  /** Replaced at reload, without a restart. */
+  /** Replaced at a reload, without a restart. */
   access: AccountAccess;
   options: Readonly<Record<string, unknown>>;
   status: ChannelStatus;
   started: boolean;
-  /** Another one has taken its place: it ends what it began. */
+  /** Set when another instance has taken its place: it finishes what it began. */
   replaced: boolean;
-  /** From the moment it begins to close: what comes from it is refused. */
+  /** Set when closing begins; later events from it are refused. */
   closed: boolean;
   /** The commands of its current menu, as text. */
   menu?: string;
@@ -67,7 +67,6 @@ export interface OpenAccountOptions {
   readonly room: ChannelAccount["room"];
   readonly contact: (channel: string, account: string) => Contact;
   readonly timed: TimedCall;
-  /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
@@ -83,7 +82,6 @@ export function openAccount(
   const directory = join(options.stateDirectory, channel, id);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const accountLog = log.child({ channel, account: id });
-  const connecting: ChannelStatus = { state: "connecting" };
   const holder: { open?: OpenAccount } = {};
   const calls = createUnderWay();
   const opened = openConnection(definition, {
@@ -101,8 +99,7 @@ export function openAccount(
     },
     async check(raw) {
       if (holder.open?.closed === true) return { allowed: false, code: "account_closed", notice: "This cannot be answered right now." };
-      const { parsed } = readUpdate(holder.open, raw, options);
-      return await checkUpdate(parsed, { channel, account: id, id: options.newId(), check: options.check });
+      return checkUpdate(readUpdate(holder.open, raw, options).parsed, { channel, account: id, id: options.newId(), check: options.check });
     },
     status(status) {
       if (holder.open === undefined || holder.open.closed) return;
@@ -159,7 +156,7 @@ export function openAccount(
     calls,
     access,
     options: values,
-    status: connecting,
+    status: { state: "connecting" },
     started: false,
     replaced: false,
     closed: false,

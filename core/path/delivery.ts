@@ -201,13 +201,9 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   }
 }
 
-async function sendOnce(
-  { part, address }: OutboxRow,
-  contact: Contact,
-  { hooks, signal, visit }: DeliveryOptions,
-): Promise<Receipt | undefined> {
+async function sendOnce({ part, address }: OutboxRow, contact: Contact, options: DeliveryOptions): Promise<Receipt | undefined> {
   const succeeded = contact.sending();
-  const answer = await hooks.delivery(part, address, signal, visit);
+  const answer = await options.hooks.delivery(part, address, options.signal, options.visit);
   if (answer !== undefined) succeeded();
   return answer?.value;
 }

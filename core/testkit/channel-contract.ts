@@ -1,23 +1,52 @@
-/** The rules for every channel, as tests. */
-import { describe, expect, test } from "vitest";
+/** The rules that every channel keeps, as tests. */
 import { withBench } from "./channel/bench.ts";
 import type { ChannelContractOptions } from "./channel/options.ts";
 import { applies, type Rule } from "./channel/rule.ts";
+import { conversationRules } from "./channel/rules/conversation.ts";
 import { declarationRules } from "./channel/rules/declaration.ts";
+import { editRules } from "./channel/rules/edits.ts";
+import { fileRules } from "./channel/rules/files.ts";
+import { gestureRules } from "./channel/rules/gestures.ts";
+import { groupRules } from "./channel/rules/groups.ts";
+import { leftoverRules } from "./channel/rules/leftovers.ts";
 import { lifeRules } from "./channel/rules/life.ts";
+import { limitRules } from "./channel/rules/limits.ts";
+import { operationRules } from "./channel/rules/operation.ts";
 import { parseRules } from "./channel/rules/parse.ts";
+import { pressRules } from "./channel/rules/presses.ts";
+import { previewRules } from "./channel/rules/preview.ts";
 import { receiveRules } from "./channel/rules/receive.ts";
+import { recoveryRules } from "./channel/rules/recovery.ts";
 import { renderRules } from "./channel/rules/render.ts";
+import { secretRules } from "./channel/rules/secrets.ts";
 import { sendRules } from "./channel/rules/send.ts";
+import { defineContract } from "./skips.ts";
 
-/** Longer than the rules wait for an expected event. */
-const timeoutMs = 60_000;
+const allRules: readonly Rule[] = [
+  ...declarationRules,
+  ...parseRules,
+  ...renderRules,
+  ...limitRules,
+  ...lifeRules,
+  ...leftoverRules,
+  ...receiveRules,
+  ...groupRules,
+  ...pressRules,
+  ...sendRules,
+  ...editRules,
+  ...previewRules,
+  ...fileRules,
+  ...gestureRules,
+  ...operationRules,
+  ...secretRules,
+  ...recoveryRules,
+  ...conversationRules,
+];
 
 /** The rules that apply to a channel, given its capabilities and what its platform can do. */
 export function contractRules(options: ChannelContractOptions): readonly Rule[] {
   const definition = options.channel.channel;
-  const all = [...declarationRules, ...parseRules, ...renderRules, ...lifeRules, ...receiveRules, ...sendRules];
-  return definition === undefined ? all : all.filter((rule) => applies(rule, definition, options));
+  return definition === undefined ? allRules : allRules.filter((rule) => applies(rule, definition, options));
 }
 
 /** Tries one rule on a fresh connection. */
@@ -26,10 +55,9 @@ export async function tryRule(rule: Rule, options: ChannelContractOptions, how: 
 }
 
 /**
- * Defines the tests that a channel has to pass, as a vitest group named after its id. It contains a group for each part of the contract:
- * declaration, options, parse, render, life and, with a platform, receive, conversation and send. Declared capabilities and the abilities
- * of the platform add further tests. Each test opens an account of its own. The call itself never throws: a violation is a failing test,
- * with a sentence that says what the contract requires.
+ * Defines the tests that a channel has to pass, as a group of vitest under its id, with a group for each part of the contract. Capabilities that
+ * are declared, functions that are listed, and what the platform can do add their own. Each test opens an account of its own. Throws nothing: what is broken is a failing test, with a sentence that says
+ * what the contract asks.
  *
  * Skip a test that a channel cannot pass by its title, with a reason. A skip without a reason, or of a test that does not exist, fails.
  *
@@ -47,31 +75,6 @@ export async function tryRule(rule: Rule, options: ChannelContractOptions, how: 
  * });
  */
 export function channelContract(options: ChannelContractOptions): void {
-  const { channel, skip = [] } = options;
-  const rules = contractRules(options);
-  describe(channel.id, () => {
-    for (const [group, of] of Map.groupBy(rules, ({ title }) => title.split(" > ")[0] ?? "")) {
-      describe(group, () => {
-        for (const rule of of) {
-          const reason = skip.find((one) => one.test === rule.title)?.reason;
-          test(rule.title.slice(group.length + 3), { timeout: timeoutMs }, async (context) => {
-            if (reason !== undefined && reason.trim() !== "") context.skip(reason);
-            await tryRule(rule, options);
-          });
-        }
-      });
-    }
-    test("each skip names a test and says why", () => {
-      expect(skipProblems(options)).toEqual([]);
-    });
-  });
-}
-
-/** What is wrong with the skips, one sentence each. */
-export function skipProblems({ skip = [], ...options }: ChannelContractOptions): readonly string[] {
-  const titles = new Set(contractRules(options).map(({ title }) => title));
-  return skip.flatMap(({ test: title, reason }) => {
-    if (!titles.has(title)) return [`There is no test "${title}" for this channel.`];
-    return reason.trim() === "" ? [`The skip of "${title}" gives no reason.`] : [];
-  });
+  const { channel, skip } = options;
+  defineContract({ id: channel.id, rules: contractRules(options), skip, attempt: (rule) => tryRule(rule, options) });
 }

@@ -31,6 +31,8 @@ export async function renderMessages(messages: EngineTurn["messages"]): Promise<
       passages[passages.length - 1] = { role: as, text: `${last.text}\n\n${said}`, attachments: [...last.attachments, ...attachments] };
     } else passages.push({ role: as, text: said, attachments });
   }
+  // A model is asked nothing by a list without messages, and the SDK refuses it.
+  if (passages.length === 0) passages.push({ role: "user", text: "[an empty message]", attachments: [] });
   if (passages[0]?.role === "assistant")
     passages.unshift({ role: "user", text: "[the conversation begins with an answer]", attachments: [] });
   return passages.map(({ role, text, attachments }) =>

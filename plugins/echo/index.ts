@@ -38,6 +38,7 @@ function withOffer(show: Show): Show {
 }
 
 async function* run(turn: EngineTurn, { delayMs, offer }: Pace, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  signal.throwIfAborted();
   const planned = plan(turn);
   const echoes = planned.name === "echo" && turn.inbound.request === undefined && turn.inbound.authority === "channel";
   const show = echoes && (await offer(turn.sessionKey)) ? withOffer(planned) : planned;

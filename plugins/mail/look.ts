@@ -11,10 +11,14 @@ import type { Found, MailSource } from "./source.ts";
 import type { Take } from "./take.ts";
 
 const hourMs = 3_600_000;
-const lookedUpAtOnce = 500;
+/** As many rows of the state are asked for or written together. */
+const piece = 500;
 
 /** When to look next: after a time in milliseconds, or at the time (epoch milliseconds) at which waiting mails may run. */
 export type NextLook = { readonly waitMs: number } | { readonly pausedUntil: number };
+
+const inPieces = (found: readonly Found[]): readonly (readonly Found[])[] =>
+  Array.from({ length: Math.ceil(found.length / piece) }, (_, at) => found.slice(at * piece, (at + 1) * piece));
 
 export interface Looks {
   look(): Promise<NextLook>;
@@ -63,10 +67,9 @@ export function createLooks(
 
   async function unknownOf(found: readonly Found[]): Promise<readonly Found[]> {
     const unknown: Found[] = [];
-    for (let at = 0; at < found.length; at += lookedUpAtOnce) {
+    for (const some of inPieces(found)) {
       // Ten thousand lookups at once would block the event loop.
-      if (at > 0) await setImmediate();
-      const some = found.slice(at, at + lookedUpAtOnce);
+      await setImmediate();
       const known = await Promise.all(some.map(({ id }) => ledger.knows(id)));
       unknown.push(...some.filter((_, index) => known[index] !== true));
     }
@@ -76,8 +79,8 @@ export function createLooks(
   async function leaveOut(progress: Progress, left: readonly Found[]): Promise<Progress> {
     const key = `mail:${mailbox.source}:${mailbox.account}:left-out:${left[0]?.id}:${left.length}`;
     await record(host, mailbox, { code: "mail_left_out", key, detail: `${left.length} older mails were left out.` });
-    // A source may find them again.
-    await Promise.all(left.map((one) => ledger.note(one)));
+    // A source may find them again. Ten thousand writes at once would hold much memory.
+    for (const some of inPieces(left)) await Promise.all(some.map((one) => ledger.note(one)));
     return advance(progress, left, { isMail: false });
   }
 

@@ -19,7 +19,7 @@ const hasCaddy = existsSync("/usr/bin/caddy");
 if (!hasCaddy) console.warn("Caddy is not installed: the reverse proxy of examples/production is not tested");
 
 const folders = sources("examples/*/config.jsonc").map((path) => path.split("/")[1] ?? "");
-const own = ["dev"];
+const own = ["dev", "irc"];
 const environment = {
   HOOK_TOKEN: "hook-token-of-the-examples",
   BOT_TOKEN: botToken,

@@ -91,7 +91,8 @@ describe.runIf(hasNgircd)("on a real server", () => {
     const program = await launch(server.port, { groups: { "#ROOM": { allowFrom: ["~ADA"] } } });
     const ada = await meet(server.port, "ada", ["#room"]);
     const eve = await meet(server.port, "eve", ["#room"]);
-    await expect.poll(() => ada.lines.join("\n")).toMatch(/bot/);
+    const withBot = /^:bot!\S+ JOIN| 353 .*[ :@]bot( |$)/m;
+    for (const person of [ada, eve]) await expect.poll(() => person.lines.join("\n")).toMatch(withBot);
     ada.say("#Room", "nobody in particular");
     eve.say("#Room", "bot: let me in");
     ada.say("#room", "Bot, what is bread?");

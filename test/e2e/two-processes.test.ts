@@ -77,7 +77,7 @@ describe("a gateway process with the ai engine", () => {
       channels: { botchat: { botToken: "999:not-a-bot-of-this-platform", apiRoot: platform.url } },
     });
     const gateway = start(["gateway", "--config", file], { home });
-    const printed = await gateway.until(/unauthorized|401|refuse/i);
+    const printed = await gateway.until(/unauthorized|401|refuse|reject/i);
     expect(printed).not.toContain("not-a-bot-of-this-platform");
     const url = /https?:\/\/127\.0\.0\.1:\d+/.exec(await gateway.until(/the gateway is up/))?.[0] ?? "";
     const answer = await fetch(`${url}/hooks/wake`, {

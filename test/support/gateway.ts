@@ -151,7 +151,11 @@ export function createLoopback(options: { readonly id?: string; readonly preview
         timestamp: account.now(),
         messageId: `in${updates}`,
       };
-      const accepted = await account.receive(inbound as unknown as Json, { id: from.id ?? String(updates), lane: `${id}:default:${chat}` });
+      const place = from.thread === undefined ? chat : `${chat}:${from.thread}`;
+      const accepted = await account.receive(inbound as unknown as Json, {
+        id: from.id ?? String(updates),
+        lane: `${id}:default:${place}`,
+      });
       return accepted.eventId;
     },
     async junk(raw) {

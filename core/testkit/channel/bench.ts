@@ -7,16 +7,23 @@ import { createSecrets } from "../../config/index.ts";
 import type { Address, Part } from "../../contract/index.ts";
 import type { ChannelConnection, ChannelDefinition, ChannelInbound, Parsed, Reply } from "../../sdk/contract.ts";
 import { type PlayedClock, realWait, usePlayedClock } from "../host/played-clock.ts";
-import type { ChannelContractOptions, ChannelPlatform, PlatformAbility } from "./options.ts";
-import { createTestAccount, type TestAccount } from "./test-account.ts";
+import type { ChannelContractOptions, ChannelPlatform, PlatformFailure } from "./options.ts";
+import { createTestAccount, type Received, type TestAccount } from "./test-account.ts";
+
+type At = Omit<Received, "raw">;
 
 /** How long a rule waits for an expected event, in real time. */
 const usualPatienceMs = 10_000;
+
+/** A signal that is never aborted. */
+export const never: AbortSignal = new AbortController().signal;
 
 /** What a rule works with. */
 export interface Bench {
   readonly definition: ChannelDefinition;
   readonly fixtures: ChannelContractOptions["fixtures"];
+  /** The functions that the options list. */
+  readonly functions: NonNullable<ChannelContractOptions["functions"]>;
   readonly clock: PlayedClock;
   readonly test: TestAccount;
   readonly connection: ChannelConnection;
@@ -26,11 +33,21 @@ export interface Bench {
   readonly platform: ChannelPlatform;
   /** The configuration section from which the account was created. */
   readonly section: Readonly<Record<string, unknown>>;
-  fail(ability: Exclude<PlatformAbility, "unconfirmed">): Promise<void>;
+  fail(failure: PlatformFailure): Promise<void>;
+  /** A method of the platform; throws where it is missing although `can` promises it. */
+  able<K extends "acknowledged" | "edit" | "files" | "history" | "menu" | "press" | "reactions" | "typing">(
+    name: K,
+  ): NonNullable<ChannelPlatform[K]>;
   textOf(part: Part): string;
   /** Starts the connection, lets the person write, and resolves with the message and the chat to reply in. */
   meet(text: string): Promise<{ readonly inbound: ChannelInbound; readonly address: Address }>;
+  /** What was received so far and is a message, oldest first. */
+  messages(): readonly (At & { readonly inbound: ChannelInbound })[];
+  /** Sends a text as one message, as the host does. Resolves with the message's id. */
+  send(text: string, address: Address, more?: Partial<Part>): Promise<string>;
   render(text: string, address: Address): readonly Part[];
+  /** The timers of the process that stay while nothing happens. */
+  timersAtRest(): Promise<number>;
   /** Closes the connection as the host does. */
   close(): Promise<void>;
   /** Waits for a condition; throws the sentence if it is not met in time. */
@@ -56,6 +73,11 @@ export function readSection(definition: ChannelDefinition, section: Readonly<Rec
   const from = { secrets: createSecrets({ env: {}, directory }), environment: {} };
   const [account] = readAccounts(definition, { dmPolicy: "open", allowFrom: ["*"], ...section }, from);
   return account;
+}
+
+/** Where a message is answered. */
+function addressOf({ id: channel }: ChannelDefinition, { chat: { id, thread } }: ChannelInbound): Address {
+  return { channel, account: "default", chat: id, ...(thread === undefined ? {} : { thread }) };
 }
 
 function channelOf({ channel }: ChannelContractOptions): ChannelDefinition {
@@ -107,7 +129,7 @@ export async function withBench(
 
 function createBench({
   definition,
-  options: { fixtures },
+  options: { fixtures, functions = [] },
   platform,
   values,
   patienceMs,
@@ -121,30 +143,52 @@ function createBench({
   const { test, connection } = parts;
   const bench: Bench = {
     ...parts,
-    ...{ definition, fixtures },
+    ...{ definition, fixtures, functions },
     secrets: (definition.secrets ?? []).flatMap((name) => (typeof values[name] === "string" ? [values[name]] : [])),
     get platform() {
       if (platform === undefined) throw new Error("This rule needs a platform.");
       return platform;
     },
-    async fail(ability) {
-      await bench.platform.fail?.(ability);
+    async fail(failure) {
+      if (bench.platform.fail === undefined) throw new Error(`platform.can lists ${failure}, and the platform has no fail().`);
+      await bench.platform.fail(failure);
+    },
+    able(name) {
+      const method = bench.platform[name];
+      if (method === undefined) throw new Error(`platform.can lists an ability that needs ${name}(), and the platform has no ${name}().`);
+      return method.bind(bench.platform) as NonNullable<ChannelPlatform[typeof name]>;
     },
     textOf: (part) => (fixtures.textOf ?? defaultText)(part),
+    messages: () =>
+      test.received.flatMap(({ raw, ...at }) => {
+        const parsed = connection.parse(raw);
+        return isMessage(parsed) ? [{ ...at, inbound: parsed }] : [];
+      }),
     async meet(text) {
       await connection.start();
       await bench.platform.write(text);
-      const messages = () => test.received.map(({ raw }) => connection.parse(raw)).filter(isMessage);
       await bench.until(
-        () => messages().length > 0,
+        () => bench.messages().length > 0,
         () => "The person wrote, and no message was received: call account.receive for each event, and parse it.",
       );
-      const [inbound] = messages() as [ChannelInbound];
-      const { id, thread } = inbound.chat;
-      const address = { channel: definition.id, account: "default", chat: id, ...(thread === undefined ? {} : { thread }) };
-      return { inbound, address };
+      const [{ inbound }] = [...bench.messages()] as [ReturnType<Bench["messages"]>[number]];
+      return { inbound, address: addressOf(definition, inbound) };
+    },
+    async send(text, address, more = {}) {
+      const [part] = bench.render(text, address);
+      if (part === undefined) throw new Error("render makes no part of a short text.");
+      return (await connection.send({ ...part, ...more }, address, never)).messageId;
     },
     render: (text, address) => connection.render(textReply(text), address),
+    async timersAtRest() {
+      let least = Number.POSITIVE_INFINITY;
+      // A timer of the channel's own comes and goes; one that was left stays.
+      for (let look = 0; look < 20; look += 1) {
+        await realWait(10);
+        least = Math.min(least, bench.clock.timers());
+      }
+      return least;
+    },
     async close() {
       test.abort();
       await connection.close();

@@ -1,30 +1,92 @@
 /** What a channel's author passes to `channelContract`. */
 import type { Json } from "../../contract/index.ts";
 import type { ChannelInbound, Part, PluginDefinition } from "../../sdk/contract.ts";
+import type { ContractSkip } from "../skips.ts";
 
 /**
- * A fault or behaviour that an author's platform can produce on demand.
+ * What the author's platform can be made to do.
  *
- * - `away`: no call reaches it any longer, as with a broken network.
- * - `cut`: it accepts the next send, and the connection breaks before its answer.
- * - `hang`: it accepts the next send, and never answers.
- * - `limit`: it rejects the next send, and requires a wait of two seconds.
- * - `refuse`: it rejects every send into the chat permanently, as after a block.
- * - `repeat`: it delivers the person's last event once more.
- * - `unconfirmed`: without a request, it redelivers an event that the channel did not confirm.
+ * - `away`: no call reaches it any more, as after a broken network.
+ * - `back`: after `away` it answers again, at the same address.
+ * - `cut`: it takes the next send, and the connection breaks before its answer.
+ * - `hang`: it takes the next send, and never answers.
+ * - `limit`: it refuses the next send, and asks for a wait of two seconds.
+ * - `lose`: it no longer has the files that were sent to it.
+ * - `refuse`: it refuses every send into the chat for good, as after a block.
+ * - `repeat`: it delivers the last event of the person once more.
  */
-export type PlatformAbility = "away" | "cut" | "hang" | "limit" | "refuse" | "repeat" | "unconfirmed";
+export type PlatformFailure = "away" | "back" | "cut" | "hang" | "limit" | "lose" | "refuse" | "repeat";
+
+/**
+ * What the author's platform can do. The rules that need an ability exist only where it is listed.
+ *
+ * - a `PlatformFailure`: `fail` causes it.
+ * - `unconfirmed`: it delivers an event again that the channel did not confirm, without being asked.
+ * - `acknowledge`: it counts, with `acknowledged`, the presses that the channel has answered.
+ * - `edit`, `press`: the person edits a message, or presses a button.
+ * - `files`: `write` takes a file, and `files` returns those that the bot sent.
+ * - `groups`: there is a group; `write` and `read` take `group`, and `groups` names it.
+ * - `lasting`: the person's chat lasts while the process of the bot ends and another begins.
+ * - `history`: it records every text that the bot wrote, edits included.
+ * - `menu`, `reactions`, `typing`: it shows the bot's menu, reactions and typing.
+ */
+export type PlatformAbility =
+  | PlatformFailure
+  | "acknowledge"
+  | "edit"
+  | "files"
+  | "groups"
+  | "history"
+  | "lasting"
+  | "menu"
+  | "press"
+  | "reactions"
+  | "typing"
+  | "unconfirmed";
+
+/** A place of the platform; default: the person's direct chat with the bot. */
+export interface PlatformPlace {
+  /** In a thread. */
+  readonly thread?: boolean;
+  /** In a group, outside threads. */
+  readonly group?: boolean;
+}
+
+/** A file that the person sends, or that the bot has sent. */
+export interface PlatformFile {
+  readonly name?: string;
+  readonly mimeType?: string;
+  readonly bytes: Uint8Array;
+}
 
 /** A platform that runs for one test: an emulator, or the other end of the channel's protocol. It has one user. */
 export interface ChannelPlatform {
   /** Options of the account in addition to those of the contract, such as the address of an emulator. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The person writes to the bot; with `thread`, in a thread. Resolves when the platform has accepted the message. */
-  write(text: string, where?: { readonly thread?: boolean }): Promise<void>;
-  /** What the person sees from the bot, oldest first; with `thread`, in that thread. */
-  read(where?: { readonly thread?: boolean }): readonly string[];
-  /** Produces the fault or behaviour. Called only with abilities listed in `can`, and never with `unconfirmed`. */
-  fail?(ability: Exclude<PlatformAbility, "unconfirmed">): void | Promise<void>;
+  /** The person writes to the bot; with `mention` the message addresses the bot in a group. Resolves when the platform has the message. */
+  write(text: string, where?: PlatformPlace & { readonly mention?: boolean; readonly file?: PlatformFile }): Promise<void>;
+  /** The texts of the bot's messages as the person sees them now, oldest first; an edit changes a text in its place. */
+  read(where?: PlatformPlace): readonly string[];
+  /** Causes a failure that `can` lists. */
+  fail?(failure: PlatformFailure): void | Promise<void>;
+  /** The person edits their last message. */
+  edit?(text: string): Promise<void>;
+  /** The person presses a button with this value. No message needs to have such a button: an old client can send any value. */
+  press?(value: string): Promise<void>;
+  /** How many answers to presses the platform has received from the channel. */
+  acknowledged?(): number;
+  /** Every text that the bot has sent to the person, edits included, oldest first. */
+  history?(): readonly string[];
+  /** The files that the bot has sent to the person, oldest first. */
+  files?(): readonly PlatformFile[];
+  /** The bot's reactions to the person's last message. */
+  reactions?(): readonly string[];
+  /** How often the bot has shown that it is typing. */
+  typing?(): number;
+  /** The names of the commands in the bot's menu. */
+  menu?(): readonly string[];
+  /** The ids of the group that the bot is in, and of one that it is not in. */
+  readonly groups?: { readonly inside: string; readonly outside: string };
   close(): Promise<void>;
 }
 
@@ -46,15 +108,12 @@ export interface ChannelFixtures {
   readonly renamed: readonly (readonly [before: Json, after: Json])[];
   /** The text of a part as a person reads it. Default: the body, or its `text`. */
   textOf?(part: Part): string;
+  /** What `maxChars` counts: Unicode characters, UTF-16 units, or bytes of UTF-8. Default: `characters`. */
+  readonly unit?: "characters" | "utf-16" | "bytes";
 }
 
-/** A test of the contract that a channel cannot pass, and why that is correct. */
-export interface ContractSkip {
-  /** The full title, such as `parse > never throws`. */
-  readonly test: string;
-  /** One sentence. A skip without one fails. */
-  readonly reason: string;
-}
+/** A function that a connection may have whatever its capabilities are. */
+export type OptionalFunction = "admit" | "fetchMedia" | "members" | "pause" | "probe" | "resolve" | "update";
 
 /** What `channelContract` tests, and with what data. */
 export interface ChannelContractOptions {
@@ -65,5 +124,7 @@ export interface ChannelContractOptions {
   /** Without a platform, only the rules that need none are tested. */
   readonly platform?: ChannelPlatformSource;
   readonly fixtures: ChannelFixtures;
+  /** The functions of the connection that no capability asks for. Each adds its rules; one that is not listed fails. */
+  readonly functions?: readonly OptionalFunction[];
   readonly skip?: readonly ContractSkip[];
 }

@@ -1,20 +1,26 @@
-/** A rule of the contract: its title, the channels it applies to, and its test. */
-import type { ChannelDefinition } from "../../sdk/contract.ts";
+/** A rule of the contract: its title, for which channels it exists, and how to try it. */
+import type { ChannelCapabilities, ChannelDefinition } from "../../sdk/contract.ts";
 import type { Bench } from "./bench.ts";
-import type { ChannelContractOptions, PlatformAbility } from "./options.ts";
+import type { ChannelContractOptions, OptionalFunction, PlatformAbility } from "./options.ts";
+
+type Capability = Exclude<keyof ChannelCapabilities, "maxChars" | "markup" | "messageIds">;
 
 export interface Rule {
   readonly title: string;
-  /** Applies only to channels with this capability. */
-  readonly capability?: "threads" | "buttons" | "media";
-  /** Applies only to platforms with all of these abilities; `[]`: to any platform. */
+  /** Exists only for channels with this capability. */
+  readonly capability?: Capability;
+  /** Exists only where the options list this function. */
+  readonly function?: OptionalFunction;
+  /** Exists only with a platform that can do all of these; `[]`: with any platform. */
   readonly needs?: readonly PlatformAbility[];
   /** Throws a sentence that says what is wrong and what the contract requires. */
   run(bench: Bench): Promise<void>;
 }
 
-/** Whether a rule applies to a channel. */
-export function applies({ capability, needs }: Rule, { capabilities }: ChannelDefinition, { platform }: ChannelContractOptions): boolean {
+/** Whether a rule exists for a channel. */
+export function applies(rule: Rule, { capabilities }: ChannelDefinition, { platform, functions = [] }: ChannelContractOptions): boolean {
+  const { capability, needs } = rule;
   if (capability !== undefined && capabilities[capability] !== true) return false;
+  if (rule.function !== undefined && !functions.includes(rule.function)) return false;
   return needs === undefined || (platform !== undefined && needs.every((ability) => platform.can.includes(ability)));
 }

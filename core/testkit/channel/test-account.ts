@@ -18,7 +18,9 @@ export interface TestAccount {
   readonly logged: readonly string[];
   /** Awaited before an event is regarded as stored. If it throws, the channel receives the error. */
   beforeStore: (event: Received) => void | Promise<void>;
-  /** Aborts the signal, as a close does. */
+  /** What the gate says of a sender. */
+  check: ChannelAccount["check"];
+  /** As at a close: aborts the signal. */
   abort(): void;
 }
 
@@ -46,6 +48,7 @@ export function createTestAccount({
     statuses,
     logged,
     beforeStore: () => {},
+    check: async () => ({ allowed: true }),
     abort: () => closing.abort(),
     account: {
       id: "default",
@@ -66,7 +69,7 @@ export function createTestAccount({
         received.push(event);
         return { eventId: `${channel}-${at.id}`, duplicate };
       },
-      check: async () => ({ allowed: true }),
+      check: (raw) => test.check(raw),
       debounceMs: () => 0,
       room: () => undefined,
       judgeCaller: createJudgeCaller({ elapsed, clientAddress: () => "127.0.0.1" }),
@@ -78,7 +81,7 @@ export function createTestAccount({
   return test;
 }
 
-function recordingLog(lines: string[]): PluginLog {
+export function recordingLog(lines: string[]): PluginLog {
   const line = (fields: object, message: string) => void lines.push(`${message} ${renderFields(fields)}`);
   return { trace: line, debug: line, info: line, warn: line, error: line };
 }
@@ -90,7 +93,7 @@ export function renderFields(value: unknown): string {
   );
 }
 
-function createMemoryStore(now: () => number): PluginStore {
+export function createMemoryStore(now: () => number): PluginStore {
   const rows = new Map<string, { readonly text: string; readonly until: number }>();
   const read = (key: string): Json | null => {
     const row = rows.get(key);

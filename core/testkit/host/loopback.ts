@@ -1,4 +1,6 @@
-/** A channel without a platform. A test submits messages; everything the gateway sends is recorded. */
+/** A channel without a platform: what a test says goes in, what the gateway sends is recorded. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { inboundProblem } from "../../host/index.ts";
 import {
   type Button,
@@ -6,10 +8,12 @@ import {
   ChannelError,
   type ChannelInbound,
   defineChannel,
+  type InboundMedia,
   type Json,
   type Part,
   type PluginDefinition,
   type Reply,
+  sniff,
   Type,
 } from "../../sdk/contract.ts";
 
@@ -32,6 +36,13 @@ export interface Delivered {
   readonly at: number;
 }
 
+/** A file that a person sends; what is absent is taken from its content. */
+export interface SaidFile {
+  readonly name?: string;
+  readonly mimeType?: string;
+  readonly bytes: Uint8Array;
+}
+
 /** What a person writes, and where. */
 export interface Said {
   /** The person's id. The default, `owner`, may use every command; any other id is an ordinary sender. */
@@ -46,7 +57,11 @@ export interface Said {
   readonly mention?: boolean;
   /** Id of the message it replies to. */
   readonly replyTo?: string;
-  /** The platform's id of the event; the same id again is a repetition. Default: a new one. */
+  /** Files beside the text; the agent gets each as a file of its own. */
+  readonly files?: readonly SaidFile[];
+  /** Id of a message that the person wrote before: this changes it. */
+  readonly edits?: string;
+  /** The platform's id of the event; the same one again is a repetition. Default: a new one. */
   readonly id?: string;
 }
 
@@ -62,12 +77,21 @@ interface Content {
   readonly media: Delivered["media"];
 }
 
+/** Of a press: the message with the button. */
+interface Pressing {
+  readonly press?: string;
+}
+
 export interface TestChannel {
   readonly plugin: PluginDefinition;
   readonly outbox: readonly Delivered[];
-  /** Resolves with the event's id once it is stored. */
-  say(text: string, said: Said): Promise<string>;
-  /** Submits an event that the channel does not recognize. */
+  /** Resolves with the id of the event once it is stored. */
+  say(text: string, said: Said, more?: Pressing): Promise<string>;
+  /** The last button with this text or value that was sent to the person's chat. */
+  buttonOf(button: string, by: Said): { readonly chat: string; readonly value: string; readonly messageId: string };
+  /** The open connection sends nothing more, as that of a killed process. */
+  die(): void;
+  /** Hands in what the channel does not recognize. */
   junk(raw: Json): Promise<string>;
   beforeSend: BeforeSend;
   /** Number of sends that had no effect and that the gateway will retry. */
@@ -76,20 +100,57 @@ export interface TestChannel {
   barrier(): Promise<void>;
 }
 
-function inboundOf(text: string, said: Said, { now, updateId }: { readonly now: number; readonly updateId: string }): ChannelInbound {
-  const { from = ownerId, name = from, group = false, thread, mention = !group, replyTo } = said;
-  const chat = said.chat ?? (group ? "group" : from);
+const chatOf = ({ from = ownerId, group = false, chat }: Said) => chat ?? (group ? "group" : from);
+
+function inboundOf(
+  text: string,
+  said: Said,
+  { now, updateId, media, press }: { readonly now: number; readonly updateId: string; readonly media: readonly InboundMedia[] } & Pressing,
+): ChannelInbound {
+  const { from = ownerId, name = from, group = false, thread, mention = !group, replyTo, edits } = said;
   return {
-    kind: "message",
-    chat: { id: chat, kind: group ? "group" : "direct", ...(thread === undefined ? {} : { thread }) },
+    kind: press !== undefined ? "press" : edits === undefined ? "message" : "edit",
+    chat: { id: chatOf(said), kind: group ? "group" : "direct", ...(thread === undefined ? {} : { thread }) },
     sender: { id: from, name },
-    text,
-    media: [],
+    text: text === "" && media.length > 0 ? `[${media[0]?.kind}]` : text,
+    media,
     mention,
     timestamp: now,
-    messageId: `in-${updateId}`,
+    messageId: press ?? edits ?? `in-${updateId}`,
     ...(replyTo === undefined ? {} : { replyTo: { messageId: replyTo } }),
   };
+}
+
+/** The kinds of files by the first word of their type. */
+const kinds = ["image", "video", "audio"] as const;
+
+/** Keeps the files of a message for `fetchMedia`, and describes them as a platform does. */
+function keepFiles(files: readonly SaidFile[], kept: Map<string, SaidFile>): readonly InboundMedia[] {
+  return files.map((file) => {
+    const ref = `file-${kept.size + 1}`;
+    kept.set(ref, file);
+    const mimeType = file.mimeType ?? sniff(Buffer.from(file.bytes)).mimeType;
+    const kind = kinds.find((one) => mimeType.startsWith(`${one}/`)) ?? "document";
+    return { kind, ref, mimeType, size: file.bytes.length, ...(file.name === undefined ? {} : { fileName: file.name }) };
+  });
+}
+
+/** Writes a file of a message where the gateway reads it. */
+async function fetchFile(
+  media: InboundMedia,
+  { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
+  { kept, directory }: { readonly kept: ReadonlyMap<string, SaidFile>; readonly directory: string },
+): Promise<{ readonly path: string; readonly mimeType: string; readonly size: number }> {
+  const file = kept.get(media.ref);
+  if (file === undefined) throw new ChannelError("media_refused", { detail: "the file is gone" });
+  if (file.bytes.length > maxBytes) throw new ChannelError("too_large", { detail: `the file is too large: at most ${maxBytes} bytes` });
+  signal.throwIfAborted();
+  const folder = join(directory, "media");
+  await mkdir(folder, { recursive: true });
+  const { mimeType, extension } = sniff(Buffer.from(file.bytes), media.mimeType);
+  const path = join(folder, `${media.ref}.${extension}`);
+  await writeFile(path, file.bytes);
+  return { path, mimeType, size: file.bytes.length };
 }
 
 function isInbound(raw: Json): boolean {
@@ -118,7 +179,10 @@ function partsOf({ text, buttons, media, replyTo }: Reply): readonly Part[] {
 export function createTestChannel(): TestChannel {
   const outbox: Delivered[] = [];
   const retried = new Set<string>();
+  const kept = new Map<string, SaidFile>();
   let account: ChannelAccount<object> | undefined;
+  /** Counts the processes that the test has killed. */
+  let deaths = 0;
   let updates = 0;
   const opened = (): ChannelAccount<object> => {
     if (account === undefined)
@@ -131,12 +195,26 @@ export function createTestChannel(): TestChannel {
     outbox,
     beforeSend: () => {},
     retrying: () => retried.size,
-    async say(text, said) {
+    async say(text, said, more = {}) {
       updates += 1;
       const id = said.id ?? `update-${updates}`;
-      const inbound = inboundOf(text, said, { now: opened().now(), updateId: id });
+      const media = keepFiles(said.files ?? [], kept);
+      const inbound = inboundOf(text, said, { now: opened().now(), updateId: id, media, ...more });
       const { chat } = inbound;
       return await take(inbound as unknown as Json, { id, lane: chat.thread === undefined ? chat.id : `${chat.id}:${chat.thread}` });
+    },
+    buttonOf(button, by) {
+      const chat = chatOf(by);
+      const sent = outbox.filter((message) => message.chat === chat && (by.thread ?? message.thread) === message.thread);
+      for (const { buttons, messageId } of sent.toReversed()) {
+        const found = buttons.flat().find(({ text, value }) => text === button || value === button);
+        if (found !== undefined) return { chat, value: found.value, messageId };
+      }
+      const offered = sent.flatMap(({ buttons }) => buttons.flat()).map(({ text }) => text);
+      throw new Error(`There is no button ${button} in the chat ${chat}. Sent were: ${offered.join(", ") || "none"}.`);
+    },
+    die() {
+      deaths += 1;
     },
     async junk(raw) {
       updates += 1;
@@ -163,13 +241,18 @@ export function createTestChannel(): TestChannel {
       },
       open(given) {
         account = given;
+        const life = deaths;
         return {
           async start() {
+            // The platform answers: a send that a killed process left in doubt may be repeated.
+            given.calling()();
             given.status({ state: "connected", identity: { id: "bot", username: "test_bot" }, lastContactAt: given.now() });
           },
           parse: (raw) => (isInbound(raw) ? (raw as unknown as ChannelInbound) : undefined),
           render: partsOf,
           async send(part, { chat, thread }) {
+            // The process is gone: nothing of it comes to an end.
+            if (life < deaths) return await new Promise(() => {});
             const content = part.body as unknown as Content;
             const at = { chat, ...(thread === undefined ? {} : { thread }) };
             await attempt(part, content, at);
@@ -181,6 +264,7 @@ export function createTestChannel(): TestChannel {
             outbox.push({ messageId, ...at, ...content, ...references, at: given.now() });
             return { messageId };
           },
+          fetchMedia: (media, how) => fetchFile(media, how, { kept, directory: given.directory }),
           async close() {},
         };
       },

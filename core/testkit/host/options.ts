@@ -51,15 +51,25 @@ export interface TestHost extends AsyncDisposable {
    */
   advance(ms: number): Promise<void>;
   /**
-   * A person writes in the loopback channel. Resolves with the event's outcome when it has ended; rejects if it has not ended after 10 s.
+   * A person writes in the loopback channel, with or without files, or edits or presses; see `Said`. Resolves when the event has ended, with its outcome; rejects when it has not after 10 s.
    *
    * @example
    * const { outcome, reason } = await host.say("/pair", { from: "stranger" });
+   * await host.say("What is this?", { files: [{ name: "photo.png", bytes: png }] });
    */
   say(text: string, said?: Said): Promise<Ended>;
   /**
-   * Posts a webhook to `hooks.path`, with the hook token unless the headers contain `authorization`. A text is sent unchanged, anything
-   * else as JSON. Resolves when every event named in the answer has ended, except those that wait for the next heartbeat.
+   * A person presses a button: the last one with this text or value that the bot sent to the chat. Resolves when the event has ended, and
+   * rejects when there is no such button.
+   *
+   * @example
+   * await host.say("/pair");
+   * await host.press("Approve");
+   */
+  press(button: string, by?: Pick<Said, "from" | "name" | "chat" | "group" | "thread">): Promise<Ended>;
+  /**
+   * Posts a webhook to `hooks.path`, with the hook token unless the headers have an `authorization`. A text is sent as it is, anything else
+   * as JSON. Resolves when every event that its answer names has ended, except those that wait for the next heartbeat.
    *
    * @example
    * await host.deliver("uptime", { monitor: "site", status: "down" });
@@ -74,6 +84,16 @@ export interface TestHost extends AsyncDisposable {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** The channel accounts and their states, including the loopback channel's. */
   accounts(): Promise<readonly AccountState[]>;
+  /**
+   * Closes the gateway and starts it again on the same state, with the same plugins. With `killed`, the new one gets the state as it is at
+   * this moment, as after the end of a process: what ran is left to the new gateway, and the old one sends nothing more in the channel
+   * `loopback`. The base address changes.
+   *
+   * @example
+   * await host.say("/remind tomorrow");
+   * await host.restart();
+   */
+  restart(how?: { readonly killed?: boolean }): Promise<void>;
   /** What the loopback channel sent, oldest first. */
   outbox(): readonly Delivered[];
   /** Sets a function that the loopback channel calls before each message. If it throws a `ChannelError`, that is the platform's answer. */

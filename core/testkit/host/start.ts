@@ -33,14 +33,25 @@ export interface Started {
   readonly hookToken: string;
 }
 
-/** Starts everything. If it fails, nothing is left running. */
-export async function startParts(directory: string, clock: PlayedClock, options: TestHostOptions): Promise<Started> {
-  const { plugins = [], config = {}, answer = (turn) => `heard: ${turn.inbound.text}`, environment = {} } = options;
+/** What stays the same over the restarts of a test host. */
+export interface Lasting {
+  readonly clock: PlayedClock;
+  readonly channel: TestChannel;
+  readonly settings: ReturnType<typeof testSettings>;
+  readonly options: TestHostOptions;
+}
+
+export function prepareParts(clock: PlayedClock, options: TestHostOptions): Lasting {
+  const { plugins = [], config = {} } = options;
   assertFree(plugins);
+  return { clock, options, channel: createTestChannel(), settings: testSettings(config) };
+}
+
+/** Starts a gateway in a directory, on the state that is there; on an error nothing is left running. */
+export async function startParts(directory: string, { clock, channel, settings, options }: Lasting): Promise<Started> {
+  const { plugins = [], answer = (turn) => `heard: ${turn.inbound.text}`, environment = {} } = options;
   const configFile = join(directory, "config.jsonc");
-  const settings = testSettings(config);
   await writeFile(configFile, JSON.stringify(settings));
-  const channel = createTestChannel();
   const gateway = await createGateway({
     ...{ configFile, environment, home: directory, bundled: false },
     plugins: [channel.plugin, ...plugins, testEngine(answer)],

@@ -1,14 +1,15 @@
-/** A whole gateway inside a test's process: real stations, a real store, real HTTP, and people simulated by the test. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+/** A whole gateway in the process of a test: real stations, a real store, real HTTP, and people who are played by the test. */
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Json } from "../../contract/index.ts";
 import type { Gateway } from "../../gateway/index.ts";
 import type { Ended } from "./endings.ts";
 import { loggedErrors, watchRejections } from "./faults.ts";
+import { copyState } from "./moved-state.ts";
 import type { TestHost, TestHostOptions } from "./options.ts";
 import { realWait, usePlayedClock } from "./played-clock.ts";
-import { type Started, startParts } from "./start.ts";
+import { prepareParts, type Started, startParts } from "./start.ts";
 
 /** Limits the work that runs while the clock moves: long enough for a turn, short enough for a test of a turn that hangs. */
 const restMs = 1_000;
@@ -27,33 +28,56 @@ const restMs = 1_000;
  * });
  */
 export async function createTestHost(options: TestHostOptions = {}): Promise<TestHost> {
-  const directory = await mkdtemp(join(tmpdir(), "gateway-testkit-"));
+  const root = await mkdtemp(join(tmpdir(), "gateway-testkit-"));
   const rejections = watchRejections();
   const clock = usePlayedClock();
+  const logged: string[] = [];
+  let generation = 1;
+  const directory = () => join(root, String(generation));
   let started: Started | undefined;
-  /** Removes everything, even if the host could not start. Resolves with the faults that occurred. */
-  const remove = async (): Promise<readonly string[]> => {
+  const stop = async ({ endings, gateway }: Started): Promise<void> => {
+    await endings.close();
+    await gateway.close();
+    logged.push(...loggedErrors(gateway.stateDirectory));
+  };
+  /** Removes everything, also where it could not start. */
+  const remove = async (): Promise<void> => {
     try {
-      await started?.endings.close();
-      await started?.gateway.close();
-      return started === undefined ? [] : loggedErrors(started.gateway.stateDirectory);
+      if (started !== undefined) await stop(started);
     } finally {
       clock.release();
-      await rm(directory, { recursive: true, force: true });
+      await rm(root, { recursive: true, force: true });
     }
   };
   const close = async (): Promise<void> => {
-    const logged = await remove();
+    await remove();
     assertExpected([...rejections.stop(), ...logged], options.allowErrors ?? []);
   };
   try {
-    started = await startParts(directory, clock, options);
+    const lasting = prepareParts(clock, options);
+    await mkdir(directory());
+    started = await startParts(directory(), lasting);
+    const restart: Restart = async ({ killed = false } = {}) => {
+      const before = started;
+      if (killed && before !== undefined) {
+        const from = directory();
+        generation += 1;
+        await copyState(from, directory());
+        lasting.channel.die();
+      }
+      started = undefined;
+      if (before !== undefined) await stop(before);
+      // The errors of a copied log are those of the gateway before.
+      if (killed) await rm(join(directory(), "state", "logs"), { recursive: true, force: true });
+      started = await startParts(directory(), lasting);
+      return started;
+    };
+    return createHost(started, { restart, shutDown: close });
   } catch (error) {
     rejections.stop();
     await remove();
     throw error;
   }
-  return createHost(started, close);
 }
 
 function assertExpected(faults: readonly string[], allowed: readonly RegExp[]): void {
@@ -62,7 +86,14 @@ function assertExpected(faults: readonly string[], allowed: readonly RegExp[]): 
   throw new Error(`The test host saw errors that the test does not allow:\n${unexpected.map((fault) => `- ${fault}`).join("\n")}`);
 }
 
-function createHost({ gateway, channel, endings, clock, hookToken }: Started, shutDown: () => Promise<void>): TestHost {
+type Restart = (how?: { readonly killed?: boolean }) => Promise<Started>;
+
+function createHost(
+  first: Started,
+  { restart, shutDown }: { readonly restart: Restart; readonly shutDown: () => Promise<void> },
+): TestHost {
+  const { channel, clock, hookToken } = first;
+  let { gateway, endings } = first;
   const ended = new Map<string, Ended>();
   const note = <E extends Ended>(end: E): E => {
     ended.set(end.eventId, end);
@@ -80,7 +111,9 @@ function createHost({ gateway, channel, endings, clock, hookToken }: Started, sh
 
   let closing: Promise<void> | undefined;
   const host: TestHost = {
-    url: gateway.url,
+    get url() {
+      return gateway.url;
+    },
     now: clock.now,
     async advance(ms) {
       await rest();
@@ -89,6 +122,10 @@ function createHost({ gateway, channel, endings, clock, hookToken }: Started, sh
       for (const end of await endings.all()) note(end);
     },
     say: async (text, said = {}) => note(await endings.wait(await channel.say(text, said))),
+    async press(button, by = {}) {
+      const { chat, value, messageId } = channel.buttonOf(button, by);
+      return note(await endings.wait(await channel.say(`callback_data: ${value}`, { ...by, chat, mention: true }, { press: messageId })));
+    },
     deliver: async (path, body, { headers = {} } = {}) => {
       const { path: base } = gateway.config().hooks;
       const isText = typeof body === "string";
@@ -117,6 +154,9 @@ function createHost({ gateway, channel, endings, clock, hookToken }: Started, sh
         ...{ channel: id, account, state },
         ...(detail === undefined ? {} : { detail }),
       }));
+    },
+    async restart(how) {
+      ({ gateway, endings } = await restart(how));
     },
     outbox: () => [...channel.outbox],
     beforeSend: (ask) => {

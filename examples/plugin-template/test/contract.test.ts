@@ -1,4 +1,4 @@
-/** Holds the channel to the contract: some forty rules, with the platform of `platform.ts` behind it. */
+/** Holds the channel to the contract: rules for everything that it declares, with the platform of `platform.ts` behind it. */
 import { channelContract } from "service-gateway/testkit";
 import channel from "../src/index.ts";
 import { fixtures, options } from "./fixtures.ts";
@@ -8,5 +8,7 @@ channelContract({
   channel,
   options,
   fixtures,
+  // Functions of the connection that no capability asks for; each adds its rules.
+  functions: ["probe"],
   platform: { can: ["away", "cut", "hang", "limit", "refuse", "repeat", "unconfirmed"], open: () => openPlatform() },
 });

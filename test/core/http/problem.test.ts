@@ -4,7 +4,7 @@ import { problems } from "../../../core/http/problem.ts";
 
 test("the documents and the table name the same codes, with the same statuses", () => {
   const text = ["http", "webhooks"]
-    .map((room) => readFileSync(new URL(`../../../core/${room}/README.md`, import.meta.url), "utf8"))
+    .map((room) => readFileSync(new URL(`../../../examples/reference/${room}.md`, import.meta.url), "utf8"))
     .join("\n");
   const documented = [...text.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\|/gm)].map(([, code, status]) => [code, Number(status)]);
   expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(Object.entries(problems).map(([code, { status }]) => [code, status])));

@@ -28,14 +28,31 @@ const fixtures = {
   renamed: [[raw({}), raw({ sender: { id: "7", name: "Ada Lind" } })] as const],
 };
 
-channelContract({ channel: createTestChannel().plugin, options: {}, fixtures });
+channelContract({ channel: createTestChannel().plugin, options: {}, functions: ["fetchMedia"], fixtures });
+
+/** Whether the channel is open: what is written to a closed one is not handed in. */
+let isOpen = false;
+const { channel: definition } = loopback.plugin;
+if (definition === undefined) throw new Error("the loopback declares no channel");
+const watched: typeof definition = {
+  ...definition,
+  open(account) {
+    const connection = definition.open(account);
+    isOpen = true;
+    const close = async () => {
+      isOpen = false;
+      await connection.close();
+    };
+    return { ...connection, close };
+  },
+};
 
 channelContract({
-  channel: loopback.plugin,
+  channel: { ...loopback.plugin, channel: watched },
   options: {},
   fixtures,
   platform: {
-    can: ["cut", "limit", "refuse", "repeat"],
+    can: ["cut", "lasting", "limit", "refuse", "repeat"],
     async open() {
       const from = loopback.sent.length;
       let id = "";
@@ -43,6 +60,7 @@ channelContract({
       return {
         options: {},
         async write(text, { thread = false } = {}) {
+          if (!isOpen) return;
           writes += 1;
           id = `written-${writes}`;
           await loopback.say(text, { id, ...(thread && { thread: "3" }) });
@@ -53,6 +71,7 @@ channelContract({
           if (ability === "repeat") return void (await loopback.say("Hello", { id }));
           const retryable = ability !== "refuse";
           loopback.beforeSend = () => {
+            if (ability !== "refuse") loopback.beforeSend = () => {};
             throw new ChannelError(ability, {
               retryable,
               fate: ability === "cut" ? "unknown" : "not-sent",

@@ -28,10 +28,11 @@ export async function meet(port: number, nick: string, channels: readonly string
     lines,
     raw,
     say: (target, text) => raw(`PRIVMSG ${target} :${text}`),
+    // A channel is spelled as whoever came first named it.
     heard: (from, target = nick) =>
       lines.flatMap((line) => {
         const [, who, where, text] = /^:([^!]+)\S* PRIVMSG (\S+) :(.*)$/.exec(line) ?? [];
-        return who === from && where === target && text !== undefined ? [text] : [];
+        return who === from && where?.toLowerCase() === target.toLowerCase() && text !== undefined ? [text] : [];
       }),
     until: (pattern) =>
       vi.waitFor(

@@ -2,18 +2,31 @@
 import { checkDeclaration, isObject } from "../../../host/index.ts";
 import type { ChannelCapabilities, ChannelConnection, ChannelDefinition } from "../../../sdk/contract.ts";
 import { type Bench, readSection } from "../bench.ts";
+import type { OptionalFunction } from "../options.ts";
 import type { Rule } from "../rule.ts";
 
-/** The method that the host calls for each declared capability. */
-const functionsOf: Partial<Record<keyof ChannelCapabilities, keyof ChannelConnection>> = {
-  edits: "remove",
-  reactions: "react",
-  typing: "typing",
-  menu: "menu",
-  stickers: "findMedia",
+/** What the host calls where a capability is declared. */
+const functionsOf: Partial<Record<keyof ChannelCapabilities, readonly (keyof ChannelConnection)[]>> = {
+  edits: ["remove", "preview"],
+  reactions: ["react"],
+  typing: ["typing"],
+  menu: ["menu"],
+  stickers: ["findMedia"],
 };
 
-/** A value whose type differs from the schema's. */
+/** What a connection may have besides: the contract tries each where it is listed. */
+const optional: readonly OptionalFunction[] = ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "update"];
+
+async function listsFunctions({ connection, functions }: Bench): Promise<void> {
+  for (const name of optional) {
+    const isThere = typeof connection[name] === "function";
+    if (isThere && !functions.includes(name))
+      throw new Error(`The connection has ${name}(): list it in functions, so that its rules are tried.`);
+    if (!isThere && functions.includes(name)) throw new Error(`functions lists ${name}, and the connection has no ${name}().`);
+  }
+}
+
+/** A value of another type than the schema's. */
 function wrongFor({ type }: { readonly type?: unknown }): unknown {
   return type === "string" ? { no: "text" } : "no value of this option";
 }
@@ -51,12 +64,14 @@ export const declarationRules: readonly Rule[] = [
   {
     title: "declaration > each capability has its function",
     async run({ definition: { capabilities }, connection }) {
-      for (const [capability, name] of Object.entries(functionsOf)) {
-        if (capabilities[capability as keyof ChannelCapabilities] === true && typeof connection[name] !== "function")
-          throw new Error(`The capability ${capability} is declared, and the connection has no ${name}().`);
+      for (const [capability, names] of Object.entries(functionsOf)) {
+        const missing = names.find((name) => typeof connection[name] !== "function");
+        if (capabilities[capability as keyof ChannelCapabilities] === true && missing !== undefined)
+          throw new Error(`The capability ${capability} is declared, and the connection has no ${missing}().`);
       }
     },
   },
+  { title: "declaration > each function that no capability asks for is listed", run: listsFunctions },
   { title: "options > a wrong or unknown one is refused by its name", run: refusesWrongOptions },
   { title: "options > what looks like a secret is declared as one", run: async ({ definition }) => declaresSecrets(definition) },
 ];

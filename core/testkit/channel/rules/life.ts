@@ -3,14 +3,10 @@ import { reasonOf } from "../../../contract/index.ts";
 import { isThenable } from "../../../stations/index.ts";
 import { realWait } from "../../host/played-clock.ts";
 import type { Bench } from "../bench.ts";
+import { watchLeftovers } from "../leftovers.ts";
 import type { Rule } from "../rule.ts";
 
-/** Resources that the operating system holds for this process, other than timers. */
-function openHandles(): readonly string[] {
-  return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|UDP|Pipe|Server|Process|FSEvent|StatWatcher/.test(name));
-}
-
-async function closed(bench: Bench): Promise<void> {
+export async function closed(bench: Bench): Promise<void> {
   const outcome = await bench.ending(Promise.resolve().then(() => bench.connection.close()));
   if (outcome === "late") throw new Error("close does not end in time.");
   if ("error" in outcome) throw new Error(`close rejects: ${reasonOf(outcome.error)}. It must end whatever happened before.`);
@@ -18,11 +14,10 @@ async function closed(bench: Bench): Promise<void> {
 
 async function opensNothingYet(bench: Bench): Promise<void> {
   if (isThenable(bench.connection)) throw new Error("open returns a promise: return the connection, and connect in start.");
-  const before = openHandles().length;
-  const timers = bench.clock.timers();
+  const left = watchLeftovers(bench);
   const second = bench.definition.open(bench.test.account as never);
   await realWait(20);
-  const opened = openHandles().length > before || bench.clock.timers() > timers;
+  const opened = left() !== "";
   await second.close();
   if (opened) throw new Error("open leaves a socket or a timer before start is called: connect in start.");
 }
@@ -30,24 +25,6 @@ async function opensNothingYet(bench: Bench): Promise<void> {
 async function closesTwice(bench: Bench): Promise<void> {
   await closed(bench);
   await closed(bench);
-}
-
-async function leavesNothing(bench: Bench): Promise<void> {
-  const before = openHandles().length;
-  const timers = bench.clock.timers();
-  await bench.connection.start();
-  bench.test.abort();
-  await closed(bench);
-  await closed(bench);
-  const left = () =>
-    [
-      ...(openHandles().length > before ? [`open handles (${openHandles().join(", ")})`] : []),
-      ...(bench.clock.timers() > timers ? [`${bench.clock.timers() - timers} timers`] : []),
-    ].join(" and ");
-  await bench.until(
-    () => left() === "",
-    () => `After close there are ${left()} left: close every socket, and stop every timer.`,
-  );
 }
 
 async function connects(bench: Bench): Promise<void> {
@@ -82,10 +59,19 @@ async function survivesOutage(bench: Bench): Promise<void> {
   await closed(bench);
 }
 
+async function takesNothingAfterClose(bench: Bench): Promise<void> {
+  await bench.meet("Hello");
+  await bench.close();
+  await bench.platform.write("written after the close");
+  await realWait(200);
+  if (bench.messages().some(({ inbound }) => inbound.text.includes("written after")))
+    throw new Error("A message that was written after close was received: close ends when nothing is taken in any more.");
+}
+
 export const lifeRules: readonly Rule[] = [
   { title: "life > open opens nothing yet", run: opensNothingYet },
   { title: "life > close may be called twice, and before start", run: closesTwice },
   { title: "life > start connects and reports it", needs: [], run: connects },
-  { title: "life > close leaves no socket and no timer", needs: [], run: leavesNothing },
+  { title: "life > nothing is received after close", needs: [], run: takesNothingAfterClose },
   { title: "life > start reports a platform that is away", needs: ["away"], run: survivesOutage },
 ];

@@ -1,7 +1,7 @@
 /** Rules about reading the platform's events. */
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
-import { reasonOf } from "../../../contract/index.ts";
+import { type Json, reasonOf } from "../../../contract/index.ts";
 import { inboundProblem } from "../../../host/index.ts";
 import type { ChannelInbound } from "../../../sdk/contract.ts";
 import { type Bench, isMessage, shown } from "../bench.ts";
@@ -13,7 +13,7 @@ const earliestMs = Date.UTC(2000, 0);
 const latestMs = Date.UTC(2100, 0);
 
 function messageOf({ connection }: Pick<Bench, "connection">, raw: Parameters<Bench["connection"]["parse"]>[0]): ChannelInbound {
-  const parsed = connection.parse(frozen(structuredClone(raw)));
+  const parsed = connection.parse(structuredClone(raw));
   if (!isMessage(parsed)) throw new Error(`parse makes ${shown(parsed)} of the message ${shown(raw)}.`);
   return parsed;
 }
@@ -73,7 +73,7 @@ async function timesAreMilliseconds(bench: Bench): Promise<void> {
 
 async function ownAreSilent({ connection, fixtures }: Bench): Promise<void> {
   for (const raw of fixtures.own) {
-    const parsed = connection.parse(frozen(structuredClone(raw)));
+    const parsed = connection.parse(structuredClone(raw));
     if (parsed === undefined || isMessage(parsed))
       throw new Error(
         `parse makes ${shown(parsed)} of an event of the bot itself, ${shown(raw)}: the bot would answer itself. Return null.`,
@@ -92,8 +92,53 @@ async function namesAreNoIdentity(bench: Bench): Promise<void> {
   }
 }
 
+/** Lists in lists: deeper than a recursive reader can follow. */
+function deep(levels: number): Json {
+  let value: Json = [];
+  for (let level = 0; level < levels; level += 1) value = [value];
+  return value;
+}
+
+async function takesLargeEvents({ connection, fixtures }: Bench): Promise<void> {
+  for (const { raw } of fixtures.messages) {
+    for (const [what, extra] of [
+      ["nested 20,000 levels deep", deep(20_000)],
+      ["with a text of a million characters", "x ".repeat(500_000)],
+    ] as const) {
+      const event = typeof raw === "object" && raw !== null && !Array.isArray(raw) ? { ...raw, extra } : extra;
+      try {
+        connection.parse(event);
+      } catch (error) {
+        throw new Error(`parse throws on an event ${what}: ${reasonOf(error)}. Read only the fields that you need.`, { cause: error });
+      }
+    }
+  }
+}
+
+/** A copy with a key `__proto__` of its own in each object, which an object literal cannot have, and JSON can. */
+function poisoned(raw: Json): Json {
+  if (Array.isArray(raw)) return raw.map(poisoned);
+  if (typeof raw !== "object" || raw === null) return raw;
+  const copy = Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, poisoned(value)]));
+  const value = { contractPollution: 1 };
+  return Object.defineProperty(copy, "__proto__", { value, enumerable: true, configurable: true, writable: true });
+}
+
+async function keepsPrototypes({ connection, fixtures }: Bench): Promise<void> {
+  const prototype = Object.prototype as { contractPollution?: unknown };
+  for (const { raw } of fixtures.messages) {
+    connection.parse(poisoned(raw));
+    const isPolluted = prototype.contractPollution !== undefined;
+    delete prototype.contractPollution;
+    if (isPolluted)
+      throw new Error("An event with the key __proto__ changes the prototype of all objects: do not merge an event into an object.");
+  }
+}
+
 export const parseRules: readonly Rule[] = [
   { title: "parse > never throws, and returns what the host can use", run: isTotal },
+  { title: "parse > takes events of any depth and length", run: takesLargeEvents },
+  { title: "parse > leaves the prototypes of objects alone", run: keepsPrototypes },
   { title: "parse > reads each message", run: readsMessages },
   { title: "parse > is pure", run: isPure },
   { title: "parse > returns JSON", run: survivesJson },

@@ -1,7 +1,5 @@
-/** Rules about receiving platform events, and about a complete conversation. */
-import { createTestHost } from "../../host/test-host.ts";
+/** How events of the platform come in. */
 import { type Bench, isMessage, shown } from "../bench.ts";
-import type { ChannelContractOptions } from "../options.ts";
 import type { Rule } from "../rule.ts";
 
 async function takesInOnce(bench: Bench): Promise<void> {
@@ -59,56 +57,59 @@ async function confirmsNothingUnstored(bench: Bench): Promise<void> {
   );
 }
 
-/** Runs a gateway with the channel and its platform. A person writes, and reads the agent's reply. */
-async function converses(bench: Bench, { thread }: { readonly thread: boolean }): Promise<void> {
-  const { definition, platform, section } = bench;
-  await bench.close();
-  const where = { thread };
-  await using host = await createTestHost({
-    plugins: [pluginOf(definition)],
-    config: {
-      channels: {
-        [definition.id]: {
-          dmPolicy: "open",
-          allowFrom: ["*"],
-          groupPolicy: "open",
-          groups: { "*": { requireMention: false } },
-          ...section,
-        },
-      },
-    },
-    // The rule makes no demands on what a channel logs during an outage.
-    allowErrors: [/./],
-  });
-  let accounts: Awaited<ReturnType<typeof host.accounts>> = [];
+const settled = "The platform has the message, and its edit was not received: hand it in, and parse it as kind edit.";
+
+async function readsEdits(bench: Bench): Promise<void> {
+  await bench.meet("Helo");
+  await bench.able("edit")("Hello, edited");
+  const edits = () => bench.messages().filter(({ inbound }) => inbound.kind === "edit");
   await bench.until(
-    async () => {
-      accounts = await host.accounts();
-      return accounts.some(({ channel, state }) => channel === definition.id && state === "connected");
-    },
-    () => `In a gateway the account does not connect: ${shown(accounts)}.`,
+    () => edits().length > 0,
+    () => settled,
   );
-  await platform.write("How are you?", where);
-  await bench.until(
-    () => platform.read(where).some((text) => text.includes("heard: How are you?")),
-    () => `The person wrote${thread ? " in a thread" : ""}, and sees there ${shown(platform.read(where))}: the answer is missing.`,
-  );
+  const [first] = bench.messages();
+  const [edit] = edits();
+  if (edit?.inbound.messageId !== first?.inbound.messageId)
+    throw new Error(
+      `The message has the messageId ${first?.inbound.messageId}, and its edit ${edit?.inbound.messageId}: an edit keeps that of its message.`,
+    );
+  if (edit?.inbound.text.includes("edited") !== true) throw new Error(`The edit has the text ${shown(edit?.inbound.text)}.`);
 }
 
-function pluginOf(definition: Bench["definition"]): ChannelContractOptions["channel"] {
-  const { id, version, host, codes } = definition;
-  return { id, version, host, ...(codes === undefined ? {} : { codes }), channel: definition, setup: (given) => given.channel(definition) };
+async function editHasOwnId(bench: Bench): Promise<void> {
+  await bench.connection.start();
+  await bench.platform.write("Helo");
+  await bench.able("edit")("Hello, edited");
+  const seen = () => bench.messages();
+  await bench.until(
+    () => seen().some(({ inbound }) => inbound.kind === "edit"),
+    () => settled,
+  );
+  const [first, second] = seen();
+  if (first?.inbound.kind !== "message" || second === undefined)
+    throw new Error("An edit that follows its message at once was received before it: hand events in, in the platform's order.");
+  if (first.id === second.id)
+    throw new Error(`A message and its edit have the same id, ${first.id}: the edit would count as a repetition.`);
+  if (first.lane !== second.lane) throw new Error("A message and its edit have different lanes: they would run side by side.");
+}
+
+async function threadHasLane(bench: Bench): Promise<void> {
+  await bench.connection.start();
+  await bench.platform.write("outside");
+  await bench.platform.write("inside", { thread: true });
+  const laneOf = (text: string) => bench.messages().find(({ inbound }) => inbound.text.includes(text))?.lane;
+  await bench.until(
+    () => laneOf("outside") !== undefined && laneOf("inside") !== undefined,
+    () => "Of a message in a thread and one outside, both have to be received.",
+  );
+  if (laneOf("outside") === laneOf("inside")) throw new Error("A thread has the lane of another place: its messages would wait for those.");
 }
 
 export const receiveRules: readonly Rule[] = [
   { title: "receive > each message once, in its order, in the lane of its chat", needs: [], run: takesInOnce },
   { title: "receive > a repetition has the id of the first", needs: ["repeat"], run: keepsIdOfRepetition },
   { title: "receive > what could not be stored is not confirmed", needs: ["unconfirmed"], run: confirmsNothingUnstored },
-  { title: "conversation > a person is answered", needs: [], run: (bench) => converses(bench, { thread: false }) },
-  {
-    title: "conversation > an answer stays in its thread",
-    capability: "threads",
-    needs: [],
-    run: (bench) => converses(bench, { thread: true }),
-  },
+  { title: "receive > an edit keeps the id of its message", needs: ["edit"], run: readsEdits },
+  { title: "receive > an edit comes after its message, as an event of its own", needs: ["edit"], run: editHasOwnId },
+  { title: "receive > a thread has a lane of its own", capability: "threads", needs: [], run: threadHasLane },
 ];

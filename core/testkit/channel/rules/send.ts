@@ -1,15 +1,13 @@
-/** Rules about sending, and about reporting a failed send. */
+/** What a channel sends, and what it says of a send that failed. */
+import { getEventListeners } from "node:events";
 import { ChannelError, type Part, type Receipt } from "../../../contract/index.ts";
 import { receiptProblem } from "../../../host/index.ts";
 import { realWait } from "../../host/played-clock.ts";
-import { type Bench, type Ending, shown } from "../bench.ts";
+import { type Bench, type Ending, never, shown } from "../bench.ts";
 import type { Rule } from "../rule.ts";
-import { renderFields } from "../test-account.ts";
 
-const never = new AbortController().signal;
-
-/** Prepares a message of the bot to the person who wrote. */
-async function prepare(bench: Bench, text: string): Promise<() => Promise<Receipt>> {
+/** A message of the bot, ready to be sent to the person who wrote. */
+export async function prepare(bench: Bench, text: string): Promise<() => Promise<Receipt>> {
   const { address } = await bench.meet("Hello");
   const [part] = bench.render(text, address);
   if (part === undefined) throw new Error("render makes no part of a short text.");
@@ -135,15 +133,51 @@ async function givesUpRefused(bench: Bench): Promise<void> {
     throw new Error("The platform refuses for good: the error has to be not-sent and not retryable, or it is tried for a day.");
 }
 
-async function hidesSecrets(bench: Bench): Promise<void> {
-  const send = await prepare(bench, "Hello");
-  await bench.fail("away");
+/** Whether the person sees a message with this text, once everything that is under way has arrived. */
+async function arrived(bench: Bench, text: string): Promise<boolean> {
+  await realWait(100);
+  return bench.platform.read().some((one) => one.includes(text));
+}
+
+async function tellsFateOfAbort(bench: Bench): Promise<void> {
+  const send = await prepareWith(bench, "Aborted before it began", AbortSignal.abort());
   const outcome = await bench.ending(send());
-  const probe = bench.connection.probe === undefined ? undefined : await bench.ending(Promise.resolve(bench.connection.probe()));
-  const said = [...bench.test.logged, ...bench.test.statuses.map(renderFields), renderFields([outcome, probe])].join("\n");
-  const forms = bench.secrets.flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")]);
-  if (forms.some((form) => said.includes(form)))
-    throw new Error("A secret of the options is in the log, in a status or in an error: leave addresses and headers with credentials out.");
+  const isThere = await arrived(bench, "Aborted before it began");
+  if (outcome !== "late" && "value" in outcome && !isThere)
+    throw new Error("The signal was aborted, nothing was sent, and send resolves: reject, or the answer is lost.");
+  if (outcome !== "late" && "error" in outcome && outcome.error instanceof ChannelError && outcome.error.fate === "not-sent" && isThere)
+    throw new Error("The signal was aborted, the message arrived, and send says not-sent: it would be sent a second time.");
+}
+
+async function prepareWith(bench: Bench, text: string, signal: AbortSignal): Promise<() => Promise<Receipt>> {
+  const { address } = await bench.meet("Hello");
+  const [part] = bench.render(text, address);
+  return () => bench.connection.send(part as Part, address, signal);
+}
+
+async function doubtsAbort(bench: Bench): Promise<void> {
+  const controller = new AbortController();
+  const send = await prepareWith(bench, "Never answered", controller.signal);
+  await bench.fail("hang");
+  const sending = bench.ending(send());
+  await realWait(100);
+  controller.abort();
+  const outcome = await sending;
+  if (outcome === "late" || "value" in outcome) return;
+  if (outcome.error instanceof ChannelError && outcome.error.fate === "not-sent")
+    throw new Error("A send was aborted after its request had gone out, and says not-sent: the platform may have it. Say unknown.");
+}
+
+async function keepsNoListener(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const { signal } = new AbortController();
+  const sends = 12;
+  for (let count = 0; count < sends; count += 1)
+    for (const part of bench.render(`message number ${count}`, address)) await bench.connection.send(part, address, signal);
+  await bench.until(
+    () => getEventListeners(signal, "abort").length < sends,
+    () => `After ${sends} sends their signal has ${getEventListeners(signal, "abort").length} listeners: remove each when its send ends.`,
+  );
 }
 
 export const sendRules: readonly Rule[] = [
@@ -156,5 +190,7 @@ export const sendRules: readonly Rule[] = [
   { title: "send > a broken connection is of unknown fate", needs: ["cut"], run: doubtsCut },
   { title: "send > a wait that the platform asks for is handed on", needs: ["limit"], run: waitsForLimit },
   { title: "send > a refusal for good is not tried again", needs: ["refuse"], run: givesUpRefused },
-  { title: "send > no secret is in the log, a status or an error", needs: ["away"], run: hidesSecrets },
+  { title: "send > an abort before it begins has the right fate", needs: [], run: tellsFateOfAbort },
+  { title: "send > an abort in mid-send leaves the fate unknown", needs: ["hang"], run: doubtsAbort },
+  { title: "send > leaves no listener on the signal", needs: [], run: keepsNoListener },
 ];

@@ -3,8 +3,10 @@ import type { Json } from "service-gateway/sdk";
 import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
-const channel = createPostbox(() => ({
-  render({ text, buttons }) {
+const channel = createPostbox(({ render }) => ({
+  render(reply, address) {
+    const { text, buttons, media } = reply;
+    if (media.length > 0) return render(reply, address);
     const pieces = text.match(/[\s\S]{1,200}/g) ?? [];
     return pieces.map((piece) => ({ kind: "text", chars: piece.length, body: { text: piece, buttons } as unknown as Json }));
   },

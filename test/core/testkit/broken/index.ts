@@ -1,6 +1,7 @@
 /** Channels with one fault each, and the test of the contract that is meant for it. */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import type { ChannelContractOptions } from "service-gateway/testkit";
 import type { createPostbox } from "../postbox/channel.ts";
 
 export interface Broken {
@@ -9,6 +10,8 @@ export interface Broken {
   readonly caughtBy: string;
   /** What the failure says. */
   readonly says: RegExp;
+  readonly fixtures?: Partial<ChannelContractOptions["fixtures"]>;
+  readonly functions?: ChannelContractOptions["functions"];
 }
 
 /** Each with the name of its file. */

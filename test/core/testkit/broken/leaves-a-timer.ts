@@ -1,16 +1,22 @@
-/** Keeps an interval that no close stops. */
+/** Warns when nothing has come for a minute, also after its close. */
 import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
-const channel = createPostbox(({ start }, account) => ({
-  async start() {
-    setInterval(() => account.log.trace({}, "alive"), 60_000).unref();
-    await start();
-  },
-}));
+const channel = createPostbox(({ start }, account) => {
+  const { receive } = account;
+  let timer: NodeJS.Timeout | undefined;
+  Object.assign(account, {
+    receive(...event: Parameters<typeof receive>) {
+      clearInterval(timer);
+      return receive(...event);
+    },
+  });
+  return {
+    async start() {
+      await start();
+      if (!account.signal.aborted) timer = setInterval(() => account.log.warn({}, "nothing has come"), 60_000).unref();
+    },
+  };
+});
 
-export const broken: Broken = {
-  channel,
-  caughtBy: "life > close leaves no socket and no timer",
-  says: /After close there are 1 timers left/,
-};
+export const broken: Broken = { channel, caughtBy: "leftovers > none after close", says: /After close there are 1 timers left/ };

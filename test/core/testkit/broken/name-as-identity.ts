@@ -1,4 +1,4 @@
-/** Knows people by their names. */
+/** Knows people by their full names, where they have one. */
 import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
@@ -6,12 +6,13 @@ const channel = createPostbox(({ parse }) => ({
   parse(raw) {
     const parsed = parse(raw);
     if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
-    return { ...parsed, sender: { ...parsed.sender, id: parsed.sender.name ?? parsed.sender.id } };
+    const { id, name = "" } = parsed.sender;
+    return { ...parsed, sender: { ...parsed.sender, id: name.includes(" ") ? name : id } };
   },
 }));
 
 export const broken: Broken = {
   channel,
   caughtBy: "parse > a person keeps their id when their name changes",
-  says: /sender.id is Ada, and Ada Lind after/,
+  says: /sender.id is 7, and Ada Lind after/,
 };

@@ -8,7 +8,7 @@ const channel = createPostbox(({ send }) => ({
     try {
       return await send(part, address, signal);
     } catch (error) {
-      if (!(error instanceof ChannelError) || error.fate === "not-sent") throw error;
+      if (!(error instanceof ChannelError) || error.fate === "not-sent" || signal.aborted) throw error;
       throw new ChannelError("network", { retryable: true, fate: "not-sent" });
     }
   },

@@ -6,12 +6,14 @@ import type { Broken } from "./index.ts";
 const channel = createPostbox(({ send }, { options: { url, token } }) => ({
   send: (part, address, signal) =>
     send(part, address, signal).catch((cause: unknown) => {
-      throw new ChannelError("network", { retryable: true, detail: `POST ${url}/messages?token=${token} failed`, cause });
+      if (!(cause instanceof ChannelError) || cause.reason !== "network") throw cause;
+      const { fate, retryable } = cause;
+      throw new ChannelError("network", { retryable, fate, detail: `POST ${url}/messages?token=${token} failed` });
     }),
 }));
 
 export const broken: Broken = {
   channel,
-  caughtBy: "send > no secret is in the log, a status or an error",
+  caughtBy: "secrets > none in the log, a status or an error of an outage",
   says: /A secret of the options is in the log/,
 };

@@ -1,12 +1,23 @@
-/** Cuts where a line ends, however long that is. */
+/** Cuts between words, however long a word is. */
 import type { Json } from "service-gateway/sdk";
 import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
-const channel = createPostbox(() => ({
-  render({ text, buttons }) {
-    const lines = text.split("\n").filter((line) => line !== "");
-    return lines.map((line) => ({ kind: "text", chars: Math.min(line.length, 200), body: { text: line, buttons } as unknown as Json }));
+function pieces(text: string): readonly string[] {
+  const found: string[] = [];
+  for (const word of text.split(/(?<=\s)/)) {
+    const last = found.at(-1);
+    if (last === undefined || last.length + word.length > 200) found.push(word);
+    else found[found.length - 1] = last + word;
+  }
+  return found.filter((piece) => piece !== "");
+}
+
+const channel = createPostbox(({ render }) => ({
+  render(reply, address) {
+    const { text, buttons, media } = reply;
+    if (media.length > 0) return render(reply, address);
+    return pieces(text).map((piece) => ({ kind: "text", chars: piece.length, body: { text: piece, buttons } as unknown as Json }));
   },
 }));
 

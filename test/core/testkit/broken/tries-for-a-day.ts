@@ -6,7 +6,9 @@ import type { Broken } from "./index.ts";
 const channel = createPostbox(({ send }) => ({
   send: (part, address, signal) =>
     send(part, address, signal).catch((error: unknown) => {
-      throw error instanceof ChannelError ? new ChannelError(error.reason, { retryable: true, fate: error.fate }) : error;
+      throw error instanceof ChannelError && error.reason === "blocked_by_user"
+        ? new ChannelError(error.reason, { retryable: true, fate: error.fate })
+        : error;
     }),
 }));
 

@@ -1,7 +1,7 @@
 /** The test host as an author of a plugin uses it: everything here is imported by the names that a stranger has. */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { definePlugin, definePreset, Type } from "service-gateway/sdk";
+import { defineEngine, definePlugin, definePreset, Type } from "service-gateway/sdk";
 import { ChannelError } from "service-gateway/sdk/channel";
 import { createTestHost } from "service-gateway/testkit";
 import { describe, expect, test } from "vitest";
@@ -101,6 +101,76 @@ describe("a test host", () => {
     const second = await host.say("Hello", { id: "one" });
     expect(second.eventId).toBe(first.eventId);
     expect(host.outbox()).toHaveLength(1);
+  });
+
+  test("a person sends a file, which the agent gets as a file of its own", async () => {
+    const seen: unknown[] = [];
+    await using host = await createTestHost({
+      answer({ inbound: { media } }) {
+        seen.push(...media.map(({ fileName, size, path = "" }) => [fileName, size, readFileSync(path, "utf8")]));
+        return "Thank you.";
+      },
+    });
+    await host.say("See this", { files: [{ name: "note.txt", bytes: Buffer.from("Buy milk.") }] });
+    await host.say("", { files: [{ bytes: Buffer.from("Buy bread.") }] });
+    expect(seen).toEqual([
+      ["note.txt", 9, "Buy milk."],
+      [undefined, 10, "Buy bread."],
+    ]);
+  });
+
+  test("a person presses a button of the bot, and changes a message", async () => {
+    const seen: string[] = [];
+    const offering = defineEngine({
+      id: "offering",
+      version: "1.0.0",
+      host: "^0.1.0",
+      async *run({ inbound: { kind, text } }) {
+        seen.push(`${kind}: ${text}`);
+        yield { type: "text", delta: "Do you agree?" };
+        yield { type: "buttons", buttons: [[{ text: "Agree", value: "agree-value" }]] };
+        yield { type: "done" };
+      },
+    });
+    await using host = await createTestHost({ plugins: [offering] });
+    await host.say("Hello");
+    expect(await host.press("Agree")).toMatchObject({ outcome: "answered" });
+    await host.press("agree-value");
+    await host.say("Hello again", { edits: "in-update-1" });
+    expect(seen).toEqual(["message: Hello", "press: callback_data: agree-value", "press: callback_data: agree-value", "edit: Hello again"]);
+    await expect(host.press("Decline")).rejects.toThrow("There is no button Decline in the chat owner. Sent were: Agree, Agree, Agree");
+  });
+
+  test("a restart keeps what is stored, and the outbox", async () => {
+    await using host = await createTestHost({ plugins });
+    const { url } = host;
+    await host.say("/remind 5");
+    await host.restart();
+    expect(host.url).not.toBe(url);
+    await host.say("/last");
+    expect(host.outbox().map(({ text }) => text)).toEqual(["In 5 minutes.", "last: 5"]);
+  });
+
+  test("after a kill, the next gateway sends what the one before may have sent, and the trace says so", async () => {
+    await using host = await createTestHost();
+    let sends = 0;
+    host.beforeSend(() => {
+      sends += 1;
+      // The first process dies over its send.
+      return sends === 1 ? new Promise<void>(() => {}) : undefined;
+    });
+    void host.say("Hello").catch(() => {});
+    await expect.poll(() => sends).toBe(1);
+    await host.restart({ killed: true });
+    const sent = async () => {
+      await host.advance(2_000);
+      return host.outbox().map(({ text }) => text);
+    };
+    await expect.poll(sent).toEqual(["heard: Hello"]);
+    await host.advance(1_000);
+    expect(host).toHaveEnded({ outcome: "answered" });
+    const [ended] = host.ended();
+    expect(ended?.decisions).toContainEqual(expect.objectContaining({ code: "possibly_repeated" }));
   });
 
   test("a send that the platform puts off is made when the clock has moved", async () => {

@@ -1,96 +1,151 @@
-/** The channel of the platform in `platform.ts`, without a fault. Broken ones replace one piece of it. */
-import { type Json, Type } from "service-gateway/sdk";
-import { type ChannelAccount, type ChannelConnection, ChannelError, type ChannelInbound, defineChannel } from "service-gateway/sdk/channel";
-import type { ChannelContractOptions } from "service-gateway/testkit";
-import { abilities, botId, openPostbox, type PostboxEvent } from "./platform.ts";
-
-const maxChars = 200;
+/** The channel of the platform in `platform.ts`, with every capability and without a fault. Broken ones replace one piece of it. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Address, type InboundMedia, type Json, Type } from "service-gateway/sdk";
+import {
+  type ChannelConnection,
+  type ChannelDefinition,
+  ChannelError,
+  defineChannel,
+  type Part,
+  type Receipt,
+} from "service-gateway/sdk/channel";
+import type { ChannelContractOptions, ChannelFixtures } from "service-gateway/testkit";
+import { type Account, type Call, createCalls } from "./calls.ts";
+import { createPolling, parse } from "./events.ts";
+import { type Body, mailTo, render } from "./mail.ts";
+import { abilities, botId, maxUnits, openPostbox, type PostboxEvent } from "./platform.ts";
+import { createPreview } from "./preview.ts";
 
 const options = Type.Object({ url: Type.String(), token: Type.String() });
 
-export type Account = ChannelAccount<{ readonly url: string; readonly token: string }>;
-
-interface Mail {
-  readonly text: string;
-  readonly buttons?: Json;
-}
-
-const isNumber = (value: unknown): value is number => typeof value === "number";
-
 /** What differs from a channel without a fault. */
-export type Change = (connection: ChannelConnection, account: Account) => Partial<ChannelConnection>;
+export type Change = (
+  connection: ChannelConnection & Required<Pick<ChannelConnection, Present>>,
+  account: Account,
+) => Partial<ChannelConnection>;
 
-function parse(raw: Json): ChannelInbound | null | undefined {
-  if (typeof raw !== "object" || raw === null) return undefined;
-  const { id, from, chat, thread, text, date } = raw as unknown as Partial<PostboxEvent>;
-  if (!isNumber(id) || !isNumber(chat) || typeof text !== "string" || !isNumber(date) || !isNumber(from?.id)) return undefined;
-  if (from.id === botId) return null;
+/** The functions that the connection has beside those of every channel. */
+type Present =
+  | "admit"
+  | "fetchMedia"
+  | "findMedia"
+  | "members"
+  | "menu"
+  | "pause"
+  | "preview"
+  | "probe"
+  | "react"
+  | "remove"
+  | "resolve"
+  | "typing"
+  | "update";
+
+async function send(call: Call, part: Part, address: Address, signal: AbortSignal): Promise<Receipt> {
+  const { file, ...body } = part.body as unknown as Body;
+  const { replaces } = part;
+  if (replaces !== undefined) {
+    const { status } = await call("PUT", `messages/${replaces}`, { text: body.text }, signal);
+    if (status !== 404) return { messageId: replaces };
+    if (part.inPlace === true) throw new ChannelError("message_gone", { detail: "The message is gone" });
+  }
+  const data = file === undefined ? undefined : (await readFile(file.path)).toString("base64");
+  const upload = data === undefined ? {} : { file: { data, ...(file?.name === undefined ? {} : { name: file.name }) } };
+  const answer = await call("POST", "messages", mailTo(address, { ...body, ...upload }), signal);
+  return { messageId: String(answer.body.id) };
+}
+
+/** Fetches a file under a name of its own. */
+async function fetchFile(
+  call: Call,
+  account: Account,
+  media: InboundMedia,
+  { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
+) {
+  const { status, body } = await call("GET", `files/${media.ref}`, undefined, signal);
+  if (status === 404) throw new ChannelError("media_refused", { detail: "the file is gone" });
+  const bytes = Buffer.from(String(body.data), "base64");
+  if (bytes.length > maxBytes) throw new ChannelError("too_large", { detail: `the file is too large: at most ${maxBytes} bytes` });
+  const folder = join(account.directory, "media");
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, account.newId());
+  await writeFile(path, bytes);
+  return { path, mimeType: media.mimeType ?? "application/octet-stream", size: bytes.length };
+}
+
+/** The calls that only have an effect. */
+function createGestures(call: Call): Required<Pick<ChannelConnection, "remove" | "react" | "typing" | "menu">> {
   return {
-    kind: "message",
-    chat: { id: String(chat), kind: "direct", ...(isNumber(thread) && { thread: String(thread) }) },
-    sender: { id: String(from.id), ...(typeof from.name === "string" && { name: from.name }) },
-    text,
-    media: [],
-    mention: true,
-    timestamp: date * 1_000,
-    messageId: String(id),
-  };
-}
-
-/** Whole characters, so that none is cut in two. */
-function chunks(text: string): readonly string[] {
-  return text.match(new RegExp(`[^]{1,${maxChars}}`, "gu")) ?? [];
-}
-
-/** What went wrong with a request, and whether the platform may have acted. */
-async function post({ options: { url, token: secret } }: Account, mail: object, signal: AbortSignal): Promise<string> {
-  let response: Response;
-  try {
-    response = await fetch(`${url}/messages?token=${secret}`, { method: "POST", body: JSON.stringify(mail), signal });
-  } catch (error) {
-    const refused = (error as { readonly cause?: { readonly code?: string } }).cause?.code === "ECONNREFUSED";
-    throw new ChannelError("network", { retryable: true, fate: refused ? "not-sent" : "unknown", detail: "The postbox did not answer" });
-  }
-  const answer = (await response.json()) as { readonly id?: number };
-  if (response.status === 429)
-    throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: Number(response.headers.get("retry-after")) * 1_000 });
-  if (!response.ok) throw new ChannelError("blocked_by_user");
-  return String(answer.id);
-}
-
-/** Asks for events until it is closed. */
-function createPolling(account: Account) {
-  let after = 0;
-  let timer: NodeJS.Timeout | undefined;
-  const stopped = new AbortController();
-  async function look(): Promise<void> {
-    const response = await fetch(`${account.options.url}/events?after=${after}&token=${account.options.token}`, { signal: stopped.signal });
-    account.status({ state: "connected", lastContactAt: account.now() });
-    for (const event of (await response.json()) as readonly PostboxEvent[]) {
-      const { id, chat, thread = "" } = event;
-      await account.receive(event as unknown as Json, { id: String(id), lane: `postbox:${account.id}:${chat}:${thread}` });
-      after = Math.max(after, id);
-    }
-  }
-  async function poll(): Promise<void> {
-    try {
-      await look();
-    } catch (error) {
-      account.log.debug({ name: (error as Error).name }, "the postbox was not read");
-      account.status({ state: "waiting", detail: "The postbox does not answer; it is asked again." });
-    }
-    if (!stopped.signal.aborted) timer = setTimeout(() => void poll(), 20);
-  }
-  return {
-    poll,
-    stop() {
-      stopped.abort();
-      clearTimeout(timer);
+    async remove(messageId, _address, signal) {
+      await call("DELETE", `messages/${messageId}`, undefined, signal);
+    },
+    async react(messageId, emoji) {
+      const { status } = await call("PUT", `reactions/${messageId}`, { emoji });
+      if (status === 404) throw new ChannelError("message_gone");
+    },
+    async typing() {
+      await call("POST", "typing");
+    },
+    async menu(commands) {
+      await call("PUT", "menu", { commands: commands.map(({ name }) => name) });
     },
   };
 }
 
-export function createPostbox(change: Change = () => ({})) {
+/** What is asked of the platform, and changes nothing there. */
+function createQuestions(
+  call: Call,
+): Required<Pick<ChannelConnection, "probe" | "members" | "resolve" | "findMedia" | "admit" | "update">> {
+  return {
+    admit: () => undefined,
+    update() {},
+    async probe() {
+      return await call("GET", "me").then(
+        () => ({ ok: true, detail: "The postbox answers." }),
+        () => ({ ok: false, detail: "The postbox does not answer." }),
+      );
+    },
+    async members(chat) {
+      const { status } = await call("GET", `members/${chat}`);
+      return status === 200 ? { ok: true, detail: "member" } : { ok: false, detail: "the bot is not in it: add it to the group" };
+    },
+    async resolve(target) {
+      if (!/^\d+$/.test(target)) throw new ChannelError("chat_not_found");
+      return target;
+    },
+    findMedia: async (_kind, _query, limit) => [{ ref: "wave", description: "A hand that waves." }].slice(0, limit),
+  };
+}
+
+function connect(account: Account): ReturnType<ChannelDefinition["open"]> & Parameters<Change>[0] {
+  const call = createCalls(account);
+  const polling = createPolling(account, call);
+  const gestures = createGestures(call);
+  const sending = new AbortController();
+  return {
+    async start() {
+      await polling.start();
+      await gestures.menu(account.commands()).catch(() => account.log.debug({}, "the menu was not set"));
+    },
+    parse,
+    render: (reply) =>
+      reply.media.some(({ ref }) => ref !== undefined)
+        ? [{ kind: "sticker", chars: 1, body: { text: `[${reply.media[0]?.ref}]` } }]
+        : render(reply),
+    send: (part, address, signal) => send(call, part, address, AbortSignal.any([signal, sending.signal])),
+    preview: (address, how) => createPreview(call, address, how),
+    fetchMedia: (media, how) => fetchFile(call, account, media, how),
+    ...gestures,
+    ...createQuestions(call),
+    pause: () => polling.stop(),
+    async close() {
+      sending.abort();
+      await polling.stop();
+    },
+  };
+}
+
+export function createPostbox(change: Change = () => ({}), declared: Partial<ChannelDefinition<typeof options>> = {}) {
   return defineChannel({
     id: "postbox",
     version: "1.0.0",
@@ -98,53 +153,34 @@ export function createPostbox(change: Change = () => ({})) {
     options,
     secrets: ["token"],
     capabilities: {
-      maxChars,
+      maxChars: maxUnits,
       markup: "plain",
-      edits: false,
+      edits: true,
       threads: true,
-      reactions: false,
-      media: false,
+      reactions: true,
+      media: true,
       buttons: true,
-      typing: false,
-      menu: false,
+      typing: true,
+      menu: true,
+      stickers: true,
     },
     open(account) {
-      const polling = createPolling(account);
-      const connection: ChannelConnection = {
-        start: () => polling.poll(),
-        parse,
-        render: ({ text, buttons }) => {
-          const pieces = chunks(text);
-          return pieces.map((piece, index) => {
-            const last = index === pieces.length - 1 && buttons.length > 0;
-            return {
-              kind: "text",
-              chars: [...piece].length,
-              body: { text: piece, ...(last && { buttons }) } as unknown as Json,
-            };
-          });
-        },
-        async send(part, { chat, thread }, signal) {
-          const mail = { ...(part.body as unknown as Mail), chat, ...(thread === undefined ? {} : { thread: Number(thread) }) };
-          return { messageId: await post(account, mail, signal) };
-        },
-        async close() {
-          polling.stop();
-        },
-      };
+      const connection = connect(account);
       return { ...connection, ...change(connection, account) };
     },
+    ...declared,
   });
 }
 
-const message: PostboxEvent = { id: 4, from: { id: 7, name: "Ada" }, chat: 7, text: "Hello", date: 1_760_000_000 };
+const message: PostboxEvent = { id: 4, message: 4, from: { id: 7, name: "Ada" }, chat: 7, text: "Hello", date: 1_760_000_000 };
 const raw = (event: PostboxEvent) => event as unknown as Json;
 
 /** The contract of a postbox, whole or broken. */
-export function contractOf(channel: ReturnType<typeof createPostbox>): ChannelContractOptions {
+export function contractOf(channel: ReturnType<typeof createPostbox>, fixtures: Partial<ChannelFixtures> = {}): ChannelContractOptions {
   return {
     channel,
     options: {},
+    functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "update"],
     platform: { can: abilities, open: openPostbox },
     fixtures: {
       messages: [
@@ -153,6 +189,8 @@ export function contractOf(channel: ReturnType<typeof createPostbox>): ChannelCo
       ],
       own: [raw({ ...message, from: { id: botId, name: "Bot" } })],
       renamed: [[raw(message), raw({ ...message, from: { id: 7, name: "Ada Lind" } })]],
+      unit: "utf-16",
+      ...fixtures,
     },
   };
 }

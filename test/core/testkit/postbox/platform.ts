@@ -1,83 +1,237 @@
-/** A small platform over HTTP: one person writes to one bot. The bot polls for events and posts messages. */
+/** A small platform over HTTP: one person writes to one bot. The bot polls for events and calls the rest. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ChannelPlatform, PlatformAbility } from "service-gateway/testkit";
+import type { ChannelPlatform, PlatformAbility, PlatformFailure, PlatformFile, PlatformPlace } from "service-gateway/testkit";
 
 /** An event as the platform sends it. */
 export interface PostboxEvent {
   readonly id: number;
+  readonly kind?: "edit" | "press";
   readonly from: { readonly id: number; readonly name: string };
   readonly chat: number;
   readonly thread?: number;
+  /** The id of the message that it is, changes, or has the button. */
+  readonly message: number;
   readonly text: string;
+  readonly mention?: boolean;
+  readonly file?: { readonly ref: number; readonly name?: string; readonly type?: string };
   /** Seconds. */
   readonly date: number;
 }
 
+/** A message of the bot. */
+interface Posted {
+  readonly id: number;
+  readonly chat: number;
+  readonly thread?: number;
+  text: string;
+}
+
+/** What the bot posts. */
+export interface Mail extends Omit<Posted, "id"> {
+  readonly buttons?: unknown;
+  /** Name and content in base64. */
+  readonly file?: { readonly name?: string; readonly data: string };
+}
+
 const token = "postbox-secret-8841";
 export const botId = 1;
-export const abilities: readonly PlatformAbility[] = ["away", "cut", "hang", "limit", "refuse", "repeat", "unconfirmed"];
+const personId = 7;
+export const groupId = 500;
+/** UTF-16 units of one message. */
+export const maxUnits = 200;
+export const abilities: readonly PlatformAbility[] = [
+  ...(["away", "back", "cut", "hang", "limit", "lose", "refuse", "repeat"] satisfies PlatformFailure[]),
+  ...(["acknowledge", "edit", "files", "groups", "history", "lasting", "menu", "press", "reactions", "typing", "unconfirmed"] as const),
+];
 
 const seconds = 1_760_000_000;
 
-async function bodyOf(request: IncomingMessage): Promise<{ readonly text: string; readonly thread?: number }> {
+async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
-  return JSON.parse(text);
+  return text === "" ? {} : JSON.parse(text);
+}
+
+/** Everything that the platform knows. */
+class World {
+  readonly events: PostboxEvent[] = [];
+  readonly posted: Posted[] = [];
+  readonly history: string[] = [];
+  readonly files: PlatformFile[] = [];
+  readonly sentFiles: PlatformFile[] = [];
+  reaction: string | null = null;
+  menu: readonly string[] = [];
+  typed = 0;
+  acknowledged = 0;
+  failure: PlatformFailure | undefined;
+  repeated: PostboxEvent | undefined;
+  lost = false;
+  posts = 0;
+
+  add(event: Omit<PostboxEvent, "id" | "from" | "date" | "message"> & { readonly message?: number }): void {
+    const id = this.events.length + 1;
+    this.events.push({ message: id, ...event, id, from: { id: personId, name: "Ada" }, date: seconds + id });
+  }
+
+  /** Uses a failure up; `refuse` stays. */
+  take(): PlatformFailure | undefined {
+    const { failure } = this;
+    if (failure !== "refuse") this.failure = undefined;
+    return failure;
+  }
+
+  post({ chat, thread, text, file }: Mail): number {
+    this.posts += 1;
+    this.posted.push({ id: this.posts, chat, text, ...(thread === undefined ? {} : { thread }) });
+    this.history.push(text);
+    if (file !== undefined)
+      this.sentFiles.push({ bytes: Buffer.from(file.data, "base64"), ...(file.name === undefined ? {} : { name: file.name }) });
+    return this.posts;
+  }
+
+  /** Status of the answer, with the message's id. */
+  edit(id: number, text: string): number {
+    const message = this.posted.find((one) => one.id === id);
+    if (message === undefined) return 404;
+    if (message.text === text) return 304;
+    message.text = text;
+    this.history.push(text);
+    return 200;
+  }
+
+  remove(id: number): number {
+    const index = this.posted.findIndex((one) => one.id === id);
+    if (index < 0) return 404;
+    this.posted.splice(index, 1);
+    return 200;
+  }
+}
+
+type Answer = (status: number, body?: unknown, headers?: Readonly<Record<string, string>>) => void;
+
+async function send(world: World, request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+  const mail = (await bodyOf(request)) as unknown as Mail;
+  const failure = world.take();
+  if (failure === "refuse") return answer(403, { error: "blocked" });
+  if (failure === "limit") return answer(429, { error: "too many" }, { "retry-after": "2" });
+  if (failure === "hang") return;
+  if (mail.text.length > maxUnits) return answer(400, { error: "too long" });
+  const id = world.post(mail);
+  if (failure === "cut") return void response.destroy();
+  return answer(200, { id });
+}
+
+/** Every call but the sending of a message. */
+async function handle(world: World, request: IncomingMessage, url: URL, answer: Answer): Promise<void> {
+  const [, what, which] = url.pathname.split("/");
+  const call = `${request.method} ${what}`;
+  const body = await bodyOf(request);
+  switch (call) {
+    case "GET events": {
+      const again = world.repeated === undefined ? [] : [world.repeated];
+      world.repeated = undefined;
+      return answer(200, [...again, ...world.events.filter(({ id }) => id > Number(url.searchParams.get("after")))]);
+    }
+    case "PUT messages":
+      return answer(world.edit(Number(which), String(body.text)));
+    case "DELETE messages":
+      return answer(world.remove(Number(which)));
+    case "PUT reactions":
+      if (!world.events.some(({ message }) => message === Number(which))) return answer(404);
+      world.reaction = body.emoji as string | null;
+      return answer(200);
+    case "PUT menu":
+      world.menu = body.commands as readonly string[];
+      return answer(200);
+    case "POST typing":
+      world.typed += 1;
+      return answer(200);
+    case "POST acknowledge":
+      world.acknowledged += 1;
+      return answer(200);
+    case "GET files": {
+      const file = world.lost ? undefined : world.files[Number(which)];
+      return file === undefined ? answer(404) : answer(200, { data: Buffer.from(file.bytes).toString("base64") });
+    }
+    case "GET members":
+      return answer(which === String(groupId) ? 200 : 404);
+    default:
+      return answer(call === "GET me" ? 200 : 404);
+  }
+}
+
+function createPostboxServer(world: World) {
+  return createServer((request, response) => {
+    const url = new URL(request.url ?? "/", "http://postbox");
+    const answer: Answer = (status, body = {}, headers = {}) =>
+      void response
+        .writeHead(status, { "content-type": "application/json", connection: "close", ...headers })
+        .end(status === 304 ? undefined : JSON.stringify(body));
+    if (url.searchParams.get("token") !== token) return answer(401, { error: "token" });
+    const isSend = request.method === "POST" && url.pathname === "/messages";
+    const work = isSend ? send(world, request, response, answer) : handle(world, request, url, answer);
+    void work.catch(() => response.destroy());
+  });
 }
 
 export async function openPostbox(): Promise<ChannelPlatform> {
-  const events: PostboxEvent[] = [];
-  const seen: { readonly text: string; readonly thread?: number }[] = [];
-  let failure: "cut" | "hang" | "limit" | "refuse" | undefined;
-  let repeated: PostboxEvent | undefined;
-
-  const answer = (response: ServerResponse, status: number, body: object, headers = {}) =>
-    void response.writeHead(status, { "content-type": "application/json", connection: "close", ...headers }).end(JSON.stringify(body));
-
-  async function post(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { text, thread } = await bodyOf(request);
-    if (failure === "refuse") return answer(response, 403, { error: "blocked" });
-    if (failure === "limit") {
-      failure = undefined;
-      return answer(response, 429, { error: "too many" }, { "retry-after": "2" });
-    }
-    if (failure === "hang") return;
-    seen.push({ text, ...(thread === undefined ? {} : { thread }) });
-    if (failure === "cut") {
-      failure = undefined;
-      response.destroy();
-      return;
-    }
-    return answer(response, 200, { id: seen.length });
-  }
-
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? "/", "http://postbox");
-    if (url.searchParams.get("token") !== token) return answer(response, 401, { error: "token" });
-    if (request.method === "POST") return void post(request, response).catch(() => response.destroy());
-    const again = repeated === undefined ? [] : [repeated];
-    repeated = undefined;
-    return answer(response, 200, [...again, ...events.filter(({ id }) => id > Number(url.searchParams.get("after")))]);
-  });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const world = new World();
+  const server = createPostboxServer(world);
+  const listen = (port: number) => new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
   const closeServer = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
     });
-  const { port } = server.address() as AddressInfo;
+  const place = ({ thread = false, group = false }: PlatformPlace) => ({
+    chat: group ? groupId : personId,
+    ...(thread && { thread: 3 }),
+  });
+  const last = () => world.events.findLast(({ kind }) => kind === undefined);
   return {
     options: { url: `http://127.0.0.1:${port}`, token },
-    async write(text, { thread = false } = {}) {
-      const id = events.length + 1;
-      events.push({ id, from: { id: 7, name: "Ada" }, chat: 7, text, date: seconds + id, ...(thread && { thread: 3 }) });
+    groups: { inside: String(groupId), outside: "501" },
+    async write(text, { mention, file, ...where } = {}) {
+      const ref = file === undefined ? undefined : world.files.push(file) - 1;
+      world.add({
+        text,
+        ...place(where),
+        ...(mention === true && { mention }),
+        ...(ref !== undefined && {
+          file: {
+            ref,
+            ...(file?.name === undefined ? {} : { name: file.name }),
+            ...(file?.mimeType === undefined ? {} : { type: file.mimeType }),
+          },
+        }),
+      });
     },
-    read: ({ thread = false } = {}) => seen.filter((message) => (message.thread !== undefined) === thread).map(({ text }) => text),
-    async fail(ability) {
-      if (ability === "away") await closeServer();
-      else if (ability === "repeat") repeated = events.at(-1);
-      else failure = ability;
+    read: (where = {}) => {
+      const { chat, thread } = place(where);
+      return world.posted.filter((one) => one.chat === chat && one.thread === thread).map(({ text }) => text);
+    },
+    async edit(text) {
+      const { message = 0 } = last() ?? {};
+      world.add({ kind: "edit", chat: personId, text, message });
+    },
+    async press(value) {
+      world.add({ kind: "press", chat: personId, text: value, message: world.posted.at(-1)?.id ?? 0 });
+    },
+    acknowledged: () => world.acknowledged,
+    history: () => world.history,
+    files: () => world.sentFiles,
+    reactions: () => (world.reaction === null ? [] : [world.reaction]),
+    typing: () => world.typed,
+    menu: () => world.menu,
+    async fail(failure) {
+      if (failure === "away") await closeServer();
+      else if (failure === "back") await listen(port);
+      else if (failure === "repeat") world.repeated = last();
+      else if (failure === "lose") world.lost = true;
+      else world.failure = failure;
     },
     close: closeServer,
   };

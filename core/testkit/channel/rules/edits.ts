@@ -1,0 +1,84 @@
+/** Messages of the bot that change, and that go. */
+import { ChannelError } from "../../../contract/index.ts";
+import { type Bench, never, shown } from "../bench.ts";
+import type { Rule } from "../rule.ts";
+
+/** Waits until the person sees these texts of the bot, and no others. */
+async function sees(bench: Bench, wanted: readonly string[], problem: string): Promise<void> {
+  const seen = () => bench.platform.read();
+  const isSeen = () => seen().length === wanted.length && wanted.every((text, index) => seen()[index]?.includes(text) === true);
+  await bench.until(isSeen, () => `${problem}: the person sees ${shown(seen())}, in place of ${shown(wanted)}.`);
+}
+
+async function changesInPlace(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const first = await bench.send("first version", address);
+  await bench.send("another message", address);
+  const receipt = await bench.send("second version", address, { replaces: first });
+  await sees(bench, ["second version", "another message"], "A part with replaces did not change its message");
+  if (receipt !== first) throw new Error(`An edit of the message ${first} has the receipt ${receipt}: return the id of the message.`);
+}
+
+async function takesSameAgain(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const replaces = await bench.send("the same text", address);
+  const outcome = await bench.ending(bench.send("the same text", address, { replaces }));
+  if (outcome === "late" || "error" in outcome)
+    throw new Error("An edit that changes nothing does not resolve: the message is as it should be, so resolve.");
+  await sees(bench, ["the same text"], "An edit that changes nothing changed the chat");
+}
+
+async function failsInPlace(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const replaces = await bench.send("soon gone", address);
+  await remove(bench, replaces, address);
+  const outcome = await bench.ending(bench.send("too late", address, { replaces, inPlace: true }));
+  if (outcome === "late" || "value" in outcome)
+    throw new Error("A part with inPlace replaces a message that is gone, and send does not reject: no new message may take its place.");
+  const { error } = outcome;
+  if (!(error instanceof ChannelError) || error.retryable)
+    throw new Error("A part with inPlace replaces a message that is gone: throw a ChannelError that is not retryable.", { cause: error });
+}
+
+async function sendsAnew(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const replaces = await bench.send("soon gone", address);
+  await remove(bench, replaces, address);
+  const outcome = await bench.ending(bench.send("the whole answer", address, { replaces }));
+  if (outcome === "late" || "error" in outcome)
+    throw new Error("A part replaces a message that is gone, and send fails: without inPlace, send it as a new message.");
+  await sees(bench, ["the whole answer"], "A part that replaces a message that is gone did not arrive");
+}
+
+async function remove({ connection }: Bench, id: string, address: Parameters<Bench["render"]>[1]): Promise<void> {
+  await connection.remove?.(id, address, never);
+}
+
+async function removes(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const first = await bench.send("stays", address);
+  const second = await bench.send("goes", address);
+  if (first === second) throw new Error(`Two messages have the same id, ${first}.`);
+  await remove(bench, second, address);
+  await sees(bench, ["stays"], "remove did not remove its message alone");
+}
+
+async function removesOnce(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const id = await bench.send("goes", address);
+  await remove(bench, id, address);
+  const outcome = await bench.ending(remove(bench, id, address));
+  if (outcome === "late") throw new Error("remove of a message that is gone does not end in time.");
+  if ("value" in outcome) return;
+  if (!(outcome.error instanceof ChannelError) || outcome.error.retryable)
+    throw new Error("remove of a message that is gone: resolve, or throw a ChannelError that is not retryable.", { cause: outcome.error });
+}
+
+export const editRules: readonly Rule[] = [
+  { title: "edits > a part with replaces changes its message", capability: "edits", needs: [], run: changesInPlace },
+  { title: "edits > the same text again resolves", capability: "edits", needs: [], run: takesSameAgain },
+  { title: "edits > in place of a message that is gone comes no other", capability: "edits", needs: [], run: failsInPlace },
+  { title: "edits > an answer outlives the message that it replaces", capability: "edits", needs: [], run: sendsAnew },
+  { title: "edits > remove takes one message away", capability: "edits", needs: [], run: removes },
+  { title: "edits > remove of a message that is gone is over", capability: "edits", needs: [], run: removesOnce },
+];

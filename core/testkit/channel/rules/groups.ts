@@ -1,0 +1,73 @@
+/** Groups: where a message belongs, whether it addresses the bot, and whether the bot is a member. */
+import { type Bench, shown } from "../bench.ts";
+import type { Rule } from "../rule.ts";
+
+function groupsOf({ platform }: Bench): NonNullable<Bench["platform"]["groups"]> {
+  if (platform.groups === undefined) throw new Error("platform.can lists groups, and the platform has no groups.");
+  return platform.groups;
+}
+
+/** Messages of the person in a group: the first addresses the bot. */
+async function written(bench: Bench): Promise<readonly ReturnType<Bench["messages"]>[number][]> {
+  await bench.connection.start();
+  await bench.platform.write("for the bot", { group: true, mention: true });
+  await bench.platform.write("for the others", { group: true });
+  const found = () => ["for the bot", "for the others"].map((text) => bench.messages().find(({ inbound }) => inbound.text.includes(text)));
+  await bench.until(
+    () => found().every((one) => one !== undefined),
+    () => `Of two messages in a group, ${found().filter((one) => one !== undefined).length} were received.`,
+  );
+  return found().flatMap((one) => one ?? []);
+}
+
+async function isGroup(bench: Bench): Promise<void> {
+  const { inside } = groupsOf(bench);
+  for (const { inbound } of await written(bench)) {
+    if (inbound.chat.kind !== "group") throw new Error(`A message in a group has a chat of the kind ${inbound.chat.kind}.`);
+    if (inbound.chat.id !== inside) throw new Error(`A message in the group ${inside} has the chat ${inbound.chat.id}.`);
+  }
+}
+
+async function hasOwnLane(bench: Bench): Promise<void> {
+  const [{ lane }] = (await written(bench)) as [ReturnType<Bench["messages"]>[number]];
+  await bench.platform.write("in private");
+  const direct = () => bench.messages().find(({ inbound }) => inbound.text.includes("in private"));
+  await bench.until(
+    () => direct() !== undefined,
+    () => "A message in the direct chat was not received.",
+  );
+  if (direct()?.lane === lane) throw new Error(`A group and a direct chat have the same lane, ${lane}: they would wait for each other.`);
+}
+
+async function knowsMention(bench: Bench): Promise<void> {
+  const [addressed, other] = (await written(bench)).map(({ inbound }) => inbound.mention);
+  if (addressed !== true) throw new Error("A message that addresses the bot in a group has no mention: it would not be answered.");
+  if (other !== false) throw new Error("A message for others in a group has a mention: the bot would answer what is not for it.");
+}
+
+async function member(bench: Bench, id: string): Promise<{ readonly ok: boolean; readonly detail: string }> {
+  await bench.connection.start();
+  const outcome = await bench.ending(Promise.resolve(bench.connection.members?.(id)));
+  if (outcome === "late" || "error" in outcome || outcome.value === undefined)
+    throw new Error(`members of the group ${id} does not resolve: return ok and a detail, also where the bot is not in it.`);
+  return outcome.value;
+}
+
+async function knowsMember(bench: Bench): Promise<void> {
+  const found = await member(bench, groupsOf(bench).inside);
+  if (!found.ok) throw new Error(`The bot is in the group, and members says ${shown(found)}.`);
+}
+
+async function knowsStranger(bench: Bench): Promise<void> {
+  const found = await member(bench, groupsOf(bench).outside);
+  if (found.ok || found.detail === "")
+    throw new Error(`The bot is not in the group, and members says ${shown(found)}: ok false, and a reason.`);
+}
+
+export const groupRules: readonly Rule[] = [
+  { title: "groups > a message has the group as its chat", needs: ["groups"], run: isGroup },
+  { title: "groups > a group has a lane of its own", needs: ["groups"], run: hasOwnLane },
+  { title: "groups > only what addresses the bot has a mention", needs: ["groups"], run: knowsMention },
+  { title: "groups > members knows the bot's own group", function: "members", needs: ["groups"], run: knowsMember },
+  { title: "groups > members resolves for another group", function: "members", needs: ["groups"], run: knowsStranger },
+];

@@ -1,0 +1,70 @@
+/** What is left open once a connection has closed, whatever it was doing. */
+import { realWait } from "../../host/played-clock.ts";
+import { type Bench, never } from "../bench.ts";
+import { watchLeftovers } from "../leftovers.ts";
+import type { Rule } from "../rule.ts";
+import { closed } from "./life.ts";
+
+async function isEmpty(bench: Bench, left: () => string, when: string): Promise<void> {
+  await bench.until(
+    () => left() === "",
+    () => `After ${when} there are ${left()} left: close every socket, stop every timer, and remove every listener.`,
+  );
+}
+
+async function leavesNothing(bench: Bench): Promise<void> {
+  const left = watchLeftovers(bench);
+  await bench.connection.start();
+  bench.test.abort();
+  await closed(bench);
+  await isEmpty(bench, left, "close");
+}
+
+async function leavesNothingOfConversation(bench: Bench): Promise<void> {
+  const left = watchLeftovers(bench);
+  const { address } = await bench.meet("Hello");
+  await bench.send("Good morning", address);
+  bench.test.abort();
+  await closed(bench);
+  await isEmpty(bench, left, "a conversation and close");
+}
+
+async function leavesNothingInMidStart(bench: Bench): Promise<void> {
+  const left = watchLeftovers(bench);
+  const starting = bench.ending(bench.connection.start());
+  bench.test.abort();
+  await closed(bench);
+  if ((await starting) === "late") throw new Error("close was called while start ran, and start does not end.");
+  await isEmpty(bench, left, "close in the middle of start");
+}
+
+async function leavesNothingInOutage(bench: Bench): Promise<void> {
+  const left = watchLeftovers(bench);
+  await bench.meet("Hello");
+  await bench.fail("away");
+  // Long enough for a connection to notice, and to begin to reconnect.
+  await realWait(150);
+  bench.test.abort();
+  await closed(bench);
+  await isEmpty(bench, left, "close while the platform is away");
+}
+
+async function leavesNothingInMidSend(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const [part] = bench.render("Never answered", address);
+  await bench.fail("hang");
+  if (part === undefined) throw new Error("render makes no part of a short text.");
+  const sending = bench.ending(bench.connection.send(part, address, never));
+  await realWait(50);
+  bench.test.abort();
+  await closed(bench);
+  if ((await sending) === "late") throw new Error("close was called while the platform did not answer a send, and the send does not end.");
+}
+
+export const leftoverRules: readonly Rule[] = [
+  { title: "leftovers > none after close", needs: [], run: leavesNothing },
+  { title: "leftovers > none after a conversation", needs: [], run: leavesNothingOfConversation },
+  { title: "leftovers > none after close in the middle of start", needs: [], run: leavesNothingInMidStart },
+  { title: "leftovers > none after close in an outage", needs: ["away"], run: leavesNothingInOutage },
+  { title: "leftovers > no send after close in mid-send", needs: ["hang"], run: leavesNothingInMidSend },
+];

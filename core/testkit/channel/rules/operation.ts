@@ -1,0 +1,121 @@
+/** What the gateway asks of a connection beside messages: its menu, its state, ids for names, a pause. */
+import { ChannelError, type Part } from "../../../contract/index.ts";
+import { receiptProblem } from "../../../host/index.ts";
+import { realWait } from "../../host/played-clock.ts";
+import { type Bench, never, shown, textReply } from "../bench.ts";
+import type { Rule } from "../rule.ts";
+
+async function hasMenu(bench: Bench, wanted: string, situation: string): Promise<void> {
+  const menu = () => bench.able("menu")();
+  await bench.until(
+    () => shown(menu()) === shown([wanted]),
+    () => `${situation}, and the menu has ${shown(menu())} in place of ${shown([wanted])}.`,
+  );
+}
+
+async function registersMenu(bench: Bench): Promise<void> {
+  await bench.connection.start();
+  await hasMenu(bench, "help", "The connection has started");
+}
+
+async function replacesMenu(bench: Bench): Promise<void> {
+  await bench.connection.start();
+  // The menu of the start is registered by itself, and comes first.
+  await realWait(100);
+  await bench.connection.menu?.([{ name: "status", summary: "Shows the state." }]);
+  await hasMenu(bench, "status", "The commands have changed");
+}
+
+/** Asks on a connection that was never started, as the command line does. */
+async function probe(bench: Bench): Promise<{ readonly ok: boolean; readonly detail: string }> {
+  const outcome = await bench.ending(Promise.resolve(bench.connection.probe?.()));
+  if (outcome === "late") throw new Error("probe does not end in time.");
+  if ("error" in outcome || outcome.value === undefined) throw new Error("probe does not resolve: return ok false, and the reason.");
+  if (outcome.value.detail.trim() === "") throw new Error("The detail of a probe is empty: say in a sentence what was found.");
+  return outcome.value;
+}
+
+async function probes(bench: Bench): Promise<void> {
+  const found = await probe(bench);
+  if (!found.ok) throw new Error(`The platform is there, and probe says ${shown(found)}.`);
+}
+
+async function probesOutage(bench: Bench): Promise<void> {
+  await bench.fail("away");
+  const found = await probe(bench);
+  if (found.ok) throw new Error(`The platform is away, and probe says ${shown(found)}.`);
+}
+
+async function resolvesId(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const found = await bench.connection.resolve?.(address.chat);
+  if (found !== address.chat) throw new Error(`resolve makes ${shown(found)} of the chat id ${address.chat}: return an id as it is.`);
+}
+
+async function refusesTarget(bench: Bench): Promise<void> {
+  await bench.connection.start();
+  const outcome = await bench.ending(Promise.resolve(bench.connection.resolve?.("no such recipient, at all")));
+  if (outcome === "late" || "value" in outcome || !(outcome.error instanceof ChannelError))
+    throw new Error("resolve does not throw a ChannelError for a recipient that does not exist.");
+}
+
+async function pauses(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  if ((await bench.ending(Promise.resolve(bench.connection.pause?.()))) === "late") throw new Error("pause does not end in time.");
+  await bench.platform.write("written after the pause");
+  const [part] = bench.render("sent after the pause", address);
+  const problem = receiptProblem(await bench.connection.send(part as Part, address, never));
+  if (problem !== undefined) throw new Error(`After pause, a send resolves with something unusable: ${problem}.`);
+  await realWait(150);
+  if (bench.messages().some(({ inbound }) => inbound.text.includes("after the pause")))
+    throw new Error("A message that was written after pause was received: take nothing in any more.");
+}
+
+async function admits(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const [part] = bench.render("Hello", address);
+  const first = await bench.ending(Promise.resolve(bench.connection.admit?.(part as Part, address, never)));
+  if (first === "late" || "error" in first) throw new Error("Nothing was sent before, and admit does not let a part go.");
+  for (let count = 0; count < 200; count += 1) {
+    const waiting = bench.connection.admit?.(part as Part, address, AbortSignal.abort());
+    const outcome = await bench.ending(Promise.resolve(waiting));
+    if (outcome === "late" || "error" in outcome) throw new Error("The signal is aborted, and admit does not resolve: it never rejects.");
+  }
+}
+
+async function updates(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  bench.connection.update?.(bench.test.account.options);
+  await bench.send("sent after an update", address);
+  await bench.until(
+    () => bench.platform.read().some((text) => text.includes("after an update")),
+    () => "After update, a message does not arrive.",
+  );
+}
+
+async function findsStickers(bench: Bench): Promise<void> {
+  await bench.connection.start();
+  const found = (await bench.connection.findMedia?.("sticker", "wave", 2)) ?? [];
+  if (found.length > 2) throw new Error(`findMedia was asked for two stickers, and returns ${found.length}.`);
+  for (const { ref } of found) {
+    const parts = bench.connection.render(textReply("", { media: [{ ref, as: "sticker" }] }), {
+      channel: bench.definition.id,
+      account: "default",
+      chat: "1",
+    });
+    if (parts.length === 0) throw new Error(`A sticker with the ref ${shown(ref)} leads to no part.`);
+  }
+}
+
+export const operationRules: readonly Rule[] = [
+  { title: "menu > start registers the commands", capability: "menu", needs: ["menu"], run: registersMenu },
+  { title: "menu > other commands take their place", capability: "menu", needs: ["menu"], run: replacesMenu },
+  { title: "probe > finds the platform", function: "probe", needs: [], run: probes },
+  { title: "probe > says that the platform is away", function: "probe", needs: ["away"], run: probesOutage },
+  { title: "resolve > an id is its own", function: "resolve", needs: [], run: resolvesId },
+  { title: "resolve > nonsense is refused", function: "resolve", needs: [], run: refusesTarget },
+  { title: "pause > takes nothing in, and sends", function: "pause", needs: [], run: pauses },
+  { title: "admit > lets a part go, and ends at an abort", function: "admit", needs: [], run: admits },
+  { title: "update > what is sent goes on", function: "update", needs: [], run: updates },
+  { title: "stickers > at most as many as were asked for, each can be sent", capability: "stickers", needs: [], run: findsStickers },
+];

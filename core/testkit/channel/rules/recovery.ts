@@ -1,0 +1,153 @@
+/** What becomes of messages when the platform goes away, makes the bot wait, or the process dies. */
+import type { ChannelConnection, ChannelDefinition } from "../../../sdk/contract.ts";
+import type { TestHost } from "../../host/options.ts";
+import { realWait } from "../../host/played-clock.ts";
+import { type Bench, shown } from "../bench.ts";
+import { connected, openConversation } from "../conversation.ts";
+import type { Rule } from "../rule.ts";
+
+async function reconnects(bench: Bench): Promise<void> {
+  const { test, platform } = bench;
+  await bench.meet("before");
+  await bench.fail("away");
+  const state = () => test.statuses.at(-1)?.state;
+  await bench.until(
+    () => state() !== "connected",
+    () => "The platform went away, and the status is still connected: report waiting, with a reason.",
+  );
+  // Some attempts to connect fail.
+  await realWait(200);
+  await bench.fail("back");
+  await platform.write("after the outage");
+  await bench.until(
+    () => bench.messages().some(({ inbound }) => inbound.text.includes("after the outage")),
+    () => "The platform is back, and a message of the person was not received: connect again by yourself.",
+  );
+  await bench.until(
+    () => state() === "connected",
+    () => `The platform is back, and the status is ${state()}: report connected.`,
+  );
+}
+
+/** Plays time until a condition holds. */
+async function advanced(bench: Bench, host: TestHost, condition: () => boolean, problem: () => string): Promise<void> {
+  await bench.until(async () => {
+    if (condition()) return true;
+    await host.advance(2_000);
+    return condition();
+  }, problem);
+}
+
+const answers = ({ platform }: Bench) => platform.read().filter((text) => text.includes("heard: How are you?")).length;
+
+async function arrivesAfterWait(bench: Bench): Promise<void> {
+  let turns = 0;
+  await using host = await openConversation(bench, {
+    async answer({ inbound }) {
+      turns += 1;
+      if (turns === 1) await bench.fail("limit");
+      return `heard: ${inbound.text}`;
+    },
+  });
+  await bench.platform.write("How are you?");
+  await advanced(
+    bench,
+    host,
+    () => answers(bench) > 0,
+    () => "The platform asked for a wait of two seconds, and the answer did not arrive after it.",
+  );
+  await host.advance(10_000);
+  if (answers(bench) !== 1) throw new Error(`After a wait that the platform asked for, the answer is there ${answers(bench)} times.`);
+}
+
+async function arrivesAfterOutage(bench: Bench): Promise<void> {
+  let isAway = false;
+  await using host = await openConversation(bench, {
+    async answer({ inbound }) {
+      await bench.fail("away");
+      isAway = true;
+      return `heard: ${inbound.text}`;
+    },
+  });
+  await bench.platform.write("How are you?");
+  await bench.until(
+    () => isAway,
+    () => "The person wrote, and no turn began.",
+  );
+  await host.advance(500);
+  await bench.fail("back");
+  await advanced(
+    bench,
+    host,
+    () => answers(bench) > 0,
+    () => "The platform was away while an answer was sent, and the answer did not arrive when it was back.",
+  );
+  await host.advance(10_000);
+  if (answers(bench) !== 1) throw new Error(`After an outage, the answer is there ${answers(bench)} times.`);
+}
+
+/**
+ * The channel in a process that dies over its first send: `reaches` says whether the platform had the message by then. Everything that
+ * the next process does is the channel's own.
+ */
+function dyingOverSend(
+  definition: ChannelDefinition,
+  reaches: boolean,
+): { readonly definition: ChannelDefinition; readonly died: () => boolean } {
+  let died = false;
+  const dying = ({ send, ...connection }: ChannelConnection): ChannelConnection => ({
+    ...connection,
+    async send(part, address, signal) {
+      if (reaches) await send(part, address, signal);
+      died = true;
+      return await new Promise(() => {});
+    },
+  });
+  return {
+    definition: { ...definition, open: (account) => (died ? definition.open(account) : dying(definition.open(account))) },
+    died: () => died,
+  };
+}
+
+/** A conversation whose process is killed in its first send, and that goes on in another one. */
+async function killed(bench: Bench, reaches: boolean): Promise<TestHost> {
+  const { definition, died } = dyingOverSend(bench.definition, reaches);
+  const host = await openConversation(bench, { definition });
+  await bench.platform.write("How are you?");
+  await bench.until(died, () => "The person wrote, and no answer was sent.");
+  await host.restart({ killed: true });
+  await connected(bench, host);
+  await bench.until(
+    async () => {
+      await host.advance(2_000);
+      return host.ended().length > 0;
+    },
+    () => "The process was killed in mid-send, and the event does not end in the next one.",
+  );
+  return host;
+}
+
+async function countsRepetition(bench: Bench): Promise<void> {
+  await using host = await killed(bench, true);
+  const count = answers(bench);
+  if (count < 1 || count > 2)
+    throw new Error(`The process was killed after the platform had taken the message, and it is there ${count} times: at most twice.`);
+  const isTraced = host.ended().some(({ decisions }) => decisions.some(({ code }) => code === "possibly_repeated"));
+  if (count === 2 && !isTraced) throw new Error(`The message is there twice, and the trace does not say so: ${shown(host.ended())}.`);
+}
+
+async function repeatsLost(bench: Bench): Promise<void> {
+  await using _host = await killed(bench, false);
+  if (answers(bench) !== 1)
+    throw new Error(
+      `The process was killed before the platform had the message, and it is there ${answers(bench)} times: a part has to be sent by another process.`,
+    );
+}
+
+export const recoveryRules: readonly Rule[] = [
+  { title: "recovery > the connection is made again after an outage", needs: ["away", "back"], run: reconnects },
+  { title: "recovery > an answer arrives once after a wait", needs: ["limit"], run: arrivesAfterWait },
+  { title: "recovery > an answer arrives once after an outage", needs: ["away", "back"], run: arrivesAfterOutage },
+  { title: "recovery > a process killed after the platform's acceptance repeats at most once", needs: ["lasting"], run: countsRepetition },
+  { title: "recovery > a process killed before the platform's acceptance loses nothing", needs: ["lasting"], run: repeatsLost },
+];

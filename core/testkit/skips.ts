@@ -1,0 +1,57 @@
+/** The rules of a contract as tests of vitest, and the skips of those that a plugin cannot pass. */
+import { describe, expect, test } from "vitest";
+
+/** Longer than the rules wait for what has to come. */
+const timeoutMs = 60_000;
+
+interface Titled {
+  /** The group, ` > `, and the name in it. */
+  readonly title: string;
+}
+
+/** A test of a contract that a plugin cannot pass, and why that is right. */
+export interface ContractSkip {
+  /** Its whole title, such as `parse > never throws`. */
+  readonly test: string;
+  /** One sentence. A skip without one fails. */
+  readonly reason: string;
+}
+
+/** Defines one test for each rule, in groups under the plugin's id. */
+export function defineContract<R extends Titled>({
+  id,
+  rules,
+  skip = [],
+  attempt,
+}: {
+  readonly id: string;
+  readonly rules: readonly R[];
+  readonly skip: readonly ContractSkip[] | undefined;
+  readonly attempt: (rule: R) => Promise<void>;
+}): void {
+  describe(id, () => {
+    for (const [group, of] of Map.groupBy(rules, ({ title }) => title.split(" > ")[0] ?? "")) {
+      describe(group, () => {
+        for (const rule of of) {
+          const reason = skip.find((one) => one.test === rule.title)?.reason;
+          test(rule.title.slice(group.length + 3), { timeout: timeoutMs }, async (context) => {
+            if (reason !== undefined && reason.trim() !== "") context.skip(reason);
+            await attempt(rule);
+          });
+        }
+      });
+    }
+    test("each skip names a test and says why", () => {
+      expect(problemsOf(rules, skip)).toEqual([]);
+    });
+  });
+}
+
+/** What is wrong with the skips, in a sentence each. */
+export function problemsOf(rules: readonly Titled[], skip: readonly ContractSkip[]): readonly string[] {
+  const titles = new Set(rules.map(({ title }) => title));
+  return skip.flatMap(({ test: title, reason }) => {
+    if (!titles.has(title)) return [`There is no test "${title}" for this plugin.`];
+    return reason.trim() === "" ? [`The skip of "${title}" gives no reason.`] : [];
+  });
+}

@@ -1,0 +1,7 @@
+/** Adds its name to each id. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(({ resolve }) => ({ resolve: async (target) => `postbox:${await resolve(target)}` }));
+
+export const broken: Broken = { channel, caughtBy: "resolve > an id is its own", says: /return an id as it is/ };

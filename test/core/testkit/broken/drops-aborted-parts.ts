@@ -1,0 +1,13 @@
+/** Says of a part that was aborted before it began that it was sent. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(({ send }) => ({
+  send: async (part, address, signal) => (signal.aborted ? { messageId: "none" } : await send(part, address, signal)),
+}));
+
+export const broken: Broken = {
+  channel,
+  caughtBy: "send > an abort before it begins has the right fate",
+  says: /nothing was sent, and send resolves/,
+};

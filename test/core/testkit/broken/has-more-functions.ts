@@ -1,0 +1,12 @@
+/** Has a function that the contract was not told of. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(() => ({}));
+
+export const broken: Broken = {
+  channel,
+  caughtBy: "declaration > each function that no capability asks for is listed",
+  says: /The connection has update\(\): list it/,
+  functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve"],
+};

@@ -1,0 +1,7 @@
+/** Says that all is well, without a look. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(() => ({ probe: async () => ({ ok: true, detail: "All is well." }) }));
+
+export const broken: Broken = { channel, caughtBy: "probe > says that the platform is away", says: /The platform is away, and probe says/ };

@@ -1,0 +1,11 @@
+/** Keeps the menu of its start. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(() => ({ async menu() {} }));
+
+export const broken: Broken = {
+  channel,
+  caughtBy: "menu > other commands take their place",
+  says: /The commands have changed, and the menu has/,
+};

@@ -1,0 +1,9 @@
+/** Leaves a reaction that is to go. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(({ react }) => ({
+  react: async (messageId, emoji, address) => (emoji === null ? undefined : await react(messageId, emoji, address)),
+}));
+
+export const broken: Broken = { channel, caughtBy: "reactions > null removes it", says: /The reaction was removed, and/ };

@@ -1,0 +1,14 @@
+/** Puts all chats in one lane. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox((_, account) => {
+  const { receive } = account;
+  Object.assign(account, {
+    receive: (raw: Parameters<typeof receive>[0], at: Parameters<typeof receive>[1]) =>
+      receive(raw, { ...at, lane: `postbox:default:all:${at.lane.split(":")[3]}` }),
+  });
+  return {};
+});
+
+export const broken: Broken = { channel, caughtBy: "groups > a group has a lane of its own", says: /have the same lane/ };

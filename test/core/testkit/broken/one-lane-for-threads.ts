@@ -1,0 +1,18 @@
+/** Puts all threads of a chat in one lane. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox((_, account) => {
+  const { receive } = account;
+  Object.assign(account, {
+    receive: (raw: Parameters<typeof receive>[0], at: Parameters<typeof receive>[1]) =>
+      receive(raw, { ...at, lane: at.lane.split(":").slice(0, 3).join(":") }),
+  });
+  return {};
+});
+
+export const broken: Broken = {
+  channel,
+  caughtBy: "receive > a thread has a lane of its own",
+  says: /A thread has the lane of another place/,
+};

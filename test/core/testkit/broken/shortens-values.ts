@@ -1,0 +1,14 @@
+/** Shortens what a button brings back. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(({ render }) => ({
+  render: (reply, address) =>
+    render({ ...reply, buttons: reply.buttons.map((row) => row.map((one) => ({ ...one, value: one.value.slice(0, 20) }))) }, address),
+}));
+
+export const broken: Broken = {
+  channel,
+  caughtBy: "limits > a button keeps a value of 64 bytes",
+  says: /is not in a part as it was given/,
+};

@@ -1,0 +1,9 @@
+/** Fetches a file of any size. */
+import { createPostbox } from "../postbox/channel.ts";
+import type { Broken } from "./index.ts";
+
+const channel = createPostbox(({ fetchMedia }) => ({
+  fetchMedia: (media, how) => fetchMedia(media, { ...how, maxBytes: Number.POSITIVE_INFINITY }),
+}));
+
+export const broken: Broken = { channel, caughtBy: "files > one above the limit is refused", says: /larger than maxBytes/ };

@@ -1,0 +1,85 @@
+/** Events of the platform: asked for, acknowledged, and read. */
+import type { Json } from "service-gateway/sdk";
+import type { ChannelInbound } from "service-gateway/sdk/channel";
+import type { Account, Call } from "./calls.ts";
+import { botId, groupId, type PostboxEvent } from "./platform.ts";
+
+const isNumber = (value: unknown): value is number => typeof value === "number";
+const isText = (value: unknown): value is string => typeof value === "string";
+
+function fileOf(file: PostboxEvent["file"]): ChannelInbound["media"] {
+  if (typeof file !== "object" || file === null || !isNumber(file.ref)) return [];
+  const { ref, name, type } = file;
+  return [{ kind: "document", ref: String(ref), ...(isText(name) && { fileName: name }), ...(isText(type) && { mimeType: type }) }];
+}
+
+export function parse(raw: Json): ChannelInbound | null | undefined {
+  if (typeof raw !== "object" || raw === null) return undefined;
+  const { kind, from, chat, thread, text, date, message, mention, file } = raw as unknown as Partial<PostboxEvent>;
+  if (!isNumber(chat) || !isText(text) || !isNumber(date) || !isNumber(from?.id)) return undefined;
+  if (from.id === botId) return null;
+  const isGroup = chat === groupId;
+  return {
+    kind: kind === "edit" || kind === "press" ? kind : "message",
+    chat: { id: String(chat), kind: isGroup ? "group" : "direct", ...(isNumber(thread) && { thread: String(thread) }) },
+    sender: { id: String(from.id), ...(isText(from.name) && { name: from.name }) },
+    text: kind === "press" ? `callback_data: ${text}` : text,
+    media: fileOf(file),
+    mention: !isGroup || mention === true || kind === "press",
+    timestamp: date * 1_000,
+    ...(isNumber(message) && { messageId: String(message) }),
+  };
+}
+
+/** Asks for events until it is stopped. */
+export function createPolling(account: Account, call: Call) {
+  let after = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  const stopped = new AbortController();
+
+  /** A press is answered at once, so that the button does not seem stuck. */
+  async function acknowledge(event: PostboxEvent): Promise<void> {
+    const verdict = await account.check(event as unknown as Json);
+    await call("POST", "acknowledge", { notice: verdict.allowed ? "" : verdict.notice }, stopped.signal);
+  }
+
+  async function look(): Promise<void> {
+    const { body } = await call("GET", `events?after=${after}`, undefined, stopped.signal);
+    account.status({ state: "connected", lastContactAt: account.now() });
+    for (const event of body as unknown as readonly PostboxEvent[]) {
+      const { id, chat, thread = "", kind } = event;
+      if (stopped.signal.aborted) return;
+      if (kind === "press")
+        void acknowledge(event).catch((error: Error) => account.log.debug({ name: error.name }, "a press was not answered"));
+      await account.receive(event as unknown as Json, { id: String(id), lane: `postbox:${account.id}:${chat}:${thread}` });
+      after = Math.max(after, id);
+    }
+  }
+
+  async function poll(): Promise<void> {
+    try {
+      await look();
+    } catch (error) {
+      account.log.debug({ name: (error as Error).name }, "the postbox was not read");
+      account.status({ state: "waiting", detail: "The postbox does not answer; it is asked again." });
+    }
+    if (!stopped.signal.aborted) timer = setTimeout(run, 20);
+  }
+
+  function run(): void {
+    running = poll();
+  }
+
+  return {
+    async start() {
+      run();
+      await running;
+    },
+    async stop() {
+      stopped.abort();
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
