@@ -1,8 +1,11 @@
 /** Events as the platform sends them. The contract test reads this file, and so does `service-gateway plugins check`. */
-import type { ChannelFixtures } from "service-gateway/testkit";
+import type { ChannelFixtures, OptionalFunction } from "service-gateway/testkit";
 
 /** Options of one account, as in the configuration. */
 export const options = { server: "http://127.0.0.1:9", token: "token-of-the-bot" };
+
+/** Functions of the connection that no capability asks for; each adds its rules. */
+export const functions: readonly OptionalFunction[] = ["probe"];
 
 const hello = { id: 7, chat: "c1", from: "u1", name: "Ada", text: "Hello", at: 1_760_000_000_000 };
 

@@ -40,5 +40,6 @@ channelContract({
       ],
     ],
   },
+  functions: ["admit"],
   platform: { can: ["away", "cut", "hang", "refuse"], open: openScripted },
 });

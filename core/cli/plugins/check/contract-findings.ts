@@ -112,7 +112,7 @@ async function runTests(files: {
     `import { channelContract } from ${kit};
 import channel from ${entry};
 import * as given from ${fixtures};
-channelContract({ channel, options: given.options ?? {}, fixtures: given.fixtures, skip: given.skip ?? [] });
+channelContract({ channel, options: given.options ?? {}, fixtures: given.fixtures, functions: given.functions ?? [], skip: given.skip ?? [] });
 `,
   );
   const alias = fromSource
