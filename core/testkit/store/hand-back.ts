@@ -3,7 +3,7 @@ import { acceptAll, answered, decision, idsOf, newEvent, say, settle, start, tak
 
 export function handBackRules(withStore: WithStore): void {
   test(
-    "a unit that is handed back waits in its old place, not before its time, with its attempt counted",
+    "a unit that is handed back keeps its place, its due time and its attempt count",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"), newEvent("b"));
       await take(store);
@@ -16,7 +16,7 @@ export function handBackRules(withStore: WithStore): void {
   );
 
   test(
-    "a wait may have a fraction, or no end",
+    "a delay may be a fraction of a millisecond, or infinite",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -39,7 +39,7 @@ export function handBackRules(withStore: WithStore): void {
   );
 
   test(
-    "a unit before the end of its turn gathers again, but a later event does not shorten its wait",
+    "a unit whose turn has not ended gathers again; a later event does not shorten its delay",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a", { gather: { key: "g", due: start } }));
       await take(store);
@@ -55,7 +55,7 @@ export function handBackRules(withStore: WithStore): void {
   );
 
   test(
-    "events that no longer fit into a unit that comes back are a unit of their own",
+    "events that no longer fit into a unit that was handed back become a unit of their own",
     withStore(async ({ store }) => {
       const gather = { key: "g", due: start };
       await acceptAll(store, newEvent("a", { gather }), newEvent("b", { gather }));
@@ -70,7 +70,7 @@ export function handBackRules(withStore: WithStore): void {
   );
 
   test(
-    "a unit whose turn is done comes back as it was, whatever has arrived since",
+    "a unit whose turn is done is handed back unchanged, whatever has arrived since",
     withStore(async ({ store }) => {
       const gather = { key: "g", due: start };
       await acceptAll(store, newEvent("a", { gather }), newEvent("b", { gather }));
@@ -120,7 +120,7 @@ export function ownershipRules(withStore: WithStore): void {
   const fenced = { code: "state_fenced" };
 
   test(
-    "the next owner takes over what was running: in its place, with its attempt counted and its stage kept",
+    "the next owner takes over running units, with their place, attempt count and stage",
     withStore(async ({ store, reopen }) => {
       await acceptAll(store, newEvent("a", { lane: "one" }), newEvent("b", { lane: "two" }), newEvent("c", { lane: "one" }));
       await take(store, "one");
@@ -141,7 +141,7 @@ export function ownershipRules(withStore: WithStore): void {
   );
 
   test(
-    "whoever was taken over can no longer change running units, but still take events in",
+    "a store that another process took over can no longer change running units, but still accepts events",
     withStore(async ({ store, reopen }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -166,7 +166,7 @@ export function ownershipRules(withStore: WithStore): void {
   );
 
   test(
-    "who never began may accept, read and replay, but not claim",
+    "a store without `begin` can accept, read and replay, but not claim",
     withStore(async ({ store, reopen }) => {
       const visitor = await reopen();
       await visitor.accept(newEvent("a"));

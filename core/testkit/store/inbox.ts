@@ -3,7 +3,7 @@ import { acceptAll, answered, decision, idsOf, newEvent, say, settle, start, tak
 
 export function inboxRules(withStore: WithStore): void {
   test(
-    "what a lane passed over is found before a later event of it: by reason, by unit, the newest of them, none before `after`",
+    "the silent events before an event of a lane are found: by reason, by unit, the newest first, none before `after`",
     withStore(async ({ store }) => {
       const pass = async (id: string, reason: string, lane = "lane", more: readonly string[] = []) => {
         const gather = { key: `g${id}`, due: start } as const;
@@ -29,7 +29,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "an accepted event waits, and is read back as it was handed in",
+    "an accepted event waits, and is read back unchanged",
     withStore(async ({ store }) => {
       const event = newEvent("e1", { dedupeKey: "d1", gather: { key: "g", due: start } });
       expect(await store.accept({ ...event, event: { ...event.event, account: "work", body: { text: "ä \u0000 \u{1F600}" } } })).toEqual({
@@ -58,7 +58,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a repeated dedupe key gets the first event's id, and tells a repetition from a clash",
+    "a repeated dedupe key returns the first event's id, and says whether the body is the same",
     withStore(async ({ store }) => {
       const keyed = (id: string, fingerprint: string) => newEvent(id, { dedupeKey: "d", fingerprint, dedupeUntil: start + 1_000 });
       await store.accept(keyed("first", "same"));
@@ -70,7 +70,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "of many acceptances of one dedupe key in the same moment exactly one is new",
+    "when a dedupe key is accepted many times at once, exactly one is new",
     withStore(async ({ store }) => {
       const all = await Promise.all(Array.from({ length: 20 }, (_, n) => store.accept(newEvent(`e${n}`, { dedupeKey: "d" }))));
       expect(all.filter((accepted) => !accepted.duplicate)).toHaveLength(1);
@@ -79,7 +79,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a dedupe key outlives the end of its event, until it is forgotten",
+    "a dedupe key is kept after its event has ended, until it expires",
     withStore(async ({ store }) => {
       const keyed = (id: string, at: number) => newEvent(id, { dedupeKey: "d", at, dedupeUntil: at + 1_000 });
       await store.accept(keyed("first", start));
@@ -93,7 +93,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "an event that is settled at acceptance never waits, and is reported with its end",
+    "an event that is settled when it is accepted never waits, and is listed with its outcome",
     withStore(async ({ store }) => {
       await store.accept(
         newEvent("e1", { settled: { outcome: "silent", reason: "nothing_to_do", decisions: [decision("why")] }, dedupeKey: "d" }),
@@ -112,7 +112,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "an acceptance that cannot be done fails alone",
+    "an acceptance that fails does not affect the others",
     withStore(async ({ store }) => {
       await store.accept(newEvent("taken"));
       const outcomes = await Promise.allSettled([
@@ -149,7 +149,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "what waits may start when the clock was set back since it was accepted, and keeps its time when the clock was only adjusted",
+    "a waiting event may start when the clock was set back after it was accepted; a small adjustment changes nothing",
     withStore(async ({ store, clock }) => {
       const hour = 3_600_000;
       const gather = (due: number) => ({ key: "g", due, extend: true as const });
@@ -170,7 +170,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a wait of an earlier process ends with it",
+    "a delay set by an earlier process ends with that process",
     withStore(async ({ store, clock, reopen }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -240,7 +240,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "what is not there reads as nothing",
+    "a missing event reads as null",
     withStore(async ({ store }) => {
       expect(await store.event("none")).toBeNull();
       expect(await store.body("none")).toBeNull();

@@ -18,7 +18,7 @@ export function keyValueRules(withStore: WithStore): void {
   );
 
   test(
-    "what has expired is absent",
+    "an expired value is absent",
     withStore(async ({ store, clock }) => {
       await store.set("n", "k", 1, { expiresAt: start + 100 });
       clock.now = start + 99;
@@ -47,7 +47,7 @@ export function keyValueRules(withStore: WithStore): void {
   );
 
   test(
-    "an update is one step: no other writer's step is lost",
+    "an update is atomic: no other writer's change is lost",
     withStore(async ({ store, reopen }) => {
       const other = await reopen();
       const addOne = (value: unknown) => (typeof value === "number" ? value + 1 : 1);
@@ -57,7 +57,7 @@ export function keyValueRules(withStore: WithStore): void {
   );
 
   test(
-    "an update deletes with null, leaves with undefined, and keeps the expiry unless it sets one",
+    "an update deletes with null, changes nothing with undefined, and keeps the expiry unless it sets one",
     withStore(async ({ store, clock }) => {
       await store.set("n", "k", 1, { expiresAt: start + 100 });
       expect(await store.update("n", "k", () => undefined)).toBe(1);

@@ -9,7 +9,7 @@ const user = (content: string): SessionMessage => ({ role: "user", content, at: 
 
 export function moveRules(withStore: WithStore): void {
   test(
-    "what waits in the lanes of a chat that moved waits in those of the new one, in its old order, and nothing else moves",
+    "the waiting events of a chat that moved wait in the lanes of the new chat, in the same order; nothing else moves",
     withStore(async ({ store }) => {
       await acceptAll(
         store,
@@ -36,7 +36,7 @@ export function moveRules(withStore: WithStore): void {
   );
 
   test(
-    "what the old chat passed over was passed over in the new one",
+    "the silent events of the old chat belong to the new one",
     withStore(async ({ store }) => {
       const end = { at: start, outcome: "silent", reason: "not_mine", decisions: [] } as const;
       for (const [id, chat] of [
@@ -56,7 +56,7 @@ export function moveRules(withStore: WithStore): void {
   );
 
   test(
-    "what runs stays where it is until it is given back; its answers, and those that wait, go to the new chat",
+    "a running unit keeps its lane until it is handed back; its replies, and the waiting ones, go to the new chat",
     withStore(async ({ store }) => {
       const address = { ...place, chat: "-5", thread: "3" };
       const rows = [address, { ...address, chat: "-6" }].map((each) => ({
@@ -88,7 +88,7 @@ export function moveRules(withStore: WithStore): void {
   );
 
   test(
-    "messages are counted anew in the new chat: an answer replaces none there, and none is removed there",
+    "message ids of the old chat mean nothing in the new one: no reply replaces or removes a message there",
     withStore(async ({ store }) => {
       const address = { ...place, chat: "-5" };
       const part = { ...textPart("hi"), replaces: "8" };
@@ -106,7 +106,7 @@ export function moveRules(withStore: WithStore): void {
   );
 
   test(
-    "a session that moves takes its transcripts and settings along, and comes before what the new one has by then",
+    "a session moves with its transcripts and settings, which come before those of the new session",
     withStore(async ({ store }) => {
       const write = async (id: string, sessionKey: string, content: string) => {
         await acceptAll(store, newEvent(id));

@@ -5,7 +5,7 @@ const day = 24 * 3_600_000;
 
 export function outboxRules(withStore: WithStore): void {
   test(
-    "what a turn says stands in the outbox in order, the first row as sending",
+    "the replies of a turn are in the outbox in order, the first row marked as sending",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -57,7 +57,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "of a part that became several messages each is known",
+    "each message of a part that became several is recorded",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -74,7 +74,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "where the first row has to wait, none is marked",
+    "no row is marked while the first one has to wait",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -103,7 +103,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "what a unit has sent is told in order, also after its end: neither what was removed nor what could not be sent",
+    "the sent messages of a unit are listed in order, also after its end, without removed and failed ones",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -136,7 +136,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a message is known as sent as soon as its record was asked for, whatever is accepted beside it",
+    "a message counts as sent as soon as its record was requested, whatever is accepted at the same time",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -155,7 +155,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a message that was removed is not one that was sent",
+    "a removed message does not count as sent",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -168,7 +168,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a sent message is known for 30 days",
+    "a sent message is remembered for 30 days",
     withStore(async ({ store, clock }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -182,7 +182,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "each try is counted, each doubt as well, with what tells of it; one that surely did not happen is not in doubt",
+    "each attempt and each send of unknown fate is counted; a send that certainly did not happen is not in doubt",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -205,7 +205,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a row that cannot be sent is over, and the rest goes on",
+    "a row that cannot be sent is skipped, and the others are sent",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -219,7 +219,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "nothing waits for sending after the end of its unit",
+    "no row waits after the end of its unit",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);
@@ -231,7 +231,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "only a running unit speaks, and a replayed one speaks anew",
+    "only a running unit can send, and a replayed one sends again",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await expect(say(store, "a", ["early"])).rejects.toThrow();
@@ -247,7 +247,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a turn may end without words: the delivery is then empty",
+    "a turn may end without a reply: the delivery is then empty",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);

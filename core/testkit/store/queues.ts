@@ -159,7 +159,7 @@ export function queueRules(withStore: WithStore): void {
   );
 
   test(
-    "what ends the process is not taken in the last attempt of a unit, nor after three attempts of its own",
+    "an event that ended the process is not taken in the last attempt of a unit, nor after three attempts of its own",
     withStore(async ({ store, reopen }) => {
       await store.accept(waits(1));
       await store.accept(message("one"));

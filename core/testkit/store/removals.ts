@@ -82,7 +82,7 @@ export function removalRules(withStore: WithStore): void {
   );
 
   test(
-    "what was sent into a chat is found and removed; what is still to be sent stays, and so does what went elsewhere",
+    "messages sent to a chat are found and removed; unsent ones and those of other chats stay",
     withStore(async ({ store }) => {
       await turn(store, "a", ["one", "two"]);
       await acceptAll(store, newEvent("b"));
@@ -110,7 +110,7 @@ export function removalRules(withStore: WithStore): void {
   );
 
   test(
-    "settled events are removed with body, decisions and parts; one that has not ended stays; no repetition is taken for new",
+    "settled events are removed with body, decisions and parts; open ones stay; a repetition is still a duplicate",
     withStore(async ({ store, reopen }) => {
       for (const id of ["a", "b"]) await turn(store, id, [`to ${id}`]);
       await acceptAll(store, newEvent("waits", { lane: "other" }), newEvent("runs"));
@@ -132,7 +132,7 @@ export function removalRules(withStore: WithStore): void {
   );
 
   test(
-    "the newest event may be removed: what comes after it is still newer than what came before",
+    "the newest event may be removed: later events are still newer than earlier ones",
     withStore(async ({ store, reopen }) => {
       for (const id of ["a", "b"]) await turn(store, id, []);
       expect(await store.removeEvents(["b"])).toBe(1);
@@ -178,7 +178,7 @@ export function removalRules(withStore: WithStore): void {
   );
 
   test(
-    "a removal is done once: removed again, there is nothing to remove",
+    "a second removal finds nothing to remove",
     withStore(async ({ store }) => {
       await turn(store, "a", ["one"], [user("1")]);
       await turn(store, "b", []);

@@ -15,7 +15,7 @@ export function sessionRules(withStore: WithStore): void {
   const contents = (messages: readonly SessionMessage[]) => messages.map(({ content }) => content);
 
   test(
-    "a session is made by its first change; settings are merged and removed one by one",
+    "a session is created by its first change; settings are merged and removed one by one",
     withStore(async ({ store }) => {
       expect(await store.session("s")).toBeNull();
       await store.updateSession("s", { agentId: "main", at: start, settings: { model: "a/b", verbose: true } });
@@ -45,7 +45,7 @@ export function sessionRules(withStore: WithStore): void {
   );
 
   test(
-    "changes of one session in the same moment are all kept",
+    "simultaneous changes of one session are all kept",
     withStore(async ({ store }) => {
       await Promise.all(
         ["a", "b", "c"].map((name) =>
@@ -57,7 +57,7 @@ export function sessionRules(withStore: WithStore): void {
   );
 
   test(
-    "an operator is shown also sessions of which there is only a transcript; the last used first, with what the current generation holds",
+    "sessions with only a transcript are listed too, the last used first, with the size of the current generation",
     withStore(async ({ store }) => {
       expect(await store.sessionReports({ limit: 9 })).toEqual([]);
       await acceptAll(store, newEvent("event"));
@@ -109,7 +109,7 @@ export function sessionRules(withStore: WithStore): void {
   );
 
   test(
-    "a unit that is run again replaces its own messages",
+    "a unit that runs again replaces its own messages",
     withStore(async ({ store }) => {
       await speak(store, "a", [user("1"), assistant("2")]);
       await store.replay("a", start);
@@ -126,7 +126,7 @@ export function sessionRules(withStore: WithStore): void {
   );
 
   test(
-    "what it replaces may lie between others, and in an older generation",
+    "the messages it replaces may be between others, or in an older generation",
     withStore(async ({ store }) => {
       for (const id of ["a", "b", "c"]) await speak(store, id, [user(id), assistant(`to ${id}`)]);
       const again = async (id: string) => {

@@ -33,7 +33,7 @@ function laneRules(withStore: WithStore): void {
   );
 
   test(
-    "an event that is accepted with `claim` is taken at once where its lane is at rest, as it would be by a claim",
+    "an event accepted with `claim` is taken at once if its lane is idle, as by a separate claim",
     withStore(async ({ store, reopen }) => {
       const accepted = await store.accept(newEvent("a", { claim: true, dedupeKey: "k", gather: { key: "g", due: start } }));
       expect(accepted).toMatchObject({ eventId: "a", duplicate: false, unit: { id: "a", lane: "lane", attempts: 1, stage: "turn" } });
@@ -51,7 +51,7 @@ function laneRules(withStore: WithStore): void {
   );
 
   test(
-    "with `claim`, an event waits all the same behind what runs in its lane, what waits in it, and what waits to be gathered with it",
+    "an event accepted with `claim` still waits behind running and waiting events of its lane, and for those it is gathered with",
     withStore(async ({ store }) => {
       expect((await store.accept(newEvent("a", { claim: true }))).unit?.id).toBe("a");
       expect(await store.accept(newEvent("b", { claim: true }))).toEqual({ eventId: "b", duplicate: false });
@@ -76,7 +76,7 @@ function laneRules(withStore: WithStore): void {
   );
 
   test(
-    "a head that is not due yet holds the lane, and says when it will be",
+    "a lane waits for its first event to be due, and says when that is",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a", { gather: { key: "g", due: start + 500 } }), newEvent("b"));
       expect(await store.claim("lane", { now: start + 499, limit: 50 })).toEqual({ unit: null, due: start + 500 });
@@ -98,7 +98,7 @@ function gatherRules(withStore: WithStore): void {
   );
 
   test(
-    "an event that extends puts all of its key off to its own time",
+    "an event that extends moves the due time of its whole key to its own",
     withStore(async ({ store }) => {
       const extending = (due: number) => ({ gather: { key: "g", due, extend: true as const } });
       await acceptAll(
@@ -116,7 +116,7 @@ function gatherRules(withStore: WithStore): void {
   );
 
   test(
-    "another key and another lane are not gathered, and keep their own time",
+    "events of another key or lane are not gathered, and keep their own due time",
     withStore(async ({ store }) => {
       await acceptAll(
         store,
@@ -133,7 +133,7 @@ function gatherRules(withStore: WithStore): void {
   );
 
   test(
-    "an event without a time starts nothing by itself, holds nobody, moves no time, and goes along with one of its key",
+    "an event without a due time starts no unit, blocks no other event, and joins the next unit of its key",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("quiet", g(null)));
       expect(await store.claim("lane", { now: start, limit: 50 })).toEqual({ unit: null, due: null });
@@ -149,7 +149,7 @@ function gatherRules(withStore: WithStore): void {
   );
 
   test(
-    "a unit has at most `limit` events, the oldest and always the head; the others wait",
+    "a unit has at most `limit` events, the oldest first; the others wait",
     withStore(async ({ store }) => {
       const quiet = ["q1", "q2", "q3", "q4"];
       await acceptAll(store, ...quiet.map((id) => newEvent(id, g(null))), newEvent("tick", g(start)));
@@ -177,7 +177,7 @@ function gatherRules(withStore: WithStore): void {
 
 function endRules(withStore: WithStore): void {
   test(
-    "a settlement ends all events of its unit, once and for ever",
+    "a settlement ends all events of its unit, once",
     withStore(async ({ store }) => {
       const gather = { key: "g", due: start };
       await acceptAll(store, newEvent("a", { gather }), newEvent("b", { gather }));
@@ -213,7 +213,7 @@ function endRules(withStore: WithStore): void {
   );
 
   test(
-    "a reply that an ending carries is kept with it, also over the death of the process between the turn and its end",
+    "the reply of an ending is kept with it, also when the process dies between the turn and its end",
     withStore(async ({ store, reopen }) => {
       const ending = { ...answered, reply: "It was the disk." };
       await acceptAll(store, newEvent("a"), newEvent("b"));
@@ -230,7 +230,7 @@ function endRules(withStore: WithStore): void {
   );
 
   test(
-    "the last sent row is recorded with the end, also of a unit that has its end already",
+    "the last sent row is recorded with the end, also for a unit that has already ended",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"), newEvent("b", { lane: "another" }));
       for (const [lane, messageId] of [
@@ -251,7 +251,7 @@ function endRules(withStore: WithStore): void {
   );
 
   test(
-    "what does not run cannot be settled",
+    "a unit that does not run cannot be settled",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"));
       expect(await settle(store, "a")).toBe(false);
@@ -277,7 +277,7 @@ function endRules(withStore: WithStore): void {
   );
 
   test(
-    "a settled event can be put back, with its attempts at zero, and only a settled one",
+    "only a settled event can be put back, with its attempts at zero",
     withStore(async ({ store }) => {
       const gather = { key: "g", due: null };
       await acceptAll(store, newEvent("quiet", { gather }), newEvent("tick", { gather: { key: "g", due: start } }));

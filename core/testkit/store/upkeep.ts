@@ -6,7 +6,7 @@ const hour = 3_600_000;
 
 export function upkeepRules(withStore: WithStore): void {
   test(
-    "tokens are summed by agent and model, the most first, as far as their decisions are kept",
+    "tokens are summed by agent and model, the largest first, for as long as their decisions are kept",
     withStore(async ({ store }) => {
       const used = (at: number, ...models: readonly (readonly [string, number, number])[]): Decision => ({
         ...decision("done"),
@@ -34,7 +34,7 @@ export function upkeepRules(withStore: WithStore): void {
   );
 
   test(
-    "pruning removes settled events past their age, and what belongs to them, and nothing that waits",
+    "pruning removes settled events past their age with their rows, and nothing that waits",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("ended"), newEvent("waits"));
       await take(store);
@@ -54,7 +54,7 @@ export function upkeepRules(withStore: WithStore): void {
   );
 
   test(
-    "pruning keeps the newest of too many settled events, and the order of arrival goes on after it",
+    "pruning keeps the newest of too many settled events, and new events still come after them",
     withStore(async ({ store }) => {
       const settled = { outcome: "silent", reason: "x" } as const;
       await Promise.all(Array.from({ length: 1_200 }, (_, n) => store.accept(newEvent(`e${n}`, { settled }))));
@@ -101,7 +101,7 @@ export function upkeepRules(withStore: WithStore): void {
   );
 
   test(
-    "what has been due for too long ends as failed, with all of its unit and what it had to say; what gathers or was replayed stays",
+    "a unit that has been due for too long fails with its replies; gathering and replayed events stay",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("said", { lane: "one" }), newEvent("never", { lane: "two" }));
       await acceptAll(store, newEvent("gathers", { lane: "three", gather: { key: "g", due: null } }));
@@ -132,7 +132,7 @@ export function upkeepRules(withStore: WithStore): void {
   );
 
   test(
-    "closing keeps everything that was asked for before it, and refuses what comes after",
+    "closing completes everything requested before it, and refuses what comes later",
     withStore(async ({ store, reopen }) => {
       const asked = Promise.all(Array.from({ length: 300 }, (_, n) => store.accept(newEvent(`e${n}`))));
       await store.close();
