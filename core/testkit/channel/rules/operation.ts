@@ -112,7 +112,7 @@ export const operationRules: readonly Rule[] = [
   { title: "menu > other commands take their place", capability: "menu", needs: ["menu"], run: replacesMenu },
   { title: "probe > finds the platform", function: "probe", needs: [], run: probes },
   { title: "probe > says that the platform is away", function: "probe", needs: ["away"], run: probesOutage },
-  { title: "resolve > an id is its own", function: "resolve", needs: [], run: resolvesId },
+  { title: "resolve > an id resolves to itself", function: "resolve", needs: [], run: resolvesId },
   { title: "resolve > nonsense is refused", function: "resolve", needs: [], run: refusesTarget },
   { title: "pause > takes nothing in, and sends", function: "pause", needs: [], run: pauses },
   { title: "admit > lets a part go, and ends at an abort", function: "admit", needs: [], run: admits },

@@ -116,7 +116,7 @@ async function survivesTools(bench: EngineBench): Promise<void> {
     throw new Error("The tool is broken.");
   });
   if (error !== undefined || text.trim() === "")
-    throw new Error(`A tool fails, and with it the turn: say so to the model, and go on. ${String(error)}`, { cause: error });
+    throw new Error(`A failed tool ended the turn: return the error to the model and continue. ${String(error)}`, { cause: error });
 }
 
 async function abortsTools(bench: EngineBench): Promise<void> {
