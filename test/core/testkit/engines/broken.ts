@@ -206,7 +206,7 @@ export const brokenEngines: readonly BrokenEngine[] = [
       })),
     })),
     caughtBy: "tools > one that fails does not end the turn",
-    says: /and with it the turn/,
+    says: /A failed tool ended the turn/,
   },
   {
     name: "keeps the signal from its tools",
