@@ -89,7 +89,8 @@ function checkHooks(draft: Draft, context: RuleContext): readonly PlacedProblem[
 
 function checkHooksToken(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
   const at = ["hooks", "token"];
-  if (draft.hooks.token === undefined) return [error(at, "is missing, and hooks.enabled needs it", "Set it to a long random text that is used nowhere else.")];
+  if (draft.hooks.token === undefined)
+    return [error(at, "is missing, and hooks.enabled needs it", "Set it to a long random text that is used nowhere else.")];
   const wrong = unreadable(at, draft.hooks.token, secrets);
   if (wrong.length > 0) return wrong;
   const weak = guessable(at, draft.hooks.token, secrets);
