@@ -5,11 +5,11 @@
  * The platform and the senders run in this process. The gateway runs in a process of its own, on one state directory from start to end.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createPlatform } from "../plugins/playground/platform/index.ts";
+import { freePort } from "../test/support/ports.ts";
 import { countOf, mistyped, readCommandLine } from "./command-line.ts";
 import { type Check, check, type Findings, type Kill } from "./soak/checks.ts";
 import { createRandom, type Random } from "./soak/random.ts";
@@ -68,16 +68,6 @@ const botToken = "4242:soak-bot-token";
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const now = () => Date.now();
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
-}
 
 interface Ports {
   readonly gateway: number;

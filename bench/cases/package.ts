@@ -1,9 +1,9 @@
 /** The published program: the time until it is ready, its memory use at rest, its size. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../test/support/ports.ts";
 import { inWorkshop, residentMb, type Workshop } from "./processes.ts";
 import { atMost, type Bench, median, type Result, spread } from "./report.ts";
 
@@ -25,16 +25,6 @@ export function build(workshop: Workshop): string {
   ]);
   execFileSync(process.execPath, [join(root, ".ci/after-tsc.cjs"), join(target, "dist")]);
   return join(target, "dist/core/cli/main.js");
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 async function untilReady(port: number): Promise<void> {

@@ -11,8 +11,8 @@ import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { root, sources } from "../house/sources.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
-import { freePort } from "../support/free-port.ts";
 import { startImapServer } from "../support/mail/imap-server.ts";
+import { freePort } from "../support/ports.ts";
 import { answered, answers, botToken, openPlatform, people, type Running, restart } from "./room.ts";
 
 const hasCaddy = existsSync("/usr/bin/caddy");

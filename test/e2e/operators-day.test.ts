@@ -13,7 +13,7 @@ import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/desk.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { freePort } from "../support/free-port.ts";
+import { freePort } from "../support/ports.ts";
 import { answered, openChannel, postHook } from "./room.ts";
 
 const page = join(import.meta.dirname, "..", "..", "examples", "operators-day", "README.md");

@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../core/gateway/gateway.ts";
-import { freePort } from "../../support/free-port.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { freePort } from "../../support/ports.ts";
 import { runTests } from "../../support/run-tests.ts";
 
 const page = readFileSync(new URL("../../../core/host/README.md", import.meta.url), "utf8");

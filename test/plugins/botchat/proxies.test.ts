@@ -10,7 +10,7 @@ import { ChannelError } from "service-gateway/sdk/channel";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createBotApi } from "../../../plugins/botchat/wire/api.ts";
 import { createTransport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";
-import { freePort } from "../../support/free-port.ts";
+import { freePort } from "../../support/ports.ts";
 import { createCertificate, trust } from "./certificate.ts";
 import { type Account, httpProxy, listen, socksProxy, type TestProxy } from "./proxies.ts";
 

@@ -1,19 +1,12 @@
 /** Updates by webhook: the listener's rules by hand, and the whole way with the emulated platform. */
 import { request } from "node:http";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
+import { freePort } from "../../support/ports.ts";
 import { createTestAccount, openConnection, until } from "./account.ts";
 import { ada, callsOf, openPlatform, quick, token } from "./platform.ts";
 
 const secret = "webhook-secret-1";
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function listening(polling: object = quick, more: object = {}) {
   const platform = await openPlatform({ webhookRetryMs: 20 });

@@ -1,11 +1,10 @@
 /** A real IRC server, ngIRCd, in a directory of its own; `hasNgircd` says whether it is installed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../free-port.ts";
+import { freePort, isOpen } from "../ports.ts";
 
 const file = ["/usr/sbin/ngircd", "/usr/local/sbin/ngircd"].find((path) => existsSync(path));
 
@@ -20,14 +19,6 @@ export interface Ngircd {
   start(): Promise<void>;
   close(): Promise<void>;
 }
-
-const isOpen = (port: number) =>
-  new Promise<boolean>((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => {
-      socket.destroy();
-      resolve(true);
-    }).on("error", () => resolve(false));
-  });
 
 /** Starts it. `password` is that of the server (PASS). */
 export async function startNgircd({

@@ -1,11 +1,11 @@
 /** A real IMAP server, Dovecot, without privileges and below one directory; `hasDovecot` says whether it is installed. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { freePort, isOpen } from "../ports.ts";
 import type { MailServer } from "./mail-server.ts";
 
 const run = promisify(execFile);
@@ -13,22 +13,6 @@ const run = promisify(execFile);
 const nobody = 65_534;
 
 export const hasDovecot: boolean = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot"].some((file) => existsSync(file));
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-const isOpen = (port: number) =>
-  new Promise<boolean>((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => {
-      socket.destroy();
-      resolve(true);
-    }).on("error", () => resolve(false));
-  });
 
 export async function startDovecot(): Promise<MailServer> {
   const directory = mkdtempSync(join(tmpdir(), "dovecot-"));
