@@ -1,14 +1,13 @@
 /** Reports when files of a folder were saved, with those in its folders, but not those that belong to tools. */
-import { watch } from "node:fs";
+import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { join } from "node:path";
 
 /** Editors write a file in several steps. */
 const debounceMs = 30;
 
 /** Libraries, and what editors and version control keep beside the files. */
-const isForeign = (name: string): boolean =>
-  name.split(sep).some((part) => part === "node_modules" || part.startsWith(".")) || /[~#]$/.test(name);
+const isForeign = (name: string): boolean => name === "node_modules" || name.startsWith(".") || /[~#]$/.test(name);
 
 /** `savedAt`: when the last of the files was saved, in epoch milliseconds. Stops with the signal, and does not keep the process. */
 export function watchFolder(
@@ -16,28 +15,46 @@ export function watchFolder(
   { signal, now }: { readonly signal: AbortSignal; readonly now: () => number },
   onSaved: (savedAt: number) => void,
 ): void {
-  let names = new Set<string>();
+  const watchers = new Map<string, FSWatcher>();
+  let paths = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
-  const watcher = watch(folder, { recursive: true, persistent: false, signal, ignore: "**/node_modules/**" }, (_, name) => {
-    if (name === null || isForeign(name)) return;
-    names.add(name);
-    clearTimeout(timer);
-    timer = setTimeout(() => void tell(), debounceMs);
-    timer.unref();
-  });
-  // It ends with the folder.
-  watcher.on("error", () => {});
 
-  async function tell(): Promise<void> {
-    const saved = [...names];
-    names = new Set();
-    const times = await Promise.all(
-      saved.map((name) =>
-        stat(join(folder, name))
-          .then(({ mtimeMs }) => mtimeMs)
-          .catch(now),
-      ),
-    );
+  // One watcher for each folder: the recursive one of Node 24 loses a file when an editor saves it by renaming another.
+  function watchOne(directory: string): void {
+    if (watchers.has(directory)) return;
+    const watcher = watch(directory, { persistent: false, signal }, (_, name) => {
+      if (name === null || isForeign(name)) return;
+      paths.add(join(directory, name));
+      clearTimeout(timer);
+      timer = setTimeout(() => void report(), debounceMs);
+      timer.unref();
+    });
+    watchers.set(directory, watcher);
+    // It ends with its folder.
+    watcher.on("error", () => watcher.close());
+    watcher.on("close", () => watchers.delete(directory));
+    for (const entry of readdirSync(directory, { withFileTypes: true }))
+      if (entry.isDirectory() && !isForeign(entry.name)) watchOne(join(directory, entry.name));
+  }
+
+  async function savedAt(path: string): Promise<number> {
+    try {
+      const found = await stat(path);
+      if (found.isDirectory() && !signal.aborted) watchOne(path);
+      return found.mtimeMs;
+    } catch {
+      // It was removed.
+      watchers.get(path)?.close();
+      return now();
+    }
+  }
+
+  async function report(): Promise<void> {
+    const saved = [...paths];
+    paths = new Set();
+    const times = await Promise.all(saved.map(savedAt));
     if (!signal.aborted) onSaved(Math.max(...times));
   }
+
+  watchOne(folder);
 }
