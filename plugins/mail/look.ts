@@ -81,12 +81,13 @@ export function createLooks(
     await record(host, mailbox, { code: "mail_left_out", key, detail: `${left.length} older mails were left out.` });
     // A source may find them again. Ten thousand writes at once would hold much memory.
     for (const some of inPieces(left)) await Promise.all(some.map((one) => ledger.note(one)));
-    return advance(progress, left, { isMail: false });
+    return advance(progress, left);
   }
 
-  async function advance(progress: Progress, handled: readonly Found[], { isMail }: { readonly isMail: boolean }): Promise<Progress> {
+  /** `mailAt`: when a mail among them was handed over; absent if none was. */
+  async function advance(progress: Progress, handled: readonly Found[], mailAt?: number): Promise<Progress> {
     const cursor = Object.assign({}, progress.cursor, ...handled.map(({ next }) => next));
-    const next = { ...progress, cursor, ...(isMail ? { lastMail: host.now(), hour: withOneMore(progress.hour, host.now()) } : {}) };
+    const next = { ...progress, cursor, ...(mailAt === undefined ? {} : { lastMail: mailAt, hour: withOneMore(progress.hour, mailAt) }) };
     await ledger.advance(next);
     return next;
   }
@@ -118,11 +119,12 @@ export function createLooks(
       }
       for (const one of found) {
         if (signal.aborted) return { waitMs: 0 };
-        const until = fullUntil(progress.hour, maxPerHour, host.now());
+        const now = host.now();
+        const until = fullUntil(progress.hour, maxPerHour, now);
         if (until !== undefined) return pauseUntil(until, progress);
         const isMail = await take(one, progress);
-        if (isMail) latest = { ...latest, lastMail: host.now() };
-        progress = await advance(progress, [one], { isMail });
+        if (isMail) latest = { ...latest, lastMail: now };
+        progress = await advance(progress, [one], isMail ? now : undefined);
       }
       lastSync = host.now();
       latest = { ...latest, lastSync };
