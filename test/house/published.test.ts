@@ -15,7 +15,7 @@ import {
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { pluginKinds } from "../../core/cli/plugins/plugin-kind.ts";
+import { pluginKinds } from "../../core/cli/plugins/commands.ts";
 import { run, start, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, botToken, openPlatform, people } from "../e2e/room.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";

@@ -2,7 +2,9 @@
 import { type Command, Option } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle } from "../declare.ts";
-import { pluginKinds } from "./plugin-kind.ts";
+import type { PluginKind } from "./plugin-template.ts";
+
+export const pluginKinds: readonly PluginKind[] = ["channel", "engine", "preset", "plugin", "transform"];
 
 export function addPluginCommands(program: Command, add: Add, handle: Handle): void {
   const plugins = group(program, "plugins", "Create, list and check plugins.", `${programCommand} plugins list`);

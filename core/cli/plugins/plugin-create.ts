@@ -4,9 +4,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, write
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
-import type { PluginKind } from "./plugin-kind.ts";
 import { checkPluginName } from "./plugin-name.ts";
-import { type TemplateFile, templateFiles } from "./plugin-template.ts";
+import { type PluginKind, type TemplateFile, templateFiles } from "./plugin-template.ts";
 
 interface Options {
   readonly kind: PluginKind;

@@ -3,8 +3,10 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { product, sdkVersion } from "../../contract/product.ts";
 import { packageDirectory } from "../version.ts";
-import type { PluginKind } from "./plugin-kind.ts";
 import { wordsOf } from "./plugin-name.ts";
+
+/** What `plugins create` can write. */
+export type PluginKind = "channel" | "engine" | "preset" | "plugin" | "transform";
 
 export interface TemplateFile {
   /** Below the package, with `/`. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { pluginKinds } from "../../../core/cli/plugins/plugin-kind.ts";
+import { pluginKinds } from "../../../core/cli/plugins/commands.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./desk.ts";
 
