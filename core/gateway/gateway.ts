@@ -5,7 +5,7 @@
 import { createHeartbeat, eventQueue, type Heartbeat } from "../agents/index.ts";
 import { type GatewayConfig, loadConfig } from "../config/index.ts";
 import type { Accepted, RawEvent } from "../contract/index.ts";
-import { HttpProblem, type HttpServer } from "../http/index.ts";
+import { checkListening, HttpProblem, type HttpServer } from "../http/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
 import { logProblem } from "./config-problems.ts";
@@ -96,7 +96,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   // Closed before the server, so that requests that wait for a run are answered.
   undo.add(() => hookSide.results.close());
   const following: Following = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
-  registerRoutes(server, { options, base, runtime, describe, following });
+  registerRoutes(server, { options, base, runtime, describe, following, address });
 
   const waits = (sessionKey: string) => store.queueWaits(eventQueue(sessionKey));
   const heartbeat = createHeartbeat({ config, waits, accept: (event) => runtime.path.receive(event), now, log });
@@ -147,12 +147,14 @@ function registerRoutes(
     runtime,
     describe,
     following,
+    address,
   }: {
     readonly options: GatewayOptions;
     readonly base: Base;
     readonly runtime: Runtime;
     readonly describe: () => Promise<GatewayDescription>;
     readonly following: Following;
+    readonly address: { readonly url: string };
   },
 ): void {
   const { current, config, store, now } = base;
@@ -163,7 +165,12 @@ function registerRoutes(
   registerControl(server, {
     reload: () => following.reload(),
     end: (how) => options.onAsked?.(how) ?? false,
-    checkStart: () => loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment }),
+    checkStart: async () => {
+      const next = await loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment });
+      const { host, port } = next.config.gateway;
+      // Its own port is free once it has ended.
+      if (port !== Number(new URL(address.url).port)) await checkListening({ host, port });
+    },
     drainSeconds: () => config().gateway.drainSeconds,
     clean,
   });

@@ -9,6 +9,7 @@ export { createTokenCheck, isSameDigest, presentedToken } from "./credentials.ts
 export { exactDigits, parseExactJson } from "./exact-json.ts";
 export { gatewayToken } from "./gateway-token.ts";
 export { checkJsonType, parseJson } from "./json.ts";
+export { checkListening } from "./listening.ts";
 export { createMetrics } from "./metrics.ts";
 export { HttpProblem, jsonType, type ProblemCode } from "./problem.ts";
 export { routeAddress } from "./route-table.ts";

@@ -3,13 +3,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../config/index.ts";
-import { HostError, reasonOf } from "../contract/index.ts";
+import { reasonOf } from "../contract/index.ts";
 import type { PluginLog, RouteDefinition } from "../sdk/contract.ts";
 import { createAccess } from "./access.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { type HealthDeps, registerHealth } from "./health.ts";
 import { createHostCheck } from "./host-check.ts";
+import { type ListenAddress, listenError } from "./listening.ts";
 import { createPluginRoutes, type PluginRoutes } from "./plugin-routes.ts";
 import { HttpProblem, jsonType, type ProblemCode, problems, renderProblem } from "./problem.ts";
 import { reachWarning } from "./reach.ts";
@@ -262,16 +263,14 @@ const isBelow = (path: string, base: string): boolean => path === base || path.s
 
 async function listen(
   app: FastifyInstance,
-  where: { readonly host: string; readonly port: number },
+  where: ListenAddress,
 ): Promise<{ readonly host: string; readonly port: number; readonly url: string }> {
   const { host, port } = where;
   try {
     // For the name localhost, fastify opens a second server on ::1, which would ignore our limits and shutdown.
     await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    if (code === "EADDRINUSE") throw new HostError("port_in_use", { host, port }, { cause });
-    throw new HostError("listen_failed", { host, port, reason: reasonOf(cause) }, { cause });
+    throw listenError(cause, where);
   }
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address;

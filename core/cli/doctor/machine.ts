@@ -2,10 +2,10 @@
 
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { programCommand } from "../../contract/command.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
+import { checkListening, type ListenAddress } from "../../http/listening.ts";
 import { isOnlyHere } from "../../http/reach.ts";
 import { lockProblem } from "../../state/lock.ts";
 import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
@@ -115,29 +115,23 @@ function isReportedElsewhere(
   return accounts.find(is)?.state === "broken" || probes.find(is)?.probe?.ok === false;
 }
 
-async function checkPort({ host, port }: { readonly host: string; readonly port: number }): Promise<readonly Finding[]> {
-  const reason = await whyNotListening(host, port);
-  if (reason === undefined) return [ok("gateway", `none runs; ${port === 0 ? "any free port" : `${host}:${port}`} is available`)];
-  const fix = "Stop the other program, or set gateway.port (0 takes any free one); an address must be one of this machine.";
-  return [
-    {
-      check: "gateway",
-      verdict: "fail",
-      path: "gateway.port",
-      reason: `none runs, and one could not listen on ${host}:${port}: ${reason}`,
-      fix,
-    },
-  ];
-}
-
-function whyNotListening(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      resolve(error.code === "EADDRINUSE" ? "another program uses it" : reasonOf(error)),
-    );
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
-  });
+async function checkPort(address: ListenAddress): Promise<readonly Finding[]> {
+  const { host, port } = address;
+  try {
+    await checkListening(address);
+    return [ok("gateway", `none runs; ${port === 0 ? "any free port" : `${host}:${port}`} is available`)];
+  } catch (error) {
+    const { message, hint } = error as HostError;
+    return [
+      {
+        check: "gateway",
+        verdict: "fail",
+        path: "gateway.port",
+        reason: `none runs, and none can start: ${withoutStop(message)}`,
+        fix: hint,
+      },
+    ];
+  }
 }
 
 function leftBehind(stateDirectory: string): readonly Finding[] {

@@ -205,7 +205,7 @@ describe("doctor", () => {
       mode: 0o600,
     });
     expect(of(await doctor(home), "gateway")).toMatchObject([
-      { verdict: "fail", path: "gateway.port", reason: expect.stringContaining("another program uses it") },
+      { verdict: "fail", path: "gateway.port", reason: expect.stringContaining("is already in use") },
       { verdict: "warn", reason: expect.stringContaining("ended without closing") },
     ]);
     const open = homeWith({

@@ -154,6 +154,24 @@ describe("gateway", () => {
     });
   });
 
+  test("a restart to a port in use is refused before anything ends", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const { home } = homeWith({ gateway: { port: 0 } });
+    const gateway = start(["gateway"], { home });
+    await gateway.until(ready);
+    await run(["config", "set", "gateway.port", String(port)], { home });
+    expect(await run(["restart"], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`127.0.0.1:${port} is already in use`),
+    });
+    expect(await run(["status"], { home })).toMatchObject({
+      out: expect.stringMatching(new RegExp(`ready.*process ${gateway.child.pid}`)),
+    });
+  });
+
   test("runs without any configuration file", async () => {
     const home = temporaryHome();
     const gateway = start(["gateway"], { home, env: { SERVICE_STATE_DIR: join(home, "state") } });
